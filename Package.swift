@@ -1,19 +1,19 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The layers of Firn, lowest first. Arrows run downwards only: a target may import what stands above it in this list.
+// The layers of Firn, lowest first: a target imports only targets that stand before it in this list.
 let package = Package(
     name: "Firn",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Firn", targets: ["Firn"]),
+        // For `Benchmarks`, which is compiled as a part of this package: all that these targets show is `package`.
         .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
         .executable(name: "firn", targets: ["FirnTool"]),
         .executable(name: "firn-quickstart", targets: ["FirnQuickstart"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ],
     targets: [
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
@@ -25,10 +25,7 @@ let package = Package(
         .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
         .target(
             name: "Firn",
-            dependencies: [
-                "FirnQuery", "FirnCore", "FirnStorage", "FirnBytes", "CFirn",
-                .product(name: "Logging", package: "swift-log"),
-            ]),
+            dependencies: ["FirnQuery", "FirnCore", "FirnStorage", "FirnBytes", "CFirn"]),
         .executableTarget(
             name: "FirnTool",
             dependencies: [
@@ -61,7 +58,7 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
-        .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes"]),
+        .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes", "CFirn"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
         .testTarget(

@@ -148,5 +148,3 @@ uint32_t firn_crc32c(uint32_t crc, const void *bytes, size_t count) {
 #endif
     return firn_crc32c_software(crc, bytes, count);
 }
-
-int firn_crc32c_kind(void) { return kind; }

@@ -172,6 +172,22 @@ struct firn_global firn_globals[FIRN_GLOBAL_COUNT] = {
 
 void *firn_shared_objects[FIRN_SHARED_OBJECT_COUNT];
 
+static uint64_t process_seed = 0;
+
+uint64_t firn_process_seed(void) { return __atomic_load_n(&process_seed, __ATOMIC_RELAXED); }
+
+uint64_t firn_set_process_seed(uint64_t seed) {
+    uint64_t before = 0;
+    bool is_set = __atomic_compare_exchange_n(
+        &process_seed, &before, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return is_set ? seed : before;
+}
+
+// Ids need only its lowest 24 bits.
+static uint32_t object_id_count = 0;
+
+uint32_t firn_next_object_id_count(void) { return __atomic_add_fetch(&object_id_count, 1, __ATOMIC_RELAXED); }
+
 // Lies in the .bss section, so it does not make the program's file longer.
 static _Alignas(4096) unsigned char zeros[FIRN_ZERO_BYTE_COUNT];
 
@@ -207,6 +223,7 @@ static void firn_fork_parent(void) {
 static void firn_fork_child(void) {
     for (size_t i = 0; i < lock_list_count; i++) close(lock_list[i]);
     lock_list_count = 0;
+    __atomic_store_n(&process_seed, 0, __ATOMIC_RELAXED);
     __atomic_fetch_add(&firn_fork_generation_value, 1, __ATOMIC_SEQ_CST);
     firn_core_fork_child();
     firn_fork_release();
@@ -340,7 +357,7 @@ int firn_deallocate_range(int descriptor, off_t offset, off_t length) {
 int firn_reserve(int descriptor, off_t length) {
     struct stat status;
     if (fstat(descriptor, &status) < 0) return errno;
-    if (status.st_size >= length && (off_t)status.st_blocks * 512 >= length) return 0;
+    if (status.st_size >= length && (off_t)status.st_blocks * 512 >= status.st_size) return 0;
 #if defined(__linux__)
     int result;
     do result = fallocate(descriptor, 0, 0, length);
@@ -348,7 +365,55 @@ int firn_reserve(int descriptor, off_t length) {
     if (result == 0) return 0;
     if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
 #endif
-    // Without fallocate, blocks are allocated by writing them.
+    return firn_reserve_by_writing(descriptor, length);
+}
+
+// Linux has it since 5.14. Older headers lack its number.
+#if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// Allocates blocks for the holes in a file's first `length` bytes. Other processes may have these bytes mapped and
+// write to them meanwhile, so the bytes must not be read and written again.
+static int firn_fill_holes(int descriptor, off_t length) {
+    if (length == 0) return 0;
+#if defined(__linux__)
+    // Makes the pages writable as a write to each would, and changes nothing. Where a write would stop the process,
+    // it fails.
+    void *base = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (base == MAP_FAILED) return errno;
+    int result;
+    do result = madvise(base, (size_t)length, MADV_POPULATE_WRITE);
+    while (result < 0 && errno == EINTR);
+    int error = result < 0 ? errno : 0;
+    munmap(base, (size_t)length);
+    // EFAULT says that writing to a page would stop the process, and not why: the writes below tell.
+    if (error != EINVAL && error != EFAULT) return error;
+#endif
+    // What is left is what posix_fallocate does on a file system without support: it writes a zero over a zero, one in
+    // each block. If another process writes that very byte in between, it is lost, so it is one that nobody changes
+    // once the file is in use: of the shared page, a byte of the magic or the upper half of a process number.
+    enum { sector = 512, unchanged = 4 };
+    for (off_t start = 0; start < length; start += sector) {
+        off_t offset = start + unchanged < length ? start + unchanged : length - 1;
+        char byte = 0;
+        ssize_t count;
+        do count = pread(descriptor, &byte, 1, offset);
+        while (count < 0 && errno == EINTR);
+        if (count < 0) return errno;
+        if (byte != 0) continue;
+        do count = pwrite(descriptor, &byte, 1, offset);
+        while (count < 0 && errno == EINTR);
+        if (count < 0) return errno;
+    }
+    return 0;
+}
+
+int firn_reserve_by_writing(int descriptor, off_t length) {
+    struct stat status;
+    if (fstat(descriptor, &status) < 0) return errno;
+    int error = firn_fill_holes(descriptor, status.st_size < length ? status.st_size : length);
+    if (error != 0) return error;
     static const char zeros[64 << 10];
     for (off_t offset = status.st_size; offset < length;) {
         size_t left = (size_t)(length - offset);

@@ -1,7 +1,7 @@
 /// Reads untrusted bytes from front to back.
 ///
-/// Whatever the bytes are, a read returns a value or throws a `BytesError` that says where. No read traps, and none
-/// reads beyond the end.
+/// Whatever the bytes are, a read returns a value or throws a `BytesError` that says where, and does not move. No read
+/// traps, and none reads beyond the end.
 ///
 /// The reader does not own the memory, which must outlive the reader and every buffer that it returns. All
 /// fixed-width numbers are little-endian and need no alignment.
@@ -97,6 +97,7 @@ public struct ByteReader {
         let start = offset
         let value = try readVarint()
         guard value <= UInt64(Swift.max(limit, 0)) else {
+            position = start
             throw BytesError(.invalid("a count of \(value) is above the limit of \(limit)"), offset: start)
         }
         return Int(value)
@@ -121,6 +122,7 @@ public struct ByteReader {
         let start = offset
         let text = try readLengthPrefixed()
         guard let string = String(validating: text, as: UTF8.self) else {
+            position = start
             throw BytesError(.malformedText, offset: start)
         }
         return string

@@ -96,28 +96,11 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
         used &+= MemoryLayout<T>.size
     }
 
-    @inlinable
-    public mutating func appendUInt8(_ value: UInt8) { append(value) }
-    @inlinable
-    public mutating func appendUInt16(_ value: UInt16) { append(value) }
-    @inlinable
-    public mutating func appendUInt32(_ value: UInt32) { append(value) }
-    @inlinable
-    public mutating func appendUInt64(_ value: UInt64) { append(value) }
-    @inlinable
-    public mutating func appendInt64(_ value: Int64) { append(value) }
-
     /// An integer in as few bytes as it needs; see `Varint`.
     @inlinable
     public mutating func appendVarint(_ value: UInt64) {
         reserve(Varint.maximumByteCount)
         used &+= Varint.encode(value, at: base + count)
-    }
-
-    /// A signed integer in as few bytes as it needs.
-    @inlinable
-    public mutating func appendZigzag(_ value: Int64) {
-        appendVarint(Varint.zigzag(value))
     }
 
     /// Bytes, after their length as a varint.

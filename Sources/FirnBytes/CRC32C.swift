@@ -18,12 +18,4 @@ public enum CRC32C {
     public static func checksum(_ bytes: [UInt8], from crc: UInt32 = 0) -> UInt32 {
         bytes.withUnsafeBytes { checksum($0, from: crc) }
     }
-
-    /// Whether the processor's instruction is in use, rather than tables.
-    public static var usesHardware: Bool { firn_crc32c_kind() != 0 }
-
-    /// The same checksum by tables alone, for tests to compare with.
-    static func checksumByTables(_ bytes: UnsafeRawBufferPointer, from crc: UInt32 = 0) -> UInt32 {
-        firn_crc32c_software(crc, bytes.baseAddress, bytes.count)
-    }
 }

@@ -8,7 +8,7 @@ import Synchronization
 /// a commit; `waitUntilDurable` or `whenDurable` makes it durable, together with all others written meanwhile.
 ///
 /// All calls may come from any thread, but only one commit at a time may be begun: its caller holds the store's write
-/// lock. `isClosed` is atomic. The other state that changes is in `LogWriter`.
+/// lock. What changes here is atomic or guarded, and says so; the state of writing is in `LogWriter`.
 package final class Log: @unchecked Sendable {
     package let options: LogOptions
     package let recovery: RecoveryReport
@@ -37,14 +37,19 @@ package final class Log: @unchecked Sendable {
     /// Atomic: once true, it stays true. The next call of `publishHoldings` shows it to the others.
     let hasCeasedReading = Atomic<Bool>(false)
     let checkpoints: Guarded<ListedCheckpoints>
+    /// The position behind the checkpoint's version, if recovery has passed it: the replay that opens the store begins
+    /// there, and does not read again what the checkpoint covers.
+    let checkpointPosition: LogPosition?
     /// Differs from the process's own mark if the process was forked since.
     let forkMark = ForkMark()
 
     init(
         options: LogOptions, recovery: RecoveryReport, folder: StoreFolder, locks: StoreLocks, page: SharedPage,
         schema: [UInt8], checkpoints listed: [Checkpoint], nextCheckpointID: UInt64, writer: LogWriter?,
-        slot: Int?, unmaintainedSession: UInt64? = nil, durable: UInt64? = nil, held: HeldLogFiles? = nil
+        slot: Int?, unmaintainedSession: UInt64? = nil, durable: UInt64? = nil, held: HeldLogFiles? = nil,
+        checkpointPosition: LogPosition? = nil
     ) {
+        self.checkpointPosition = checkpointPosition
         self.slot = slot
         self.unmaintainedSession = unmaintainedSession
         fileReferences = Guarded(.innermost, held)

@@ -68,7 +68,7 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     var isTransient: Bool { code == .diskFull || hasChangedNothing }
 
     /// This error, thrown before anything that counts was changed: no reader looks yet for the name of the file
-    /// that was to be created. If the cause is too many open files, the error is marked so that `isPassing` is
+    /// that was to be created. If the cause is too many open files, the error is marked so that `isTransient` is
     /// true. A failed sync is never marked, because a second sync would prove nothing; but if a folder could not be
     /// opened, it was not synced.
     var markedUnchanged: LogError {

@@ -34,7 +34,7 @@ extension StoreFolder {
         if found == .empty, try names(path).isEmpty { return StoreRemoval(wasThere: false, left: []) }
         if try isLink(lock) { throw LogError(.notAStore, path: lock, detail: "it is a symbolic link") }
 
-        let locks = try claim()
+        let locks = try takeAllLocks()
         defer { locks.releaseAll() }
         // From here on no other process changes anything.
         if try find() == .store { _ = try readManifest() }
@@ -46,7 +46,7 @@ extension StoreFolder {
 
     /// Takes every lock of the store. Throws `.locked` if another opener holds one of them for longer than
     /// `lockTimeout`.
-    private func claim() throws(LogError) -> StoreLocks {
+    private func takeAllLocks() throws(LogError) -> StoreLocks {
         let deadline = SystemClock.shared.monotonic() + Self.lockTimeout
         while true {
             let locks = try StoreLocks(self)

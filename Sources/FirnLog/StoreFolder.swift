@@ -107,7 +107,7 @@ struct StoreFolder: Sendable {
 
     /// Replaces the manifest `previous` (nil for a new store) with `next`, durably.
     ///
-    /// If it throws an error whose `isPassing` is true, such as `.diskFull`, the old manifest is still in force,
+    /// If it throws an error whose `isTransient` is true, such as `.diskFull`, the old manifest is still in force,
     /// and the caller may free what was lacking and try again. After any other error it is not known which of the
     /// two is in force, nor which one a power cut leaves. To go on, the caller must first read the manifest and
     /// write it again, as an opener does (`Recovery.renewManifest`).

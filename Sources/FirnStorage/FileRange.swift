@@ -13,6 +13,20 @@ package enum FileRange {
         }
     }
 
+    /// The bytes that a write at `offset`, or a truncation to it, leaves in the file. No file system allows more than
+    /// this limit, so the arithmetic on lengths can't overflow.
+    package static func check(length offset: Int, adding count: Int = 0, _ operation: String, _ path: String)
+        throws(StorageError)
+    {
+        try check(offset: offset, operation, path)
+        if offset > lengthLimit - count {
+            throw StorageError(
+                .input("no file can be longer than \(lengthLimit) bytes"), operation: operation, path: path)
+        }
+    }
+
+    private static let lengthLimit = 1 << 62
+
     /// A hole consists of whole blocks of the file.
     package static func check(deallocating range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
         if range.lowerBound < 0 || range.upperBound > size || range.lowerBound % blockByteCount != 0

@@ -3,10 +3,10 @@ import CFirn
 /// A range of addresses reserved for files that are mapped one after another, so that data in one file can refer to
 /// data in another by distance.
 ///
-/// Nothing can be read at an address before `place` or `fill` has mapped something there. Changes in memory are
+/// Nothing can be read at an address before `map` or `fill` has mapped something there. Changes in memory are
 /// private to this process and never reach a file. Everything is unmapped when the last reference goes.
 ///
-/// The object itself has no lock. `place` and `fill` must be called by one thread at a time, and their caller
+/// The object itself has no lock. `map` and `fill` must be called by one thread at a time, and their caller
 /// publishes the result to other threads.
 public final class ReservedMemory: @unchecked Sendable {
     public let base: UnsafeMutableRawPointer
@@ -31,7 +31,7 @@ public final class ReservedMemory: @unchecked Sendable {
         if !mark.isForked { firn_release_memory(base, byteCount) }
     }
 
-    /// The offsets of `place`, `fill` and `clear` are multiples of this: the largest page of any system that Firn
+    /// The offsets of `map`, `fill` and `clear` are multiples of this: the largest page of any system that Firn
     /// runs on.
     public static let alignment = 64 << 10
 

@@ -35,7 +35,7 @@ func payload(_ thread: Int, _ number: Int) -> [UInt8] {
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
         for index in 0..<count {
             if index & 7 == 0 { state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407 }
-            buffer[index] = UInt8(truncatingIfNeeded: state >> UInt64(index & 7))
+            buffer[index] = UInt8(truncatingIfNeeded: state >> UInt64(8 * (index & 7)))
         }
         initialized = count
     }

@@ -8,13 +8,13 @@ import Testing
         var writer = ByteWriter(capacity: 1)
         let integers: [UInt64] = [0, 1, 127, 128, 300, 1 << 35, .max]
         let signed: [Int64] = [0, -1, 1, .min, .max, -300]
-        writer.appendUInt8(200)
-        writer.appendUInt16(40_000)
-        writer.appendUInt32(0xDEAD_BEEF)
-        writer.appendUInt64(.max - 5)
-        writer.appendInt64(-7)
+        writer.append(UInt8(200))
+        writer.append(UInt16(40_000))
+        writer.append(UInt32(0xDEAD_BEEF))
+        writer.append(UInt64.max - 5)
+        writer.append(Int64(-7))
         for value in integers { writer.appendVarint(value) }
-        for value in signed { writer.appendZigzag(value) }
+        for value in signed { writer.appendVarint(Varint.zigzag(value)) }
         writer.appendString("Schnee auf dem Grat ❄️")
         writer.appendZeros(3)
         writer.patch(UInt16(40_001), at: 1)
@@ -79,6 +79,7 @@ import Testing
             bytes.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
                 #expect(throws: BytesError.self) { try reader.readString() }
+                #expect(reader.offset == 0)
             }
         }
     }
@@ -92,6 +93,7 @@ import Testing
             try reader.skip(3)
             #expect(throws: BytesError.self) { try reader.expectEnd() }
             #expect(throws: BytesError.self) { try reader.readCount(limit: 5) }
+            #expect(reader.offset == 3)
             var again = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[3...]))
             #expect(try again.readCount(limit: 6) == 6)
             try again.expectEnd()

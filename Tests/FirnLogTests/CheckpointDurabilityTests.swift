@@ -33,6 +33,33 @@ struct CheckpointDurabilityTests {
         }
     }
 
+    /// Recovery has just read these commits and found them whole.
+    @Test("the replay that opens a store does not read again what the checkpoint covers", arguments: [true, false])
+    func replayBehindTheCheckpoint(isOpening: Bool) throws {
+        let bench = Bench { _ in }
+        let log = try bench.open()
+        for _ in 1...5 { try bench.commit(log) }
+        try log.publish(try writeCheckpoint(log, of: 3), keepingVersionsAfter: 0)
+        try log.close()
+        let again = try bench.open()
+        #expect(again.checkpoint?.version == 3)
+        // The first commit's header is damaged once the log is open.
+        let file = try bench.storage.open("/store/log/0000000001.segment", .readWrite)
+        let start = SegmentHeader.byteCount
+        try [UInt8](repeating: 0xEE, count: FrameHeader.byteCount).withUnsafeBytes { try file.write($0, at: start) }
+        var versions: [UInt64] = []
+        let read = Result {
+            try again.replay(after: 3, through: 5, isOpening: isOpening) { versions.append($0.version) }
+        }
+        if isOpening {
+            _ = try read.get()
+            #expect(versions == [4, 5])
+        } else {
+            #expect(throws: LogError.self) { try read.get() }
+        }
+        try again.close()
+    }
+
     @Test("if that sync fails, nothing is published")
     func failedSync() throws {
         let bench = Bench { $0.durability = .none }

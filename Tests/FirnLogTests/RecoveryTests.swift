@@ -79,6 +79,7 @@ struct Bench {
         let second = log.writer!.tail.end
         try bench.commit(log)
         try bench.commit(log)
+        let end = log.writer!.tail.end
         let after = bench.afterPowerCut(keeping: 1)
         try after.flip(Bench.segment, at: second + 100)
         let again = try after.open()
@@ -88,6 +89,9 @@ struct Bench {
         }
         #expect(again.recovery.lastVersion == 1)
         #expect(torn.offset == second && torn.version == 2 && torn.wholeFrames == 1 && torn.wholeCommits == 1)
+        // What was written counts, not the preallocated space behind it.
+        #expect(try bench.storage.status(Bench.segment)!.byteCount > end)
+        #expect(torn.byteCount == end - second)
         #expect(again.recovery.epoch == 2)
         // The version numbers are used again.
         #expect(try after.commit(again, [50]) == 2)
@@ -244,6 +248,54 @@ struct Bench {
             return
         }
         #expect(torn.wholeFrames == 0)
+        #expect(torn.byteCount == size - log.writer!.tail.end)
+    }
+
+    @Test("counts a torn commit from its first frame to the last bytes that were written") func cutBytesAreCounted()
+        throws
+    {
+        let bench = Bench()
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        let start = log.writer!.tail.end
+        try bench.commit(log, [4090])
+        let end = log.writer!.tail.end
+        for (cut, expected) in [(64, end - start - 64), (1024, end - start - 1024), (0, end - start)] {
+            let after = bench.afterPowerCut(keeping: 1)
+            let file = try after.storage.open(Bench.segment, .readWrite)
+            if cut > 0 {
+                let zeros = [UInt8](repeating: 0, count: cut)
+                try zeros.withUnsafeBytes { try file.write($0, at: end - cut) }
+            } else {
+                try after.flip(Bench.segment, at: start + 100)
+            }
+            guard case .tornTail(let torn) = try after.open().recovery.outcome else {
+                Issue.record("the tail is whole")
+                continue
+            }
+            #expect(torn.offset == start && torn.byteCount == expected && torn.wholeFrames == 0)
+        }
+    }
+
+    @Test("says what is wrong with a sealed segment that ends before the manifest says") func sealedTooLong() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try bench.commit(log)
+        try log.sealSegment()
+        try bench.commit(log)
+        try log.close()
+        let folder = StoreFolder(path: "/store", storage: bench.storage)
+        let manifest = try folder.readManifest()
+        var longer = manifest
+        let end = Int(manifest.segments[0].byteCount)
+        longer.generation += 1
+        longer.segments[0].byteCount += 64
+        try folder.replaceManifest(manifest, with: longer)
+        let file = try bench.storage.open(Bench.segment, .readWrite)
+        try file.truncate(to: max(try file.size(), end + 64))
+        let error = try #require(throws: LogError.self) { try bench.open() }
+        #expect(error.code == .damage && error.path == Bench.segment && error.offset == end)
+        #expect(error.detail == "the segment ends here, but the manifest says that it has \(end + 64) bytes")
     }
 
     @Test("time does not go back after a segment without frames, either") func timeAcrossSegments() throws {

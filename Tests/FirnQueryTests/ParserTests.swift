@@ -140,6 +140,10 @@ import Testing
         let error = #expect(throws: QueryError.self) { try self.parse("age > 3 AND name ~ 'x'") }
         #expect(error?.position?.offset == 17)
         #expect(error?.description.contains("                   ^") == true)
+        for sign in ["-foo", "+foo", "-", "- 3", "-infinite"] {
+            let misplaced = #expect(throws: QueryError.self) { try self.parse("age > \(sign)") }
+            #expect(misplaced?.position?.offset == 6, "\(sign)")
+        }
         let unknown = #expect(throws: QueryError.self) {
             try QueryPipeline([.filter(self.parse("age > 3 AND nome == 'x'"))], table: TableID(0), schema: Self.schema)
         }

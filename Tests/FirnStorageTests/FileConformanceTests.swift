@@ -85,6 +85,16 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
+    func lengthsThatNoFileCanHaveAreRefused(_ kind: StorageKind) throws {
+        let file = try kind.make().open("a", .create)
+        for offset in [Int.max, Int.max - 1, 1 << 62] {
+            expectInputError { try file.write([1, 2], at: offset) }
+            expectInputError { try file.truncate(to: offset + (offset == 1 << 62 ? 1 : 0)) }
+        }
+        #expect(try file.size() == 0)
+    }
+
+    @Test(arguments: StorageKind.allCases)
     func aClosedFileRefusesEverything(_ kind: StorageKind) throws {
         let file = try kind.make().open("a", .create)
         file.close()

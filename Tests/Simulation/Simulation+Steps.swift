@@ -201,7 +201,6 @@ extension Simulation {
         tell("process \(process.number) commits version \(version)\(choice < 4 ? ", and does not wait" : "")")
         ledger.begin(version, content)
         process.isBusy = false
-        let faultsBefore = process.storage.faultCount
         let committed = try perform(process, attempting: version) {
             choice < 4 ? try transaction.commitWithoutWaiting() : try transaction.commit()
         }
@@ -210,7 +209,6 @@ extension Simulation {
         report.commits += 1
         if choice < 4 {
             process.written = version
-            _ = faultsBefore
         } else {
             process.written = nil
             ledger.acknowledge(version, time: committed.time, isDurable: process.durability == .full)

@@ -18,7 +18,7 @@ import FirnTestSupport
 /// of their own. A process may be **suspended**, as by SIGSTOP, at a call of the storage. Then other processes take
 /// complete steps before it continues, so processes are interleaved at each of their calls. A process may also end
 /// between two stores to the shared page. Now and then two processes end one after the other, the second while it
-/// opens the store, and then the power fails (`strikeTwice`). All processes have the same number, as in containers.
+/// opens the store, and then the power fails (`endTwoProcesses`). All processes have the same number, as in containers.
 ///
 /// The following is not simulated: threads within a process (see `ThreadedRun`), faults when a getter first reads
 /// from a checkpoint (the disk can be mapped, and mappings never fail once they are made), lack of memory, and what

@@ -5,8 +5,8 @@ import Testing
 @testable import FirnCore
 @testable import FirnTool
 
-/// Two readers of one format that were written independently above the byte cursor: the tool must read what FirnCore encodes as it was
-/// meant.
+/// Two readers of one format that were written independently above the byte cursor: the tool must read what FirnCore
+/// encodes as it was meant.
 @Suite("The tool's reader of changesets", .timeLimit(.minutes(20))) struct ChangesetReaderTests {
     static let schema: StoreSchema = {
         var columns: [ColumnSchema] = []

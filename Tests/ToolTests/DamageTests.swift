@@ -100,6 +100,17 @@ import Testing
             #expect(
                 run.out.contains(withPage ? "version 9, which should begin here, was durable" : "torn tail: "),
                 "\(run.out)")
+            if !withPage {
+                // Preallocated zeros behind the tail are not counted, but the last 64 bytes are that hold anything.
+                func cutByteCount(_ text: String) throws -> Int {
+                    try #require(text.firstMatch(of: #/(\d+) bytes with 0 intact frames/#).flatMap { Int($0.1) })
+                }
+                let count = try cutByteCount(run.out)
+                #expect(count > 64 && count < bytes.count)
+                try sample.write(path, bytes + [UInt8](repeating: 0, count: 70_000))
+                #expect(try cutByteCount(Run.verify(sample.storage).out) == (count + 63) / 64 * 64)
+                try sample.write(path, bytes)
+            }
             let log = try Run.log(sample.storage)
             #expect(log.out.split(separator: "\n").count == 8)
             #expect(log.status == (withPage ? .damage : .fine))

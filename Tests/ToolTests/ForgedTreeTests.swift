@@ -87,7 +87,7 @@ struct ForgedTreeTests {
         writer.appendVarint(16_384)
         for number in 0..<16_384 {
             writer.appendString("T\(number)")
-            writer.appendUInt8(0)
+            writer.append(UInt8(0))
             writer.appendVarint(0)
         }
         store.setState(root: UInt64(position), schema: writer.array())

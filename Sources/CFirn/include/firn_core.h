@@ -12,7 +12,7 @@ firn_realm_core_t *_Nullable firn_core_make(void);
 void firn_core_free(firn_realm_core_t *_Nonnull core);
 
 // Counts an accessor that was released on another thread than the core's. Returns how many such releases
-// `firn_core_settle` has yet to subtract.
+// `firn_core_subtract_released` has yet to subtract.
 int64_t firn_core_count_released(firn_realm_core_t *_Nonnull core);
 // Subtracts these releases from the count of accessors. Only the owning thread calls it. Returns how many accessors
 // are left.

@@ -13,7 +13,4 @@ uint32_t firn_crc32c(uint32_t crc, const void *_Nullable bytes, size_t count);
 /// The same checksum by tables alone: for processors without such an instruction, and for tests to compare with.
 uint32_t firn_crc32c_software(uint32_t crc, const void *_Nullable bytes, size_t count);
 
-/// Which implementation is in use: 0 tables, 1 SSE 4.2, 2 ARMv8.
-int firn_crc32c_kind(void);
-
 #endif

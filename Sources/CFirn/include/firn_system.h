@@ -98,6 +98,13 @@ static inline bool firn_set_shared_object(int32_t number, void *_Nonnull object)
         &firn_shared_objects[number], &none, object, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+// A random number of this process; 0 until it is set. A forked child has none at first, so that it makes its own.
+uint64_t firn_process_seed(void);
+// Sets the number, unless another thread has set it. Returns the one that is set.
+uint64_t firn_set_process_seed(uint64_t seed);
+// A number that rises by one with each call, on whatever thread.
+uint32_t firn_next_object_id_count(void);
+
 // Zeros that nobody writes to. They begin at a page boundary.
 enum { FIRN_ZERO_BYTE_COUNT = 64 << 10 };
 const void *_Nonnull firn_zeros(void);
@@ -130,6 +137,8 @@ int firn_deallocate_range(int descriptor, off_t offset, off_t length);
 // Allocates blocks for a file's first `length` bytes and makes it at least that long; never shortens it. Returns 0 or
 // an error number.
 int firn_reserve(int descriptor, off_t length);
+// What `firn_reserve` does where the file system has no fallocate.
+int firn_reserve_by_writing(int descriptor, off_t length);
 
 struct firn_volume {
     // The file system's magic number; 0 if the system identifies file systems by name.

@@ -11,7 +11,7 @@ struct CollectionLocation {
     let layout: ElementLayout
 
     var binding: TableBinding { TableBinding.of(row) }
-    var realm: RealmInstance { RealmInstance.of(row) }
+    var realm: _RealmInstance { _RealmInstance.of(row) }
 
     /// For messages: the class and the property.
     var name: String { "\(binding.info.name).\(property.name)" }
@@ -41,19 +41,19 @@ struct CollectionLocation {
 
     /// The location of its row in a version; nil if the row is not in it.
     func find(in snapshot: Snapshot) -> (leaf: Leaf, row: Int)? {
-        guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
+        guard binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return nil }
         return snapshot.table(binding.table).find(row.key)
     }
 
-    var isInvalidated: Bool { !RealmInstance.isValid(row) }
+    var isInvalidated: Bool { !_RealmInstance.isValid(row) }
 
     /// The same collection in another realm of the store; nil if its row is not there.
-    func moved(to other: RealmInstance) -> CollectionLocation? {
+    func moved(to other: _RealmInstance) -> CollectionLocation? {
         other.locate(unlocated(in: other).row).map { CollectionLocation($0, property) }
     }
 
     /// The same collection in another realm of the store, without looking its row up yet.
-    func unlocated(in other: RealmInstance) -> CollectionLocation {
+    func unlocated(in other: _RealmInstance) -> CollectionLocation {
         CollectionLocation(.unlocated(other.core, key: row.key, table: row.table.unsafelyUnwrapped), property)
     }
 }

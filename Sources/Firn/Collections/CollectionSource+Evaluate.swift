@@ -1,40 +1,40 @@
 import FirnCore
 import FirnQuery
 
-extension CollectionSource {
+extension _CollectionSource {
     // MARK: Building
 
     /// The same source with one more stage at the end. The stages before it stay compiled as they are.
-    private func adding(_ stage: QueryPipeline.Stage) throws(QueryError) -> CollectionSource {
+    private func adding(_ stage: QueryPipeline.Stage) throws(QueryError) -> _CollectionSource {
         guard let binding else {
             throw QueryError(
                 .unsupported, "A collection of values can't be queried.", advice: "Query the objects that hold it.")
         }
         var query = query ?? QueryPipeline(table: binding.table)
         try query.append(stage, schema: realm.store.schema, resolver: resolver)
-        return CollectionSource(realm, binding, origin, query, isDead: isDead)
+        return _CollectionSource(realm, binding, origin, query, isDead: isDead)
     }
 
     private var resolver: BindingResolver { BindingResolver(realm.schema, realm.store.schema) }
 
-    func filtered(_ predicate: FirnQuery.Predicate) throws(QueryError) -> CollectionSource {
+    func filtered(_ predicate: FirnQuery.Predicate) throws(QueryError) -> _CollectionSource {
         try adding(.filter(predicate))
     }
 
-    func filtered(_ format: String, _ arguments: [Any]) throws(QueryError) -> CollectionSource {
+    func filtered(_ format: String, _ arguments: [Any]) throws(QueryError) -> _CollectionSource {
         let arguments = try arguments.map { any throws(QueryError) in try QueryArgument(any, realm) }
         return try filtered(try FirnQuery.Predicate(parsing: format, arguments))
     }
 
-    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) throws(QueryError) -> CollectionSource {
+    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) throws(QueryError) -> _CollectionSource {
         try adding(.sort(descriptors))
     }
 
-    func distinct(_ paths: [PropertyPath]) throws(QueryError) -> CollectionSource { try adding(.distinct(paths)) }
+    func distinct(_ paths: [PropertyPath]) throws(QueryError) -> _CollectionSource { try adding(.distinct(paths)) }
 
     /// Stops the program if an object that the query compares with is unmanaged or belongs to another realm.
     func check(_ objects: [ObjectBase]) {
-        for object in objects where !object.isManaged || RealmInstance.of(object._row).shared !== realm.shared {
+        for object in objects where !object.isManaged || _RealmInstance.of(object._row).shared !== realm.shared {
             fatalError(
                 "Firn: a query compares with an object of \(type(of: object).className()) that is unmanaged or of another realm. Use one of the realm that is queried."
             )
@@ -48,7 +48,7 @@ extension CollectionSource {
         if case .list(let location) = origin, !location.property.isLink {
             return .values(location.cell(in: snapshot)?.values ?? [])
         }
-        guard let binding, binding.table.index < snapshot.reference.schema.tables.count else { return .keys([]) }
+        guard let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return .keys([]) }
         guard let query else { return .keys(naturalKeys(snapshot) ?? wholeTable(snapshot, binding)) }
         return .keys(query.run(in: snapshot, from: queried(snapshot)).keys(in: snapshot.table(binding.table)))
     }
@@ -56,7 +56,9 @@ extension CollectionSource {
     /// The number of elements in a version, counted without making a list of them; nil if there is no query or the
     /// version does not have the class.
     func count(_ snapshot: Snapshot) -> Int? {
-        guard let query, let binding, binding.table.index < snapshot.reference.schema.tables.count else { return nil }
+        guard let query, let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else {
+            return nil
+        }
         return query.count(in: snapshot, from: queried(snapshot))
     }
 
@@ -95,14 +97,17 @@ extension CollectionSource {
 
     // MARK: Aggregates
 
-    func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) throws(QueryError) -> Value? {
+    /// An aggregate; nil if there are no values, or nothing to read them from: `path` is not asked for then.
+    func aggregate(
+        _ aggregate: PropertyPath.Aggregate, _ path: () throws(QueryError) -> PropertyPath
+    ) throws(QueryError) -> Value? {
         realm.check()
         guard !isDead, let binding else { return nil }
         let pin = realm.pinShown()
-        guard binding.table.index < pin.snapshot.reference.schema.tables.count else { return nil }
+        guard binding.table.index < pin.snapshot.resolvedSchema.schema.tables.count else { return nil }
         let all = query ?? QueryPipeline(table: binding.table)
         let value = try all.aggregate(
-            aggregate, path, in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
+            aggregate, path(), in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
         return value == .null ? nil : value
     }
 }

@@ -6,7 +6,7 @@ import FirnStorage
 ///
 /// It evaluates its query at the first read after a change. It belongs to its realm's thread, queue or actor. If the
 /// realm is frozen, any thread may use it, and a lock guards the cache.
-public final class CollectionSource {
+public final class _CollectionSource {
     /// Where the elements come from, in their natural order.
     enum Origin {
         /// All objects of a class.
@@ -51,7 +51,7 @@ public final class CollectionSource {
         let content: Content?
     }
 
-    let realm: RealmInstance
+    let realm: _RealmInstance
     /// The class of the elements; nil for values.
     let binding: TableBinding?
     let origin: Origin
@@ -65,7 +65,7 @@ public final class CollectionSource {
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
-        _ realm: RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ query: QueryPipeline? = nil,
+        _ realm: _RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ query: QueryPipeline? = nil,
         isDead: Bool = false
     ) {
         self.realm = realm
@@ -84,8 +84,8 @@ public final class CollectionSource {
     private var location: CollectionLocation? { origin.location }
 
     /// All objects of a class.
-    static func table(_ realm: RealmInstance, _ binding: TableBinding) -> CollectionSource {
-        CollectionSource(realm, binding, .table)
+    static func table(_ realm: _RealmInstance, _ binding: TableBinding) -> _CollectionSource {
+        _CollectionSource(realm, binding, .table)
     }
 
     /// Whether the elements are all rows of a table, in their natural order.
@@ -151,7 +151,7 @@ public final class CollectionSource {
     func index(of object: ObjectBase) -> Int? {
         guard object.isManaged, !object.isInvalidated, !isDead, let binding, binding.info.type == type(of: object)
         else { return nil }
-        guard RealmInstance.of(object._row) === realm else {
+        guard _RealmInstance.of(object._row) === realm else {
             fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")
         }
         if isWholeTable { return realm.table(binding)?.position(of: object._row.key) }
@@ -174,7 +174,7 @@ public final class CollectionSource {
     private func keep(_ new: Cache) {
         guard realm.isFrozen else { return cache = new }
         // The old cache may release many elements, so it is released outside of the lock.
-        let old = CollectionSource.frozenCaches.withLock {
+        let old = _CollectionSource.frozenCaches.withLock {
             defer { cache = new }
             return cache
         }
@@ -182,38 +182,38 @@ public final class CollectionSource {
     }
 
     private var known: Cache? {
-        realm.isFrozen ? CollectionSource.frozenCaches.withLock { cache } : cache
+        realm.isFrozen ? _CollectionSource.frozenCaches.withLock { cache } : cache
     }
 
     // MARK: Deriving
 
     /// The same elements in a frozen realm.
-    func frozen(at callSite: CallSite) -> CollectionSource {
+    func frozen(at callSite: CallSite) -> _CollectionSource {
         let frozen = realm.freeze("results", at: callSite)
-        return (isDead ? nil : moved(to: frozen)) ?? CollectionSource(frozen, binding, .unmanaged, query)
+        return (isDead ? nil : moved(to: frozen)) ?? _CollectionSource(frozen, binding, .unmanaged, query)
     }
 
     /// The same elements in the calling thread's live realm; nil if the object that they belong to is gone.
-    func thawed(at callSite: CallSite) -> CollectionSource? {
+    func thawed(at callSite: CallSite) -> _CollectionSource? {
         isDead ? nil : moved(to: realm.thaw(at: callSite))
     }
 
-    func moved(to other: RealmInstance) -> CollectionSource? {
-        origin(in: other).map { CollectionSource(other, binding, $0, query) }
+    func moved(to other: _RealmInstance) -> _CollectionSource? {
+        origin(in: other).map { _CollectionSource(other, binding, $0, query) }
     }
 
     /// The same elements in another realm of the store, whether the object that they belong to exists there or not.
-    func unlocated(in other: RealmInstance) -> CollectionSource {
+    func unlocated(in other: _RealmInstance) -> _CollectionSource {
         let origin: Origin =
             switch origin {
             case .table, .unmanaged: origin
             case .list(let location): .list(location.unlocated(in: other))
             case .backlinks(let location, let property): .backlinks(location.unlocated(in: other), property)
             }
-        return CollectionSource(other, binding, origin, query)
+        return _CollectionSource(other, binding, origin, query)
     }
 
-    private func origin(in other: RealmInstance) -> Origin? {
+    private func origin(in other: _RealmInstance) -> Origin? {
         switch origin {
         case .table: return .table
         case .unmanaged: return .unmanaged

@@ -8,7 +8,7 @@ import FirnCore
 public struct LinkingObjects<Element: Object>: RealmCollection {
     /// The name of the linking property.
     let originProperty: String
-    private let source: CollectionSource?
+    private let source: _CollectionSource?
 
     /// Backlinks through a property of a class, to be used as the initial value of a declaration.
     public init(fromType _: Element.Type, property propertyName: String) {
@@ -16,13 +16,13 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
         source = nil
     }
 
-    fileprivate init(_ origin: String, _ source: CollectionSource?) {
+    fileprivate init(_ origin: String, _ source: _CollectionSource?) {
         originProperty = origin
         self.source = source
     }
 
     /// The source that queries over the backlinks read. Stops the program if the object is unmanaged.
-    public var _source: CollectionSource {
+    public var _source: _CollectionSource {
         guard let source else {
             fatalError("Firn: backlinks of an unmanaged object can't be queried. Add the object to a realm first.")
         }
@@ -58,7 +58,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     }
 
     /// The same backlinks in another realm of the store, whether the object exists there or not.
-    public func _moved(to realm: RealmInstance) -> LinkingObjects {
+    public func _moved(to realm: _RealmInstance) -> LinkingObjects {
         LinkingObjects(originProperty, source?.unlocated(in: realm))
     }
 
@@ -122,14 +122,14 @@ extension LinkingObjects: _Persistable {
 
     /// The backlinks of a managed object. Stops the program if the object has been deleted.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> LinkingObjects {
-        let realm = RealmInstance.of(object._row)
+        let realm = _RealmInstance.of(object._row)
         let property = object.classInfo.properties[_BoundColumn.number(column)]
         let origin = realm.binding(of: Element.self)
         guard let linking = property.origin.flatMap({ origin.info.property(named: $0) }) else {
             preconditionFailure("Firn: \(property.name) has no linking property")
         }
         if !object._row.isCurrent { object._row = _relocate(object._row) }
-        let source = CollectionSource(realm, origin, .backlinks(CollectionLocation(object._row, property), linking))
+        let source = _CollectionSource(realm, origin, .backlinks(CollectionLocation(object._row, property), linking))
         return LinkingObjects(linking.name, source)
     }
 

@@ -86,7 +86,7 @@ extension List: PersistedCollection {
         guard let any = unwrapped(any) else { return [] }
         if let elements = any as? [Element] { return elements }
         guard let sequence = any as? any Sequence, !(any is String) else {
-            throw ValueFault(any, isNo: List.self)
+            throw ValueFault(any, isNot: List.self)
         }
         var result: [Element] = []
         for (index, element) in anyElements(of: sequence).enumerated() {
@@ -99,13 +99,13 @@ extension List: PersistedCollection {
 
     static func isElements(_ any: Any) -> Bool { any is [Element] }
 
-    static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value] {
+    static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value] {
         try elements(of: any).map { $0._element(for: realm) }
     }
 
     var objects: [ObjectBase] { elements.compactMap { $0 as? ObjectBase } }
 
-    func elements(for realm: RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
+    func elements(for realm: _RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
 
     func adopt(_ row: _Row, _ property: PropertyInfo) {
         let location = CollectionLocation(row, property)

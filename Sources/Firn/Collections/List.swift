@@ -101,7 +101,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     }
 
     /// The same list in another realm of the store, whether its object exists there or not; an unmanaged list itself.
-    public func _moved(to realm: RealmInstance) -> List {
+    public func _moved(to realm: _RealmInstance) -> List {
         location.map { $0.unlocated(in: realm) }.map { List($0.row, $0.property) } ?? self
     }
 
@@ -109,7 +109,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     public var _withoutOwner: List { List() }
 
     private func stopForGone() -> Never {
-        fatalError("Firn: a list was frozen whose object is gone. Ask isInvalidated before.")
+        fatalError("Firn: a list was frozen whose object is gone. Check isInvalidated first.")
     }
 
     /// Iterates over the elements that the list has now, whatever is written meanwhile. O(n) at the start if managed:
@@ -121,14 +121,14 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     }
 
     /// The source that queries over the list read. Stops the program if the list is unmanaged.
-    public var _source: CollectionSource {
+    public var _source: _CollectionSource {
         guard let location else {
             fatalError(
                 "Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
         }
         let realm = location.realm
         let binding = location.property.shape.target.map { realm.binding(of: $0) }
-        return CollectionSource(realm, binding, .list(location))
+        return _CollectionSource(realm, binding, .list(location))
     }
 
     // MARK: Adding

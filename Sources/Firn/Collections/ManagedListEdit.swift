@@ -4,7 +4,7 @@ import FirnCore
 ///
 /// Inserting an unmanaged object writes rows of its own, so one edit of the list can't stay open meanwhile.
 struct ManagedListEdit {
-    let realm: RealmInstance
+    let realm: _RealmInstance
     let transaction: WriteTransaction
     private let table: TableID
     private let column: Int
@@ -18,7 +18,7 @@ struct ManagedListEdit {
         guard let row = realm.locateForChange(location.row, in: transaction) else { return nil }
         location.row = row
         let cellPlace = location
-        count = transaction.noting { cellPlace.cell.count }
+        count = transaction.recordingDamage { cellPlace.cell.count }
         if transaction.hasFault { return nil }
         table = location.binding.table
         column = location.column

@@ -12,9 +12,9 @@ import FirnQuery
 public protocol RealmCollection: RandomAccessCollection, ThreadConfined, CustomStringConvertible, Equatable
 where Element: RealmCollectionValue, Index == Int {
     /// The elements that a query over the collection reads. Stops the program if the collection is unmanaged.
-    var _source: CollectionSource { get }
+    var _source: _CollectionSource { get }
     /// The same collection in another realm of its store, whether the object that it belongs to exists there or not.
-    func _moved(to realm: RealmInstance) -> Self
+    func _moved(to realm: _RealmInstance) -> Self
     /// An empty collection, to be read instead of this one if the object that it belongs to is gone.
     var _withoutOwner: Self { get }
 }
@@ -199,13 +199,15 @@ extension RealmCollection where Element: Object {
     }
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
-        do { return self.aggregate(aggregate, try PropertyPath(parsing: property)) } catch {
+        do {
+            return try _source.aggregate(aggregate) { () throws(QueryError) in try PropertyPath(parsing: property) }
+        } catch {
             fatalError("Firn: \(aggregate) of \(Element.self).\(property): \(error)")
         }
     }
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> Value? {
-        do { return try _source.aggregate(aggregate, path) } catch {
+        do { return try _source.aggregate(aggregate) { path } } catch {
             fatalError("Firn: \(aggregate) of \(Element.self).\(path.text): \(error)")
         }
     }

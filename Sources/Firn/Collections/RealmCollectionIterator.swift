@@ -8,7 +8,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     @usableFromInline let cursor: ObjectCursor?
     @usableFromInline var values: IndexingIterator<[Element]>
 
-    init(_ source: CollectionSource) {
+    init(_ source: _CollectionSource) {
         if source.binding != nil {
             cursor = ObjectCursor(source)
             values = [].makeIterator()
@@ -52,7 +52,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
 /// Goes through the objects of a source in one state. It holds that state.
 @usableFromInline
 final class ObjectCursor {
-    private let realm: RealmInstance
+    private let realm: _RealmInstance
     private let binding: TableBinding
     private let pin: Pin?
     private let root: UInt64
@@ -69,7 +69,7 @@ final class ObjectCursor {
     private var row = 0
     private var rowsInLeaf = 0
 
-    init(_ source: CollectionSource) {
+    init(_ source: _CollectionSource) {
         realm = source.realm
         binding = source.binding.unsafelyUnwrapped
         if source.isWholeTable, !source.isDead {
@@ -90,7 +90,7 @@ final class ObjectCursor {
         }
     }
 
-    init(_ realm: RealmInstance, _ binding: TableBinding, _ keys: [Int64]) {
+    init(_ realm: _RealmInstance, _ binding: TableBinding, _ keys: [Int64]) {
         self.realm = realm
         self.binding = binding
         self.keys = keys

@@ -6,9 +6,9 @@ public protocol RealmCollectionValue: Hashable {
     /// The shape of a property that has one such element.
     static func _elementPropertyType() -> _PropertyType
     /// The element that a stored value stands for, in a realm.
-    static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Self
+    static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self
     /// The element as the store keeps it. An unmanaged object is added to the realm first.
-    func _element(for realm: RealmInstance) -> Value
+    func _element(for realm: _RealmInstance) -> Value
     /// The element that `any` stands for. If `any` only describes an object, the element is an unmanaged object.
     /// Throws `ValueFault` if `any` does not fit.
     static func _fromAny(_ any: Any?) throws -> Self
@@ -21,16 +21,16 @@ public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue, _Opti
     /// The shape of a property that has one such optional element.
     static func _optionalElementPropertyType() -> _PropertyType
     /// The element that a stored value stands for; nil if the value is null.
-    static func _fromOptionalElement(_ value: Value, _ realm: RealmInstance) -> Self?
+    static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self?
 }
 
 extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueInsideOptional {
     /// The shape of a property that has one such optional element.
     public static func _elementPropertyType() -> _PropertyType { Wrapped._optionalElementPropertyType() }
     /// The element that a stored value stands for; nil if the value is null.
-    public static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Wrapped? {
+    public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Wrapped? {
         Wrapped._fromOptionalElement(value, realm)
     }
     /// The element as the store keeps it; null if it is nil.
-    public func _element(for realm: RealmInstance) -> Value { self?._element(for: realm) ?? .null }
+    public func _element(for realm: _RealmInstance) -> Value { self?._element(for: realm) ?? .null }
 }

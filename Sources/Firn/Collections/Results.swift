@@ -16,9 +16,9 @@ import FirnCore
 /// ones may be used on any thread. An index that is out of bounds stops the program.
 public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// The elements and their order. All copies of the results share it.
-    public let _source: CollectionSource
+    public let _source: _CollectionSource
 
-    init(_ source: CollectionSource) { _source = source }
+    init(_ source: _CollectionSource) { _source = source }
 
     /// The number of elements. O(1) for all objects of a class; a query counts at the first read after a change.
     public var count: Int { _source.count }
@@ -51,7 +51,7 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     }
 
     /// The same results in another realm of the store.
-    public func _moved(to realm: RealmInstance) -> Results { Results(_source.unlocated(in: realm)) }
+    public func _moved(to realm: _RealmInstance) -> Results { Results(_source.unlocated(in: realm)) }
 
     /// The results themselves: results of a list that is gone are empty.
     public var _withoutOwner: Results { self }

@@ -1,5 +1,4 @@
 import FirnCore
-import FirnLog
 import FirnQuery
 import FirnStorage
 import Foundation
@@ -21,9 +20,6 @@ extension Realm.Error {
         }
         self.init(code, error.description, fileURL: url)
     }
-
-    /// An error of the log, with the code that the API has for it.
-    init(_ error: LogError, _ url: URL?) { self.init(Realm.Error.code(error), error.description, fileURL: url) }
 
     /// The API's code for an error of the log.
     private static func code(_ error: LogError) -> Code {

@@ -24,7 +24,7 @@ struct ValueFault: Error, CustomStringConvertible {
     }
 
     /// A value that is not of the type that is needed.
-    init(_ value: Any, isNo type: Any.Type) {
+    init(_ value: Any, isNot type: Any.Type) {
         let text = String(describing: value)
         let shown = text.count > 80 ? String(text.prefix(80)) + "…" : text
         reason = "\(shown) (\(Swift.type(of: value))) is not a value of type \(type)"
@@ -47,8 +47,8 @@ struct ValueFault: Error, CustomStringConvertible {
 }
 
 /// An optional inside an `Any`, whose content can be reached without knowing its type.
-/// The wrapped value; nil if there is none.
 protocol AnyOptional {
+    /// The wrapped value; nil if there is none.
     var content: Any? { get }
 }
 

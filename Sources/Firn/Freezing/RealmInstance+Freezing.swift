@@ -1,8 +1,8 @@
 import FirnCore
 
-extension RealmInstance {
+extension _RealmInstance {
     /// The frozen instance of the version shown. O(1).
-    func freeze(_ what: String, at callSite: CallSite) -> RealmInstance {
+    func freeze(_ what: String, at callSite: CallSite) -> _RealmInstance {
         check()
         if isFrozen { return self }
         if isInTransaction {
@@ -17,7 +17,7 @@ extension RealmInstance {
     }
 
     /// The calling thread's live instance of a frozen instance's store.
-    func thaw(at callSite: CallSite) -> RealmInstance {
+    func thaw(at callSite: CallSite) -> _RealmInstance {
         guard isFrozen else { return self }
         let live = shared.instance(configuration, schema, .current, at: callSite)
         live.startListening()

@@ -38,10 +38,11 @@ extension ThreadConfined where Self: Object {
                 "An unmanaged object of \(classInfo.name) has no history. Add it to a realm first, or ask the managed one."
             )
         }
-        let realm = RealmInstance.of(_row)
+        let realm = _RealmInstance.of(_row)
         realm.check()
         let row = _row
-        guard try realm.storing({ store throws(StoreError) in try store.reading { RealmInstance.isValid(row) } }) else {
+        guard try realm.storing({ store throws(StoreError) in try store.reading { _RealmInstance.isValid(row) } })
+        else {
             throw Realm.Error(
                 .invalidInput,
                 "The object of \(classInfo.name) no longer exists. Open a version that has it with Realm.asOf(version:), and ask the object found there.",

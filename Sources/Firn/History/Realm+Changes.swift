@@ -75,12 +75,12 @@ extension Realm {
 /// The two versions between which the changes of a class's objects are computed.
 private struct ChangeEnds {
     let binding: TableBinding
-    let old: RealmInstance
-    let new: RealmInstance
+    let old: _RealmInstance
+    let new: _RealmInstance
     let before: TableView?
     let after: TableView?
 
-    init(_ binding: TableBinding, _ old: RealmInstance, _ new: RealmInstance) {
+    init(_ binding: TableBinding, _ old: _RealmInstance, _ new: _RealmInstance) {
         self.binding = binding
         self.old = old
         self.new = new

@@ -90,14 +90,14 @@ extension Realm {
     }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// Asks the store something, and converts its errors to those of the API.
     func storing<Result>(_ body: (Store) throws(StoreError) -> Result) throws -> Result {
         do { return try body(store) } catch { throw Realm.Error(error, configuration.fileURL) }
     }
 
     /// The frozen instance of a past version.
-    func past(_ version: PastVersion, at callSite: CallSite) throws -> RealmInstance {
+    func past(_ version: PastVersion, at callSite: CallSite) throws -> _RealmInstance {
         let faults = schema.faults(seeing: version.schema, now: store.schema)
         guard faults.isEmpty else {
             let heading = "Version \(version.pin.version) can't be shown with today's classes:"

@@ -36,8 +36,8 @@ struct AffectedObjects {
             for (id, keys) in frontier { reached[id, default: []].formUnion(keys) }
             if level == Self.depth { break }
             var next: [TableID: Set<Int64>] = [:]
-            for origin in snapshot.reference.schema.tables.indices.map(TableID.init) {
-                for (column, link) in snapshot.reference.schema[origin].columns.enumerated()
+            for origin in snapshot.resolvedSchema.schema.tables.indices.map(TableID.init) {
+                for (column, link) in snapshot.resolvedSchema.schema[origin].columns.enumerated()
                 where link.isLink && !link.isRemoved {
                     guard let target = link.target, let keys = frontier[target], !keys.isEmpty else { continue }
                     let view = snapshot.table(origin)
@@ -93,7 +93,7 @@ struct AffectedObjects {
     private func insertTargets(
         of keys: Set<Int64>, _ origin: TableID, _ column: Int, in snapshot: Snapshot, into result: inout Set<Int64>
     ) {
-        let tables = snapshot.reference.schema.tables
+        let tables = snapshot.resolvedSchema.schema.tables
         // The class or the property may be newer than the version.
         guard !keys.isEmpty, origin.index < tables.count, column < tables[origin.index].columns.count else { return }
         let view = snapshot.table(origin)

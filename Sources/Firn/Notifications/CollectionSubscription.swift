@@ -4,20 +4,21 @@ import FirnCore
 /// deleted or modified.
 ///
 /// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
-/// ranks and the edits, so a change costs what changed. For a query, it keeps the keys of the elements that it has
+/// ranks and the edits, so a change costs what changed, and a search of the list if one of its elements' objects
+/// changed. For a query, it keeps the keys of the elements that it has
 /// shown.
 final class CollectionSubscription<C: RealmCollection>: DataSubscription {
     private var collection: C
-    private var source: CollectionSource
+    private var source: _CollectionSource
     private let paths: [ObservedPath]?
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole
     /// tables, and for lists.
-    private var content: CollectionSource.Content?
+    private var content: _CollectionSource.Content?
     private var hasBegun = false
 
     init(
-        _ collection: C, _ source: CollectionSource, from start: SubscriptionStart, _ paths: [ObservedPath]?,
+        _ collection: C, _ source: _CollectionSource, from start: SubscriptionStart, _ paths: [ObservedPath]?,
         _ block: @escaping (RealmCollectionChange<C>) -> Void
     ) {
         self.collection = collection
@@ -89,7 +90,7 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
             difference.insertions = inserted.compactMap { after.position(of: $0) }.sorted()
         }
         // The class may be newer than the old version.
-        guard binding.table.index < old.reference.schema.tables.count else { return difference }
+        guard binding.table.index < old.resolvedSchema.schema.tables.count else { return difference }
         let before = old.table(binding.table)
         difference.deletions = (table?.deleted ?? []).compactMap { before.position(of: $0) }.sorted()
         difference.modifications = affected(summary, old, new).compactMap { key in
@@ -109,28 +110,32 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
 
     /// Computes the changes of a list.
     ///
-    /// Costs the number of edits, whatever the list's length. Only if an element's object changed, the list is
-    /// searched for it; only if the list's edits are not known, the two states are compared.
+    /// Costs the number of edits and of changed objects, whatever the list's length. Only if an element's object
+    /// changed is the list searched for it; only if the list's edits are not known are the two states compared.
     private func edited(
         _ list: CollectionLocation, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
     ) -> ListDifference {
-        let table = summary.tables[list.binding.table]
+        let changes = summary.tables[list.binding.table]
         let key = list.row.key
         guard let before = list.cell(in: old), let after = list.cell(in: new) else {
             // The owner was deleted, or it did not exist yet.
             return ListDifference(comparing: values(list, old), to: values(list, new))
         }
         var difference = ListDifference()
-        if let script = table?.scripts[.init(key: key, column: list.column)] {
+        if let script = changes?.scripts[.init(key: key, column: list.column)] {
             difference = ListDifference(script.edits, oldCount: before.count)
-        } else if table?.modified[key]?.contains(list.column) ?? false {
+        } else if changes?.modified[key]?.contains(list.column) ?? false {
             difference = ListDifference(comparing: before.values, to: after.values)
         }
         guard list.property.isLink else { return difference }
         let affected = affected(summary, old, new)
-        if !affected.isEmpty {
-            difference.addModifications(before.keys.indices.filter { affected.contains(before.keys[$0]) })
-        }
+        // The backlinks tell whether the list has such an element, at less cost than a search if few objects changed.
+        let table = old.table(list.binding.table)
+        let isSearched =
+            affected.count >= before.count || affected.contains { table.isLinked(from: key, to: $0, list.column) }
+        guard isSearched else { return difference }
+        let keys = before.keys
+        difference.addModifications(keys.indices.filter { affected.contains(keys[$0]) })
         return difference
     }
 

@@ -14,8 +14,8 @@ extension ObjectBase {
     /// loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the properties that matter; nil for all of the object's own, an empty array for none,
-    ///     so that only deleting the object calls the block. `"dog.name"` follows links and collections.
+    ///   - keyPaths: names of the properties that matter; nil or an empty array for all of the object's own.
+    ///     `"dog.name"` follows links and collections.
     ///   - queue: a serial queue to be called on, with the object of that queue.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
@@ -52,15 +52,16 @@ extension ObjectBase {
 
     fileprivate final func beginObserving(
         _ keyPaths: [String]?, at site: CallSite
-    ) -> (realm: RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
+    ) -> (realm: _RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
         guard isManaged else {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
         }
-        let realm = RealmInstance.of(_row)
+        let realm = _RealmInstance.of(_row)
         let start = realm.startObserving(at: site)
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
-        return (realm, binding, _row.key, start, keyPaths.map { $0.map { ObservedPath($0, binding, realm.schema) } })
+        let paths = keyPaths.flatMap { $0.isEmpty ? nil : $0.map { ObservedPath($0, binding, realm.schema) } }
+        return (realm, binding, _row.key, start, paths)
     }
 }
 
@@ -76,7 +77,7 @@ extension Object {
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        let start = beginObserving(keyPaths?.isEmpty ?? true ? nil : keyPaths, at: CallSite(file, line))
+        let start = beginObserving(keyPaths, at: CallSite(file, line))
         let token = NotificationToken()
         guard !Task.isCancelled else {
             token.invalidate()
@@ -112,8 +113,8 @@ extension Object {
 enum ActorObserving {
     /// Calls `body` on the actor, with the actor's instance of the store.
     static func install(
-        _ realm: RealmInstance, on actor: any Actor, from start: SubscriptionStart, _isolation: isolated (any Actor)?,
-        _ body: @escaping (RealmInstance) -> Void
+        _ realm: _RealmInstance, on actor: any Actor, from start: SubscriptionStart, _isolation: isolated (any Actor)?,
+        _ body: @escaping (_RealmInstance) -> Void
     ) async {
         nonisolated(unsafe) let body = body
         let shared = realm.shared

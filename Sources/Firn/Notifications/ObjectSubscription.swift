@@ -9,7 +9,7 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
     private let block: (ObjectChange<T>) -> Void
 
     init(
-        _ realm: RealmInstance, _ binding: TableBinding, _ key: Int64, from start: SubscriptionStart,
+        _ realm: _RealmInstance, _ binding: TableBinding, _ key: Int64, from start: SubscriptionStart,
         _ paths: [ObservedPath]?,
         _ block: @escaping (ObjectChange<T>) -> Void
     ) {

@@ -16,8 +16,8 @@ extension RealmCollection {
     /// thread that has no running run loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that matter; nil for all, including those of objects that the
-    ///     elements link to, up to four links away.
+    ///   - keyPaths: names of the elements' properties that matter; nil or an empty array for all, including those of
+    ///     objects that the elements link to, up to four links away.
     ///   - queue: a serial queue to be called on, with the collection of that queue.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
@@ -83,7 +83,7 @@ extension RealmCollection {
         return token
     }
 
-    private func observedPaths(_ keyPaths: [String]?, _ source: CollectionSource) -> [ObservedPath]? {
+    private func observedPaths(_ keyPaths: [String]?, _ source: _CollectionSource) -> [ObservedPath]? {
         guard let keyPaths, !keyPaths.isEmpty else { return nil }
         guard let binding = source.binding else {
             fatalError("Firn: a collection of values has no key paths to observe.")
@@ -92,7 +92,7 @@ extension RealmCollection {
     }
 }
 
-extension CollectionSource {
+extension _CollectionSource {
     /// Stops the program if the collection was made before its realm was invalidated.
     fileprivate func checkIsAlive() {
         if isDead {

@@ -5,12 +5,12 @@ import Synchronization
 /// Wakes a realm when a version is published, on whatever thread that happens.
 final class RealmWaker: @unchecked Sendable {
     // Unchecked because of the instance, which is used only on its own scheduler.
-    private weak var instance: RealmInstance?
+    private weak var instance: _RealmInstance?
     private let scheduler: Scheduler
     // Atomic. One turn handles all versions that were published before it.
     private let isScheduled = Atomic<Bool>(false)
 
-    init(_ instance: RealmInstance, _ scheduler: Scheduler) {
+    init(_ instance: _RealmInstance, _ scheduler: Scheduler) {
         self.instance = instance
         self.scheduler = scheduler
     }
@@ -24,7 +24,7 @@ final class RealmWaker: @unchecked Sendable {
     }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// Makes the store wake the realm whenever a version is published.
     func startListening() {
         guard waker == nil, let scheduler, !configuration.readOnly else { return }
@@ -202,8 +202,8 @@ extension RealmInstance {
         return shownPin.again(at: site)
     }
 
-    /// The version that a new observer begins from, and the claim on the change summaries of all later versions,
-    /// which are kept for it from now on. Stops the program as `pinForObserving` does.
+    /// The version that a new observer begins from, and the cursor that keeps the change summaries of all later
+    /// versions, which are kept for it from now on. Stops the program as `pinForObserving` does.
     func startObserving(at site: CallSite) -> SubscriptionStart {
         let pin = pinForObserving(at: site)
         return SubscriptionStart(pin: pin, cursor: store.makeChangeCursor(after: pin.version))
@@ -219,7 +219,7 @@ extension RealmInstance {
     }
 
     /// Runs `body` on a queue, with the queue's instance of this store, for an observer that was made in this realm.
-    func onQueue(_ queue: Scheduler, from start: SubscriptionStart, _ body: @escaping (RealmInstance) -> Void) {
+    func onQueue(_ queue: Scheduler, from start: SubscriptionStart, _ body: @escaping (_RealmInstance) -> Void) {
         nonisolated(unsafe) let body = body
         let shared = shared
         let schema = schema
@@ -231,7 +231,7 @@ extension RealmInstance {
 
     /// Makes sure that this realm can begin an observer that was made in another realm. If this realm shows an older
     /// version than that realm showed, it advances, because it may not do so by itself.
-    func reach(_ start: SubscriptionStart) {
+    func catchUp(with start: SubscriptionStart) {
         if let pin, pin.version < start.pin.version, !isInTransaction { advance(at: openedAt) }
     }
 
@@ -288,11 +288,11 @@ extension SharedStore {
     /// Does nothing if the store was migrated meanwhile, because the observed data is gone then.
     func beginObserving(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler,
-        from start: SubscriptionStart, _ body: (RealmInstance) -> Void
+        from start: SubscriptionStart, _ body: (_RealmInstance) -> Void
     ) {
         guard let instance = instanceIfUsable(configuration, schema, scheduler, at: start.pin.callSite) else { return }
         instance.startListening()
-        instance.reach(start)
+        instance.catchUp(with: start)
         body(instance)
     }
 }

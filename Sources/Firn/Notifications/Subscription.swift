@@ -7,19 +7,19 @@ import Synchronization
 /// Belongs to its realm's thread, queue or actor, where its block is called. Only `end` may be called on any thread.
 /// Its token holds it; its realm has only a weak reference to it.
 class Subscription {
-    let realm: RealmInstance
+    let realm: _RealmInstance
     // Atomic: a token may be released on any thread.
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ realm: RealmInstance) { self.realm = realm }
+    init(_ realm: _RealmInstance) { self.realm = realm }
 
     var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
 
     func end() { hasEnded.store(true, ordering: .releasing) }
 }
 
-/// The version that an observer begins from, and the claim on the change summaries of all versions after it. Made by
-/// the call that makes the observer, so that it misses nothing after that.
+/// The version that an observer begins from, and the cursor that keeps the change summaries of all versions after it.
+/// Made by the call that makes the observer, so that it misses nothing after that.
 struct SubscriptionStart: Sendable {
     let pin: Pin
     let cursor: ChangeCursor
@@ -45,13 +45,13 @@ class DataSubscription: Subscription {
     /// Whether it is to be shown the state that it begins from, at the next turn.
     var wantsInitial: Bool { false }
 
-    init(_ realm: RealmInstance, from start: SubscriptionStart) {
+    init(_ realm: _RealmInstance, from start: SubscriptionStart) {
         progress = Progress(last: start.pin, cursor: start.cursor)
         super.init(realm)
     }
 
     private var current: Progress {
-        guard let progress else { preconditionFailure("Firn: an observer is asked that has been told everything") }
+        guard let progress else { preconditionFailure("Firn: an observer that has ended has no version") }
         return progress
     }
 
@@ -90,8 +90,8 @@ class DataSubscription: Subscription {
         guard isActive, !wantsInitial, pin.version > last.version, !isReentrant() else { return }
         let new = pin.again(at: last.callSite)
         let old = last
-        let notes = cursor.changes(from: old, to: new)
-        run(new) { notify(notes, from: old, to: new) }
+        let summary = cursor.changes(from: old, to: new)
+        run(new) { notify(summary, from: old, to: new) }
     }
 
     private func run(_ new: Pin, _ body: () -> Void) {
@@ -162,7 +162,7 @@ class DataSubscription: Subscription {
 
     // What each kind of observer implements.
     func begin(_ pin: Pin) {}
-    func notify(_ notes: ChangeSummary, from old: Pin, to new: Pin) {}
+    func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {}
     func skipped(_ pin: Pin) {}
     /// Whether the observer wants old values, so that the realm remembers which changes are its own.
     var wantsOldValues: Bool { false }
@@ -212,7 +212,7 @@ final class SubscriptionList {
     }
 
     /// Stops the program if a token is not one of this realm's.
-    func checkTokens(_ tokens: [NotificationToken], of realm: RealmInstance) {
+    func checkTokens(_ tokens: [NotificationToken], of realm: _RealmInstance) {
         for token in tokens {
             if let observer = token.observer, observer.realm !== realm {
                 fatalError(
@@ -227,7 +227,7 @@ final class SubscriptionList {
 final class RealmSubscription: Subscription {
     let block: (Realm.Notification, Realm) -> Void
 
-    init(_ realm: RealmInstance, _ block: @escaping (Realm.Notification, Realm) -> Void) {
+    init(_ realm: _RealmInstance, _ block: @escaping (Realm.Notification, Realm) -> Void) {
         self.block = block
         super.init(realm)
     }

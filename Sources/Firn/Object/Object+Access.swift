@@ -15,7 +15,7 @@ extension ObjectBase {
     /// the primary key. Returns nil if the transaction has met damage: nothing is written then.
     @inline(__always)
     private final func beginSet(_ column: Int) -> (WriteTransaction, TableBinding)? {
-        let realm = RealmInstance.of(_row)
+        let realm = _RealmInstance.of(_row)
         let transaction = realm.writing("set \(name(column))")
         guard let row = realm.locateForChange(_row, in: transaction) else { return nil }
         _row = row
@@ -76,7 +76,7 @@ extension ObjectBase {
     /// first.
     final func setLink(_ target: ObjectBase?, to type: ObjectBase.Type, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
-        let key = target.map { RealmInstance.of(_row).linkKey(of: $0, as: type) } ?? -1
+        let key = target.map { _RealmInstance.of(_row).linkKey(of: $0, as: type) } ?? -1
         transaction.setLink(binding.table, column, _row.key, to: key)
     }
 
@@ -129,7 +129,7 @@ extension ObjectBase {
         }
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
-        let realm = RealmInstance.of(_row)
+        let realm = _RealmInstance.of(_row)
         guard
             let value = realm.table(binding)?.value(
                 binding.column(property), Leaf(Node(_row.leaf.unsafelyUnwrapped)), _row.row)
@@ -155,7 +155,7 @@ extension ObjectBase {
             if let object = value as? ObjectBase, type(of: object) == target {
                 return setLink(object, to: target, column: column)
             }
-            let realm = RealmInstance.of(_row)
+            let realm = _RealmInstance.of(_row)
             _ = realm.writing("set \(name(column))")
             setLink(try ObjectInserter.create(target, value, in: realm, .error), to: target, column: column)
         } else {

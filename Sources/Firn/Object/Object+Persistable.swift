@@ -69,7 +69,7 @@ extension _OptionalPersistable where Self: Object {
         object.setLink(value, to: Self.self, column: _BoundColumn.number(column))
     }
     /// An object that records which of its properties are read.
-    public static func _tracedOptional(by tracer: KeyPathTracer) -> Self? { tracer.object(Self.self) as? Self }
+    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self? { tracer.object(Self.self) as? Self }
     /// The object itself.
     public static func _anyOptional(_ value: Self?) -> Any? { value }
     /// The object that an untyped value is; nil for nil and `NSNull`. Throws `ValueFault` for an object of another
@@ -78,7 +78,7 @@ extension _OptionalPersistable where Self: Object {
         guard let any = unwrapped(any) else { return nil }
         // A value that only describes an object has been made an object before this is called (`Resolution`).
         guard let object = any as? Self, ObjectIdentifier(type(of: object)) == ObjectIdentifier(Self.self) else {
-            throw ValueFault(any, isNo: Self.self)
+            throw ValueFault(any, isNot: Self.self)
         }
         return object
     }
@@ -87,26 +87,26 @@ extension _OptionalPersistable where Self: Object {
 
     /// The accessor of a linked object.
     @usableFromInline @inline(never)
-    static func _linked(_ row: _Row, _ key: Int64) -> Self? { RealmInstance.of(row).accessor(Self.self, key) }
+    static func _linked(_ row: _Row, _ key: Int64) -> Self? { _RealmInstance.of(row).accessor(Self.self, key) }
 }
 
 extension RealmCollectionValue where Self: Object {
     /// The accessor of the object that an element links to.
-    public static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Self {
+    public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
         switch value {
         case .link(let key), .typedLink(_, let key): return realm.accessor(Self.self, key)
         default: stopForUnknownValue(value, Self.self)
         }
     }
     /// The element as the store keeps it: the object's key. An unmanaged object is added to the realm first.
-    public func _element(for realm: RealmInstance) -> Value { .link(realm.linkKey(of: self, as: Self.self)) }
+    public func _element(for realm: _RealmInstance) -> Value { .link(realm.linkKey(of: self, as: Self.self)) }
     /// The element's type: a link that is not optional.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
 }
 
 extension _RealmCollectionValueInsideOptional where Self: Object {
     /// The accessor of the object that an element links to; nil for null.
-    public static func _fromOptionalElement(_ value: Value, _ realm: RealmInstance) -> Self? {
+    public static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self? {
         value == .null ? nil : _fromElement(value, realm)
     }
     /// The element's type: an optional link, which opening refuses, because lists hold no nil objects.

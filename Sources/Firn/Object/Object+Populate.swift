@@ -26,7 +26,7 @@ enum ValueSource {
             var mirror: Mirror? = Mirror(reflecting: value)
             // A struct that is a value by itself, such as a UUID or a date, is not read as a set of properties.
             guard mirror?.displayStyle == .class || mirror?.displayStyle == .struct, !(value is any _Scalar) else {
-                throw ValueFault(value, isNo: info.type)
+                throw ValueFault(value, isNot: info.type)
             }
             while let level = mirror {
                 for child in level.children {
@@ -38,7 +38,7 @@ enum ValueSource {
             }
             // If the value has properties, but none of the class's, it is probably a mistake.
             guard children.isEmpty || children.keys.contains(where: { info.property(named: $0) != nil }) else {
-                throw ValueFault(value, isNo: info.type)
+                throw ValueFault(value, isNot: info.type)
             }
             self = .mirror(children)
         }

@@ -2,7 +2,7 @@ import FirnCore
 
 extension ObjectBase {
     /// The realm that manages the object; nil if it is unmanaged. Still returned after the object was deleted.
-    public final var realm: Realm? { isManaged ? Realm(RealmInstance.of(_row)) : nil }
+    public final var realm: Realm? { isManaged ? Realm(_RealmInstance.of(_row)) : nil }
 
     /// The object's class and its properties, also for an unmanaged object.
     public final var objectSchema: ObjectSchema { ObjectSchema(classInfo) }
@@ -12,10 +12,10 @@ extension ObjectBase {
     ///
     /// Reading or setting a property of such an object then stops the program. False for an unmanaged object. O(log
     /// n) at most.
-    public final var isInvalidated: Bool { isManaged && !RealmInstance.isValid(_row) }
+    public final var isInvalidated: Bool { isManaged && !_RealmInstance.isValid(_row) }
 
     /// Whether the object shows one version for good and may be read on any thread. False for an unmanaged object.
-    public final var isFrozen: Bool { isManaged && RealmInstance.of(_row).isFrozen }
+    public final var isFrozen: Bool { isManaged && _RealmInstance.of(_row).isFrozen }
 
     /// Whether both are the same row of the same realm: both live in one realm, or both frozen at one version of it.
     ///
@@ -25,7 +25,7 @@ extension ObjectBase {
         if self === object { return true }
         guard isManaged, object.isManaged else { return false }
         return _row.key == object._row.key && _row.table == object._row.table
-            && RealmInstance.of(_row) === RealmInstance.of(object._row)
+            && _RealmInstance.of(_row) === _RealmInstance.of(object._row)
     }
 
     /// Whether both are the same row of the same realm: the same as `isSameObject(as:)`.
@@ -60,7 +60,7 @@ extension Object {
         }
         if isFrozen { return self }
         if !_row.isCurrent { _row = _relocate(_row) }
-        let frozen = RealmInstance.of(_row).freeze("an object of \(classInfo.name)", at: CallSite(file, line))
+        let frozen = _RealmInstance.of(_row).freeze("an object of \(classInfo.name)", at: CallSite(file, line))
         return frozen.accessor(Self.self, _row.key)
     }
 
@@ -70,7 +70,7 @@ extension Object {
             fatalError("Firn: an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.")
         }
         guard isFrozen else { return self }
-        let live = RealmInstance.of(_row).thaw(at: CallSite(file, line))
+        let live = _RealmInstance.of(_row).thaw(at: CallSite(file, line))
         let row = _Row.unlocated(live.core, key: _row.key, table: _row.table.unsafelyUnwrapped)
         guard let found = live.locate(row) else { return nil }
         let binding = TableBinding.of(_row)

@@ -4,7 +4,7 @@ public import FirnCore
 /// Where a managed object's values lie: what an accessor remembers from one access to the next.
 ///
 /// - Unmanaged: `leaf` and `core` are nil. For an object that only records which properties are read
-///   (`KeyPathTracer`), `leaf` is nil and `core` is not.
+///   (`_KeyPathTracer`), `leaf` is nil and `core` is not.
 /// - Managed: valid while `generation` equals the core's. Otherwise the accessor finds its row again by `key`, once
 ///   (`_relocate`).
 /// - It holds no reference: `core` lives as long as the accessor is counted on it, `table` as long as the realm.
@@ -77,8 +77,8 @@ public struct _Row {
     }
 }
 
-/// What a core's stamp says outside transactions. In a transaction it is the transaction's stamp: the stamp of the nodes
-/// that may be written in place.
+/// What a core's stamp says outside transactions. In a transaction it is the transaction's stamp: the stamp of the
+/// nodes that may be written in place.
 @frozen
 public enum _CoreStamp {
     /// The stamp of a frozen realm. No node has it.

@@ -1,14 +1,14 @@
+import CFirn
 public import FirnCore
 public import Foundation
 import FirnStorage
-import Synchronization
 
 /// A twelve-byte identity: 4 bytes of seconds since 1970, 5 random bytes of this process, 3 bytes of a counter that
 /// begins at a random number.
 ///
 /// An id of a later second compares greater than one of an earlier second. Two processes whose random bytes differ
-/// never make the same id. It can be used on any thread, and as a primary key; its coded form is the text of its 24
-/// hexadecimal digits.
+/// never make the same id; a forked child has random bytes of its own. It can be used on any thread, and as a primary
+/// key; its coded form is the text of its 24 hexadecimal digits.
 ///
 /// ```swift
 /// @Persisted(primaryKey: true) var id = ObjectId.generate()
@@ -58,7 +58,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
 
     /// A new id of this moment, by the system's clock. May be called on any thread.
     public static func generate() -> ObjectId {
-        let random = process
+        let random = seed
         return ObjectId(
             ObjectIDBytes(
                 UInt32(truncatingIfNeeded: SystemClock.shared.now() / 1_000_000_000),
@@ -98,7 +98,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         self = id
     }
 
-    /// Encodes the id as the text of its 24 hexadecimal digits.
+    /// Encodes the id as the text of its 24 hexadecimal digits. Throws what the encoder throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(stringValue)
@@ -120,12 +120,20 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         self.init(ObjectIDBytes(words[0], words[1], words[2]))
     }
 
-    /// The five random bytes of this process.
-    private static let process = SystemRandomness.shared.next() & 0xFF_FFFF_FFFF
-    // Atomic: ids are made on any thread.
-    private static let count = Atomic<UInt32>(UInt32(truncatingIfNeeded: SystemRandomness.shared.next()))
+    /// A random number of this process. Its lowest five bytes are in each id, and the counter begins at the others.
+    ///
+    /// Neither it nor the counter is a global of Swift's: a forked child would inherit its value, or wait forever if
+    /// another thread was initialising it at the fork.
+    private static var seed: UInt64 {
+        var seed = firn_process_seed()
+        // 0 says that there is none yet.
+        while seed == 0 { seed = firn_set_process_seed(SystemRandomness.shared.next()) }
+        return seed
+    }
 
-    private static func nextCount() -> UInt32 { count.wrappingAdd(1, ordering: .relaxed).newValue & 0xFF_FFFF }
+    private static func nextCount() -> UInt32 {
+        (UInt32(truncatingIfNeeded: seed >> 40) &+ firn_next_object_id_count()) & 0xFF_FFFF
+    }
 }
 
 extension ObjectId: _FixedScalar, _PrimaryKey, _Indexable {

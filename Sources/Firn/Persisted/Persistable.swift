@@ -81,7 +81,7 @@ public protocol _Persistable {
     static func _replaceCollection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored, with value: Self)
 
     /// An object that records which of its properties are read, if the type has properties.
-    static func _traced(by tracer: KeyPathTracer) -> Self?
+    static func _traced(by tracer: _KeyPathTracer) -> Self?
 
     // What code uses that knows the property only by name.
     /// The value as `Any`; nil if it is nil.
@@ -116,7 +116,7 @@ extension _Persistable {
     }
 
     /// Nil: most types have no properties.
-    public static func _traced(by tracer: KeyPathTracer) -> Self? { nil }
+    public static func _traced(by tracer: _KeyPathTracer) -> Self? { nil }
 
     /// False: most types have no nil.
     @inlinable public static var _mayBeRequired: Bool { @inline(__always) get { false } }
@@ -141,7 +141,7 @@ public protocol _OptionalPersistable {
     /// As `_Persistable._set`, for a value that may be nil.
     static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?)
     /// An object that records which of its properties are read, if the type has properties.
-    static func _tracedOptional(by tracer: KeyPathTracer) -> Self?
+    static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?
     /// The value as `Any`; nil if it is nil.
     static func _anyOptional(_ value: Self?) -> Any?
     /// The unmanaged value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.
@@ -190,7 +190,7 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
         Wrapped._setOptional(object, column, value)
     }
     /// An object that records which of its properties are read, if the wrapped type has properties.
-    public static func _traced(by tracer: KeyPathTracer) -> Wrapped?? { .some(Wrapped._tracedOptional(by: tracer)) }
+    public static func _traced(by tracer: _KeyPathTracer) -> Wrapped?? { .some(Wrapped._tracedOptional(by: tracer)) }
     /// The value as `Any`; nil if it is nil.
     public static func _any(_ value: Wrapped?) -> Any? { Wrapped._anyOptional(value) }
     /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.

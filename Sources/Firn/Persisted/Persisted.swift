@@ -121,7 +121,7 @@ public struct Persisted<Value: _Persistable> {
     @usableFromInline @inline(never)
     func _traced(_ object: ObjectBase) -> Value? {
         guard object._row.leaf == nil else { return nil }
-        let tracer = KeyPathTracer.of(object)
+        let tracer = _KeyPathTracer.of(object)
         tracer.record(object, bound: _column)
         return Value._traced(by: tracer)
     }

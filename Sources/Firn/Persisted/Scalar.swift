@@ -42,7 +42,7 @@ extension _Scalar {
     /// The value in a column of a current row that holds no nulls.
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _get(row, column) }
     /// Nil: a single value has no properties.
-    public static func _tracedOptional(by tracer: KeyPathTracer) -> Self? { nil }
+    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self? { nil }
 
     /// The value itself.
     public var _boxed: Any { self }
@@ -58,28 +58,28 @@ extension _Scalar {
     /// The value that `any` stands for. Throws `ValueFault` for nil and for anything that does not fit.
     public static func _fromAny(_ any: Any?) throws -> Self {
         guard let any = unwrapped(any) else { throw ValueFault("nil does not fit a property that is not optional") }
-        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNo: Self.self) }
+        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNot: Self.self) }
         return value
     }
 
     /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` for anything that does not fit.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard let any = unwrapped(any) else { return nil }
-        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNo: Self.self) }
+        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNot: Self.self) }
         return value
     }
 
     /// The element of a stored value. Stops the program if this type has no such value.
-    public static func _fromElement(_ value: Value, _ realm: RealmInstance) -> Self {
+    public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
         guard let result = Self(_value: value) else { stopForUnknownValue(value, Self.self) }
         return result
     }
     /// The element of a stored value; nil for null. Stops the program if this type has no such value.
-    public static func _fromOptionalElement(_ value: Value, _ realm: RealmInstance) -> Self? {
+    public static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self? {
         value == .null ? nil : _fromElement(value, realm)
     }
     /// The element as a value of the store.
-    public func _element(for write: RealmInstance) -> Value { _value }
+    public func _element(for write: _RealmInstance) -> Value { _value }
     /// The type of an element.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
     /// The type of an optional element.

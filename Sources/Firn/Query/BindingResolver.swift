@@ -40,7 +40,7 @@ struct BindingResolver: PropertyResolver {
 
 extension QueryArgument {
     /// The argument that a caller gave for a `%@`. Throws if a query can't use it.
-    init(_ any: Any, _ realm: RealmInstance) throws(QueryError) {
+    init(_ any: Any, _ realm: _RealmInstance) throws(QueryError) {
         guard let value = unwrapped(any) else {
             self = .value(.null)
             return
@@ -67,10 +67,10 @@ extension QueryArgument {
             advice: "Give a number, string, date, data, id, object, or a sequence of these.")
     }
 
-    private static func single(_ any: Any, _ realm: RealmInstance) throws(QueryError) -> Value? {
+    private static func single(_ any: Any, _ realm: _RealmInstance) throws(QueryError) -> Value? {
         switch any {
         case let object as ObjectBase:
-            guard object.isManaged, RealmInstance.of(object._row).shared === realm.shared else {
+            guard object.isManaged, _RealmInstance.of(object._row).shared === realm.shared else {
                 throw QueryError(
                     .argument,
                     "An argument is an object of \(type(of: object).className()) that is unmanaged or of another realm.",

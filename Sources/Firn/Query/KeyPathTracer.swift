@@ -7,10 +7,9 @@ import FirnStorage
 /// The object looks unmanaged but has a core, whose owner is the tracer. Each wrapper of the object holds its
 /// property's position, or a negative number if the property is ignored. A link returns another such object, so
 /// `\Person.dog?.name` is traced as `dog.name`.
-public final class KeyPathTracer {
+public final class _KeyPathTracer {
     private let core: UnsafeMutablePointer<firn_realm_core_t>
     private var objects: [ObjectBase] = []
-    private(set) var names: [String] = []
     /// The properties read so far, outermost first.
     private(set) var properties: [PropertyInfo] = []
 
@@ -26,11 +25,11 @@ public final class KeyPathTracer {
         core.deallocate()
     }
 
-    static func of(_ object: ObjectBase) -> KeyPathTracer {
+    static func of(_ object: ObjectBase) -> _KeyPathTracer {
         guard let owner = object._row.core?.pointee.owner else {
             fatalError("Firn: an object without a realm was traced.")
         }
-        return Unmanaged<KeyPathTracer>.fromOpaque(owner).takeUnretainedValue()
+        return Unmanaged<_KeyPathTracer>.fromOpaque(owner).takeUnretainedValue()
     }
 
     /// An object that records in this tracer which properties are read from it.
@@ -59,14 +58,13 @@ public final class KeyPathTracer {
         }
         let property = info.properties[Int(bound)]
         properties.append(property)
-        names.append(property.name)
     }
 
     /// The properties that a key path reads, outermost first; empty if it reads no stored property. Stops the program
     /// if the key path's value has another type than the last of the properties: then the key path continues behind
     /// that property.
     fileprivate static func properties<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
-        let tracer = KeyPathTracer()
+        let tracer = _KeyPathTracer()
         // A property's accessor reads from whatever object it is given, so it reads the tracing object.
         guard let root = tracer.object(Root.self) as? Root else { return [] }
         _ = root[keyPath: keyPath]
@@ -84,8 +82,8 @@ public final class KeyPathTracer {
     /// The type that an optional type wraps, or the type itself if it is not optional. A path through a link is
     /// optional.
     private static func wrappedType(_ type: Any.Type) -> Any.Type {
-        func wrapped<Optional: OptionalProtocol>(_: Optional.Type) -> Any.Type { Optional.Wrapped.self }
-        guard let optional = type as? any OptionalProtocol.Type else { return type }
+        func wrapped<Optional: _OptionalProtocol>(_: Optional.Type) -> Any.Type { Optional.Wrapped.self }
+        guard let optional = type as? any _OptionalProtocol.Type else { return type }
         return wrapped(optional)
     }
 }
@@ -110,7 +108,7 @@ final class TracedKeyPath: Sendable {
     /// The properties that `keyPath` reads. Stops the program if it reads no stored property.
     static func of<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
         if let known = cache.value(keyPath) { return known }
-        let properties = KeyPathTracer.properties(keyPath)
+        let properties = _KeyPathTracer.properties(keyPath)
         guard !properties.isEmpty else {
             fatalError("Firn: \(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
         }

@@ -63,7 +63,7 @@ extension Query where T: _QueryOrdered {
     }
 }
 
-extension Query where T: OptionalProtocol, T.Wrapped: _QueryOrdered & Comparable {
+extension Query where T: _OptionalProtocol, T.Wrapped: _QueryOrdered & Comparable {
     /// Whether the value lies within the range, its end excluded; nil does not.
     public func contains(_ range: Range<T.Wrapped>) -> Query<Bool> {
         Query<Bool>(.compare(expression, within: range))

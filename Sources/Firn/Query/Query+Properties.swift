@@ -14,7 +14,7 @@ extension Query where T: _QueriedObject {
     }
 }
 
-extension Query where T: OptionalProtocol, T.Wrapped: _QueriedObject {
+extension Query where T: _OptionalProtocol, T.Wrapped: _QueriedObject {
     /// A property of the linked object; nil if the link is nil. Stops the program if the key path does not lead to a
     /// stored property.
     public subscript<V>(dynamicMember member: KeyPath<T.Wrapped, V>) -> Query<V> {

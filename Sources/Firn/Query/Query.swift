@@ -146,11 +146,11 @@ extension Optional: _QueryNumber where Wrapped: _QueryNumber {}
 extension Optional: _QueryText where Wrapped: _QueryText {}
 
 /// An optional, for generic constraints.
-public protocol OptionalProtocol {
+public protocol _OptionalProtocol {
     /// The type that the optional wraps.
     associatedtype Wrapped
 }
-extension Optional: OptionalProtocol {}
+extension Optional: _OptionalProtocol {}
 
 /// How a query compares strings: by their bytes if there is no option.
 public struct StringOptions: OptionSet, Sendable {

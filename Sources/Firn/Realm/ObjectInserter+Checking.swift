@@ -20,7 +20,7 @@ extension ObjectInserter {
 
     /// Throws if an object that is to be added, or one that it reaches, can't be added.
     func checkObject(_ object: ObjectBase) throws {
-        try policy.check(realm.binding(of: type(of: object)).info)
+        try policy.check(realm.checkedBinding(of: type(of: object)).info)
         try check([object])
     }
 
@@ -34,17 +34,14 @@ extension ObjectInserter {
             guard seen.insert(ObjectIdentifier(object)).inserted else { continue }
             guard !object.isManaged else {
                 try object.checkIsThere()
-                guard RealmInstance.of(object._row) === realm else {
+                guard _RealmInstance.of(object._row) === realm else {
                     throw ValueFault(
                         "an object of \(object.classInfo.name) belongs to another realm, or is frozen; copy it with create(_:value:), or thaw it"
                     )
                 }
                 continue
             }
-            guard let binding = realm.schema.table(of: type(of: object)) else {
-                throw ValueFault(
-                    "the realm has no class \(object.classInfo.name); add it to Configuration.objectTypes")
-            }
+            let binding = try realm.checkedBinding(of: type(of: object))
             try checkKey(object, binding, &keys)
             if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
             for property in binding.info.stored {
@@ -94,10 +91,18 @@ extension ObjectInserter {
     }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// Throws the damage that the running transaction has met.
     func checkFaults() throws {
         if let fault = transaction?.fault { throw Realm.Error(fault, configuration.fileURL) }
+    }
+
+    /// The table binding of a class. Throws if the realm does not have the class.
+    func checkedBinding(of type: ObjectBase.Type) throws -> TableBinding {
+        guard let binding = schema.table(of: type) else {
+            throw ValueFault("the realm has no class \(type.className()); add it to Configuration.objectTypes")
+        }
+        return binding
     }
 }
 
@@ -132,7 +137,7 @@ extension PropertyInfo {
 extension ObjectBase {
     /// Throws if this object is managed and has been deleted.
     final func checkIsThere() throws {
-        guard isManaged, !RealmInstance.of(_row).isThere(self) else { return }
+        guard isManaged, !_RealmInstance.of(_row).isThere(self) else { return }
         throw ValueFault("an object of \(classInfo.name) was deleted, so it can't be added, copied or linked to")
     }
 

@@ -10,7 +10,7 @@ import Foundation
 final class ObjectInserter {
     // Unretained: both outlive the call, or the transaction that this is kept for, and counting references would cost
     // more than writing a column.
-    unowned(unsafe) let realm: RealmInstance
+    unowned(unsafe) let realm: _RealmInstance
     unowned(unsafe) let transaction: WriteTransaction
     /// Keeps `transaction` in memory, whatever ends it.
     private let heldTransaction: WriteTransaction
@@ -32,7 +32,7 @@ final class ObjectInserter {
         case collection(any PersistedCollection, ObjectBase)
     }
 
-    init(_ realm: RealmInstance, _ policy: Realm.UpdatePolicy, _ what: @autoclosure () -> String) {
+    init(_ realm: _RealmInstance, _ policy: Realm.UpdatePolicy, _ what: @autoclosure () -> String) {
         self.realm = realm
         self.policy = policy
         heldTransaction = realm.writing(what())
@@ -43,7 +43,7 @@ final class ObjectInserter {
 
     /// The value of a cell. If damage is met, the transaction throws it.
     private func value(_ binding: TableBinding, _ column: Int, _ key: Int64) -> Value? {
-        transaction.noting { transaction.table(binding.table).value(column, of: key) }
+        transaction.recordingDamage { transaction.table(binding.table).value(column, of: key) }
     }
 
     // MARK: Adding
@@ -106,7 +106,7 @@ final class ObjectInserter {
     /// Gives an unmanaged object its row; an object of this realm has one. Returns its key.
     private func enter(_ object: ObjectBase) throws -> Int64 {
         if object.isManaged {
-            guard RealmInstance.of(object._row) === realm else {
+            guard _RealmInstance.of(object._row) === realm else {
                 fatalError(
                     "Firn: an object of \(type(of: object).className()) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
                 )
@@ -279,7 +279,7 @@ struct PrimaryKey: Hashable {
 
     /// The key of the object that has this primary key. If damage is met, the transaction throws it.
     func find(in transaction: WriteTransaction) -> Int64? {
-        transaction.noting { transaction.table(table).firstKey(primaryKey: value) }
+        transaction.recordingDamage { transaction.table(table).firstKey(primaryKey: value) }
     }
 }
 

@@ -1,5 +1,4 @@
 import FirnCore
-import FirnLog
 import FirnStorage
 public import Foundation
 
@@ -295,7 +294,7 @@ extension Realm.Configuration {
     }
 
     /// The retention in the terms of the store. Throws if it makes no sense.
-    func storeRetention() throws -> FirnLog.HistoryRetention {
+    func storeRetention() throws -> FirnCore.HistoryRetention {
         switch historyRetention {
         case .none: return .none
         case .everything: return .everything

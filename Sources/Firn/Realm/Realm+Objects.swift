@@ -49,12 +49,13 @@ extension Realm {
     /// Makes an unmanaged object managed by this realm: `add(_:update:)`, for an object that may be wrong.
     ///
     /// Cost: as `add(_:update:)`, and a walk over all objects that are to be added. Stops the program outside a write
-    /// transaction, and if the realm does not have the object's class.
+    /// transaction.
     ///
     /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput` if the primary key exists and `update` is
     ///   `.error`, if the class has none and `update` is another policy, if a required property is nil, if a value is
-    ///   too long, if an object belongs to another realm, is frozen or was deleted, if a link leads to an instance of
-    ///   a subclass or to a class that the realm does not have. `.invalidDatabase` if the transaction has met damage.
+    ///   too long, if an object belongs to another realm, is frozen or was deleted, if the realm does not have the
+    ///   class of an object, and if a link leads to an instance of a subclass. `.invalidDatabase` if the transaction
+    ///   has met damage.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
         let inserter = ObjectInserter(instance, update, "add an object")
         do {
@@ -101,12 +102,12 @@ extension Realm {
     /// try realm.write { try realm.create(Dog.self, validating: json, update: .modified) }
     /// ```
     ///
-    /// Stops the program outside a write transaction, and if the realm does not have the class.
+    /// Stops the program outside a write transaction.
     ///
     /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput`, which names the property, if a value does
     ///   not fit, is too long, or is nil for a required property; if the primary key exists and `update` is `.error`;
-    ///   and if the class has none and `update` is another policy. `.invalidDatabase` if the transaction has met
-    ///   damage.
+    ///   if the class has none and `update` is another policy; and if the realm does not have the class.
+    ///   `.invalidDatabase` if the transaction has met damage.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
         do {
@@ -144,7 +145,9 @@ extension Realm {
         // The sequence may have ended the transaction that ran before it was read.
         let transaction = instance.writing("delete objects")
         for (table, key) in rows
-        where transaction.noting({ transaction.table(table).find(key) != nil }) { transaction.delete(table, key) }
+        where transaction.recordingDamage({ transaction.table(table).find(key) != nil }) {
+            transaction.delete(table, key)
+        }
     }
 
     /// Deletes all objects of the realm's classes, at the cost of deleting each of them. Stops the program outside a
@@ -198,7 +201,7 @@ extension Realm {
     }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// The running transaction's inserter of objects, kept from call to call. Stops the program outside a
     /// transaction.
     func inserter(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
@@ -215,7 +218,7 @@ extension RealmInstance {
         guard object.isManaged else {
             fatalError("Firn: can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.")
         }
-        guard object._row.core == core || RealmInstance.of(object._row) === self else {
+        guard object._row.core == core || _RealmInstance.of(object._row) === self else {
             fatalError(
                 "Firn: can't \(what) an object of \(name) that belongs to another realm, or is frozen. Use the realm that manages it (object.realm), or thaw it."
             )
@@ -229,8 +232,8 @@ extension RealmInstance {
     /// Whether one of this realm's objects exists, for code that changes it. True once the transaction has met
     /// damage, because nothing is changed any more then.
     func isThere(_ object: ObjectBase) -> Bool {
-        guard let transaction else { return RealmInstance.isValid(object._row) }
-        return transaction.noting { RealmInstance.isValid(object._row) } || transaction.hasFault
+        guard let transaction else { return _RealmInstance.isValid(object._row) }
+        return transaction.recordingDamage { _RealmInstance.isValid(object._row) } || transaction.hasFault
     }
 
     /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not

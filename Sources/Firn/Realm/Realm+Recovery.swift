@@ -1,5 +1,4 @@
 import FirnCore
-import FirnLog
 
 extension Realm {
     /// What opening the store found after its last use, and what it did about it: see `Realm.recovery`.

@@ -103,7 +103,7 @@ extension Realm {
     public func cancelWrite() { instance.cancelWrite() }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// Begins a transaction on the newest version, once what is due has been delivered.
     func beginWrite(at callSite: CallSite) throws {
         check()

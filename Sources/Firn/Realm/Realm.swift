@@ -1,7 +1,6 @@
 public import Dispatch
 public import Foundation
 import FirnCore
-import FirnLog
 import FirnStorage
 
 /// A database, as one thread, queue or actor sees it.
@@ -26,9 +25,9 @@ import FirnStorage
 /// **Call sites.** Functions with the parameters `file` and `line` record the line of the call for `activeVersions`.
 /// Leave these parameters out, or pass on those of your own caller.
 public struct Realm {
-    let instance: RealmInstance
+    let instance: _RealmInstance
 
-    init(_ instance: RealmInstance) { self.instance = instance }
+    init(_ instance: _RealmInstance) { self.instance = instance }
 
     /// Opens a store, creating it if there is none, and gives the realm of the calling thread, or of a queue.
     ///
@@ -79,13 +78,13 @@ public struct Realm {
     }
 
     /// Opens the default realm for a queue; nil for the calling thread. Otherwise as
-    /// `init(configuration:queue:file:line:)`.
+    /// `init(configuration:queue:file:line:)`, and it throws the same errors.
     public init(queue: DispatchQueue?, file: StaticString = #fileID, line: UInt = #line) throws {
         try self.init(configuration: .defaultConfiguration, queue: queue, file: file, line: line)
     }
 
     /// Opens the store in a folder, with the other settings of the default configuration. Otherwise as
-    /// `init(configuration:queue:file:line:)`.
+    /// `init(configuration:queue:file:line:)`, and it throws the same errors.
     public init(fileURL: URL, file: StaticString = #fileID, line: UInt = #line) throws {
         var configuration = Configuration.defaultConfiguration
         configuration.fileURL = fileURL
@@ -250,10 +249,10 @@ public struct Realm {
             )
         }
         let removal: StoreRemoval
-        do throws(LogError) {
-            removal = try Log.remove(url.storePath, storage: PosixStorage.shared)
+        do throws(StoreError) {
+            removal = try Store.remove(url.storePath, storage: PosixStorage.shared)
         } catch {
-            if case .locked = error.code {
+            if case .log(let log) = error.code, case .locked = log.code {
                 throw Error(
                     .alreadyOpen,
                     "The store was not deleted, because it is open, or a version of it is held: close it in every process.",

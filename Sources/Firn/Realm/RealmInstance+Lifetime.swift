@@ -9,7 +9,7 @@ import FirnStorage
 /// another thread are only noted on the core (`released`), and the own thread subtracts them at its next turn. When
 /// the thread has ended, the releasing thread does that, under `endedLock`. Accessors of the realm of a queue or an
 /// actor, and frozen ones, hold a reference each.
-extension RealmInstance {
+extension _RealmInstance {
     /// Counts an accessor, or a collection, that has just been made.
     @inline(__always)
     func retainAccessor(_ row: _Row) {
@@ -31,7 +31,7 @@ extension RealmInstance {
     }
 
     /// Subtracts the noted releases. Returns what held the instance, if no accessor is left.
-    private func takeUnaccessed() -> RealmInstance? {
+    private func takeUnaccessed() -> _RealmInstance? {
         guard core.pointee.mask != 0 else { return nil }
         deadCores.removeAll { core in
             guard firn_core_subtract_released(core) == 0 else { return false }
@@ -75,12 +75,12 @@ extension RealmInstance {
     private static var endedLock: GlobalLock { .endedRealms }
 
     private func countReleasesOfEnded() {
-        let kept = RealmInstance.endedLock.withLock { takeUnaccessed() }
+        let kept = _RealmInstance.endedLock.withLock { takeUnaccessed() }
         withExtendedLifetime(kept) {}
     }
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// Registers the instance to end with its thread, if it belongs to a thread that can end.
     func endWithThread() {
         guard !isRegisteredForThreadEnd, case .thread? = scheduler?.kind else { return }
@@ -109,7 +109,7 @@ extension RealmInstance {
 /// accessor.
 @inline(__always)
 private func releaseHere(
-    _ core: UnsafeMutablePointer<firn_realm_core_t>, _ instance: Unmanaged<RealmInstance>
+    _ core: UnsafeMutablePointer<firn_realm_core_t>, _ instance: Unmanaged<_RealmInstance>
 ) {
     core.pointee.accessors &-= 1
     if core.pointee.accessors == 0 { instance.takeUnretainedValue().subtractReleases() }
@@ -118,7 +118,7 @@ private func releaseHere(
 /// Subtracts an accessor or a collection from its core.
 func releaseAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
     guard let owner = core.pointee.owner else { return }
-    let instance = Unmanaged<RealmInstance>.fromOpaque(owner)
+    let instance = Unmanaged<_RealmInstance>.fromOpaque(owner)
     if core.pointee.mask == 0 {
         instance.release()
     } else if core.pointee.counter == firn_thread_id() {

@@ -8,7 +8,7 @@ import FirnCore
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _relocate(_ row: _Row) -> _Row {
-    let realm = RealmInstance.of(row)
+    let realm = _RealmInstance.of(row)
     realm.check()
     guard let found = realm.locate(row) else { stopForMissing(row) }
     return found
@@ -22,7 +22,7 @@ private func stopForMissing(_ row: _Row) -> Never {
     )
 }
 
-extension RealmInstance {
+extension _RealmInstance {
     /// The row at its current position; nil if it is gone.
     func locate(_ row: _Row) -> _Row? {
         guard row.core == core else { return nil }
@@ -39,7 +39,7 @@ extension RealmInstance {
     /// nothing is changed any more then, and its commit throws. Stops the program if the row is gone.
     func locateForChange(_ row: _Row, in transaction: WriteTransaction) -> _Row? {
         if row.isCurrent { return row }
-        let found = transaction.noting { locate(row) }
+        let found = transaction.recordingDamage { locate(row) }
         if transaction.hasFault { return nil }
         guard let found else { stopForMissing(row) }
         return found
@@ -48,7 +48,7 @@ extension RealmInstance {
     /// Whether the row exists. Stops the program on the wrong thread, as an access does.
     static func isValid(_ row: _Row) -> Bool {
         if row.isCurrent { return true }
-        let realm = RealmInstance.of(row)
+        let realm = _RealmInstance.of(row)
         realm.check()
         return realm.locate(row) != nil
     }

@@ -1,4 +1,4 @@
-extension RealmInstance {
+extension _RealmInstance {
     /// Stops the program: a realm was used in a forked child.
     @inline(never)
     func stopInForkedChild() -> Never {

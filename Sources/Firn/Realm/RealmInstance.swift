@@ -12,7 +12,7 @@ import Synchronization
 /// token of it does.
 ///
 /// It is public only because the requirements of public protocols name it; it has no public members.
-public final class RealmInstance {
+public final class _RealmInstance {
     let shared: SharedStore
     let configuration: Realm.Configuration
     /// The thread, queue or actor that it belongs to; nil if it is frozen.
@@ -30,7 +30,7 @@ public final class RealmInstance {
     private(set) var pin: Pin?
     private(set) var transaction: WriteTransaction?
     /// Holds the instance while accessors live, which hold no reference of their own. See `RealmInstance+Lifetime`.
-    var keptAlive: RealmInstance?
+    var keptAlive: _RealmInstance?
     /// Set when the thread that it belongs to has ended. Atomic: threads that release accessors elsewhere read it.
     let hasEnded = Atomic<Bool>(false)
     /// Whether a turn is scheduled that subtracts what was released on other threads. Atomic: those threads read it.
@@ -51,7 +51,7 @@ public final class RealmInstance {
     /// The newest version that realm observers know of.
     var announcedVersion: UInt64 = 0
     /// The frozen instance of the version shown, once it was asked for: it holds what this instance holds.
-    var frozenNow: RealmInstance?
+    var frozenNow: _RealmInstance?
     /// The inserter that `add` uses in the running transaction.
     var inserter: ObjectInserter?
     /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
@@ -77,7 +77,7 @@ public final class RealmInstance {
         openedAt = callSite
         self.pin = pin
         autorefresh = scheduler != nil
-        core = RealmInstance.makeCore()
+        core = _RealmInstance.makeCore()
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         core.pointee.generation = 1
         // No node has one of these stamps, so nothing is written in place outside a transaction.
@@ -107,13 +107,13 @@ public final class RealmInstance {
     /// Makes a forked child keep its parent's realms, which it neither uses nor cleans up. Called each time: a child
     /// that is forked during the first use of a lazy global would wait for it for ever.
     private static func keepParentsRealms() {
-        firn_core_set_retain_at_fork { owner in _ = Unmanaged<RealmInstance>.fromOpaque(owner).retain() }
+        firn_core_set_retain_at_fork { owner in _ = Unmanaged<_RealmInstance>.fromOpaque(owner).retain() }
     }
 
     /// The instance of a managed row.
     @inline(__always)
-    static func of(_ row: _Row) -> RealmInstance {
-        Unmanaged<RealmInstance>.fromOpaque(row.core.unsafelyUnwrapped.pointee.owner.unsafelyUnwrapped)
+    static func of(_ row: _Row) -> _RealmInstance {
+        Unmanaged<_RealmInstance>.fromOpaque(row.core.unsafelyUnwrapped.pointee.owner.unsafelyUnwrapped)
             .takeUnretainedValue()
     }
 
@@ -171,7 +171,7 @@ public final class RealmInstance {
 
     /// Shows another version: accessors find their rows again.
     func show(_ pin: Pin?) {
-        if let reference = pin?.snapshot.reference { compare(reference) }
+        if let resolvedSchema = pin?.snapshot.resolvedSchema { compare(resolvedSchema) }
         self.pin = pin
         frozenNow = nil
         core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
@@ -192,26 +192,26 @@ public final class RealmInstance {
     /// Checks whether the realm's classes can show a version with a schema, which another opener of the store may
     /// have changed.
     @inline(__always)
-    private func compare(_ reference: ResolvedSchema) {
-        if reference !== comparedSchema { compareClasses(reference) }
+    private func compare(_ resolvedSchema: ResolvedSchema) {
+        if resolvedSchema !== comparedSchema { compareClasses(resolvedSchema) }
     }
 
     @inline(never)
-    private func compareClasses(_ reference: ResolvedSchema) {
-        let (fit, table) = schema.fit(reference.schema)
+    private func compareClasses(_ resolvedSchema: ResolvedSchema) {
+        let (fit, table) = schema.fit(resolvedSchema.schema)
         if fit == .none {
             fatalError(
                 "Firn: the store was migrated while a realm was open whose class \(table?.info.name ?? "") can't show it any more. Release all realms and objects of the store before it is opened with a higher schemaVersion."
             )
         }
         writesInPlace = fit == .inPlace
-        comparedSchema = reference
+        comparedSchema = resolvedSchema
     }
 
     /// A class's table in the version shown; nil if that version is older than the class.
     func table(_ binding: TableBinding) -> TableView? {
         let snapshot = snapshot
-        guard binding.table.index < snapshot.reference.schema.tables.count else { return nil }
+        guard binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return nil }
         return snapshot.table(binding.table)
     }
 
@@ -250,7 +250,7 @@ public final class RealmInstance {
         self.transaction = transaction
         pin = transaction.base
         frozenNow = nil
-        compare(transaction.reference)
+        compare(transaction.resolvedSchema)
         transaction.attach(core, writesInPlace: writesInPlace)
         core.pointee.generation &+= 1
     }
@@ -314,7 +314,7 @@ public final class RealmInstance {
         // The next read must not show less than what the transaction began from.
         if let base = abandonTransaction() { waitUntilPublished(base) }
         let old = core
-        core = RealmInstance.makeCore()
+        core = _RealmInstance.makeCore()
         core.pointee.owner = old.pointee.owner
         core.pointee.generation = old.pointee.generation &+ 1
         core.pointee.thread = old.pointee.thread

@@ -23,7 +23,7 @@ struct Resolution {
         case objects([ObjectBase])
     }
 
-    private unowned(unsafe) let realm: RealmInstance?
+    private unowned(unsafe) let realm: _RealmInstance?
     private let policy: Realm.UpdatePolicy
     /// All values in the order in which they were found; those before `next` are done.
     ///
@@ -78,7 +78,7 @@ struct Resolution {
         private init(_ source: AnyObject, as type: ObjectBase.Type) {
             self.type = ObjectIdentifier(type)
             if let object = source as? ObjectBase, object.isManaged {
-                owner = ObjectIdentifier(RealmInstance.of(object._row))
+                owner = ObjectIdentifier(_RealmInstance.of(object._row))
                 table = object._row.table
                 key = object._row.key
             } else {
@@ -87,7 +87,7 @@ struct Resolution {
         }
     }
 
-    init(_ realm: RealmInstance?, _ policy: Realm.UpdatePolicy) {
+    init(_ realm: _RealmInstance?, _ policy: Realm.UpdatePolicy) {
         self.realm = realm
         self.policy = policy
     }
@@ -163,7 +163,7 @@ struct Resolution {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
                 if realm == nil { return object }
-                if object.isManaged, RealmInstance.of(object._row) === realm, location != nil || policy != .error {
+                if object.isManaged, _RealmInstance.of(object._row) === realm, location != nil || policy != .error {
                     return object
                 }
             }
@@ -306,7 +306,7 @@ struct Resolution {
         var location = Location(parent: task, property: property)
         guard property.isCollection else { return try object(target, value, at: location) }
         guard let sequence = value as? any Sequence, !(value is String) else {
-            throw ValueFault(value, isNo: [ObjectBase].self)
+            throw ValueFault(value, isNot: [ObjectBase].self)
         }
         var objects: [ObjectBase] = []
         for (index, element) in anyElements(of: sequence).enumerated() {
@@ -324,12 +324,12 @@ extension ObjectInserter {
     ///
     /// - Parameter isValidating: whether this throws, before it writes anything, what writing would stop at.
     static func create(
-        _ type: ObjectBase.Type, _ any: Any, in realm: RealmInstance, _ policy: Realm.UpdatePolicy,
+        _ type: ObjectBase.Type, _ any: Any, in realm: _RealmInstance, _ policy: Realm.UpdatePolicy,
         isValidating: Bool = false
     ) throws -> ObjectBase {
         _ = realm.writing("create an object of \(type.className())")
         if isValidating { try realm.checkFaults() }
-        try policy.check(realm.binding(of: type).info)
+        try policy.check(isValidating ? realm.checkedBinding(of: type).info : realm.binding(of: type).info)
         var resolution = Resolution(realm, policy)
         let object = try resolution.resolve(type, any)
         let inserter = ObjectInserter(realm, policy, "create an object of \(type.className())")

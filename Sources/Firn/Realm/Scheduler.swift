@@ -13,7 +13,7 @@ final class Scheduler: @unchecked Sendable {
     enum Kind {
         /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their
         /// jobs run on changing threads, one after the other; the realm's thread then follows (see
-        /// `RealmInstance.check`).
+        /// `_RealmInstance.check`).
         case main
         /// Another thread, by its number, with its run loop.
         case thread(UInt64, OwnRunLoop)

@@ -121,12 +121,12 @@ extension SharedStore {
         var faults: [String] = []
         do throws(StoreError) {
             let transaction = try store.beginWrite(replacing: nil, at: callSite)
-            guard transaction.reference.schema == current else {
+            guard transaction.resolvedSchema.schema == current else {
                 transaction.cancel()
                 return false
             }
             try transaction.changeSchema(to: plan.schema)
-            faults = transaction.noting { plan.keyFaults(in: transaction) }
+            faults = transaction.recordingDamage { plan.keyFaults(in: transaction) }
             // The commit throws the damage that was met.
             if transaction.hasFault { faults = [] }
             if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
@@ -162,7 +162,7 @@ extension SharedStore {
         let own = Opening()
         while true {
             try waitForMigration(configuration)
-            var met: [RealmInstance] = []
+            var met: [_RealmInstance] = []
             let begun: Bool? = instances.withLock { instances in
                 instances.live = WeakInstance.alive(instances.live, &met)
                 instances.frozen = WeakInstance.alive(instances.frozen, &met)

@@ -1,5 +1,4 @@
 import FirnCore
-import FirnLog
 import FirnStorage
 import Foundation
 
@@ -40,10 +39,10 @@ final class SharedStore: @unchecked Sendable {
         let schema: ObjectIdentifier
     }
     struct WeakInstance {
-        weak var instance: RealmInstance?
+        weak var instance: _RealmInstance?
 
         /// The entries whose instance still exists; `met` retains the instances.
-        static func alive<Key>(_ all: [Key: WeakInstance], _ met: inout [RealmInstance]) -> [Key: WeakInstance] {
+        static func alive<Key>(_ all: [Key: WeakInstance], _ met: inout [_RealmInstance]) -> [Key: WeakInstance] {
             all.filter { entry in
                 guard let instance = entry.value.instance else { return false }
                 met.append(instance)
@@ -216,7 +215,7 @@ final class SharedStore: @unchecked Sendable {
     }
 
     /// Joins a store that is already open in this process.
-    private func join(_ configuration: Realm.Configuration, _ retention: FirnLog.HistoryRetention) throws {
+    private func join(_ configuration: Realm.Configuration, _ retention: FirnCore.HistoryRetention) throws {
         guard isReadOnly == configuration.readOnly else {
             throw Realm.Error(
                 .alreadyOpen,
@@ -230,7 +229,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// Opens a store, and lets those continue that wait for it.
     private static func open(
-        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnLog.HistoryRetention,
+        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnCore.HistoryRetention,
         _ opening: Opening
     ) throws -> SharedStore {
         let result = Result { try makeStore(configuration, identity, retention) }
@@ -256,7 +255,7 @@ final class SharedStore: @unchecked Sendable {
     }
 
     private static func makeStore(
-        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnLog.HistoryRetention
+        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnCore.HistoryRetention
     ) throws -> SharedStore {
         if configuration.readOnly, let url = configuration.fileURL,
             !FileManager.default.fileExists(atPath: url.storePath)
@@ -291,7 +290,7 @@ final class SharedStore: @unchecked Sendable {
     /// The instance of a scheduler for newly opened classes, made if there is none.
     func open(
         _ configuration: Realm.Configuration, _ scheduler: Scheduler, at callSite: CallSite
-    ) throws -> RealmInstance {
+    ) throws -> _RealmInstance {
         while true {
             let schema = try schema(for: configuration, scheduler, at: callSite)
             if let instance = instanceIfUsable(configuration, schema, scheduler, at: callSite) { return instance }
@@ -301,7 +300,7 @@ final class SharedStore: @unchecked Sendable {
     /// The instance of a scheduler, made if there is none. The caller has an instance with the same schema.
     func instance(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at callSite: CallSite
-    ) -> RealmInstance {
+    ) -> _RealmInstance {
         guard let instance = instanceIfUsable(configuration, schema, scheduler, at: callSite) else {
             preconditionFailure("Firn: a store was migrated that a realm has open")
         }
@@ -312,18 +311,18 @@ final class SharedStore: @unchecked Sendable {
     /// or is being migrated.
     func instanceIfUsable(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at callSite: CallSite
-    ) -> RealmInstance? {
+    ) -> _RealmInstance? {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
         // Reading a weak reference retains the instance; by then this may be the last reference, and the instance
         // must not end under a lock.
-        var met: [RealmInstance] = []
-        let found: RealmInstance? = instances.withLock { instances in
+        var met: [_RealmInstance] = []
+        let found: _RealmInstance? = instances.withLock { instances in
             guard instances.mayUse(schema) else { return nil }
             if let known = instances.live[key]?.instance {
                 guard known.scheduler?.isGone ?? false else { return known }
                 met.append(known)
             }
-            let instance = RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: callSite)
+            let instance = _RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: callSite)
             instances.live[key] = WeakInstance(instance: instance)
             instances.live = WeakInstance.alive(instances.live, &met)
             return instance
@@ -336,13 +335,13 @@ final class SharedStore: @unchecked Sendable {
     /// The frozen instance of a version, made if there is none.
     func frozen(
         _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at callSite: CallSite
-    ) -> RealmInstance {
+    ) -> _RealmInstance {
         let key = FrozenKey(version: pin.version, schema: ObjectIdentifier(schema))
-        var met: [RealmInstance] = []
+        var met: [_RealmInstance] = []
         defer { withExtendedLifetime(met) {} }
         return instances.withLock { instances in
             if let known = instances.frozen[key]?.instance { return known }
-            let instance = RealmInstance(
+            let instance = _RealmInstance(
                 self, configuration, schema, scheduler: nil, pin: pin.again(at: callSite), at: callSite)
             instances.frozen[key] = WeakInstance(instance: instance)
             if instances.frozen.count > 64 { instances.frozen = WeakInstance.alive(instances.frozen, &met) }

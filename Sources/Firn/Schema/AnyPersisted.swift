@@ -19,11 +19,11 @@ protocol AnyPersisted {
     /// The offset of the unmanaged value in the wrapper.
     static var valueOffset: Int { get }
     /// The elements that an untyped sequence stands for, for a collection.
-    static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value]
+    static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
     /// Whether `any` is an array that holds a collection's elements as they are.
     static func isElements(_ any: Any) -> Bool
     /// A value read from the store, as untyped access returns it.
-    static func any(from value: Value, _ realm: RealmInstance) -> Any?
+    static func any(from value: Value, _ realm: _RealmInstance) -> Any?
     /// The store's value that `any` stands for; nil for objects and collections.
     static func storeValue(from any: Any?) throws -> Value?
 }
@@ -33,7 +33,7 @@ protocol PersistedCollection: AnyObject {
     /// Replaces its elements, whether it is managed or not.
     func assign(_ any: Any?) throws
     /// The elements that an untyped sequence stands for.
-    static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [Value]
+    static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
     /// Whether `any` is an array that holds elements as they are.
     static func isElements(_ any: Any) -> Bool
     /// The elements, if they are objects.
@@ -41,7 +41,7 @@ protocol PersistedCollection: AnyObject {
     /// Whether reading it would stop the program.
     var isInvalidated: Bool { get }
     /// The elements as a store keeps them that `realm` writes to; unmanaged objects are added first.
-    func elements(for realm: RealmInstance) -> [Value]
+    func elements(for realm: _RealmInstance) -> [Value]
     /// Makes it the collection of a managed row.
     func adopt(_ row: _Row, _ property: PropertyInfo)
 }
@@ -99,7 +99,7 @@ extension Persisted: AnyPersisted {
         return offset
     }
 
-    static func elements(_ any: Any?, _ realm: RealmInstance) throws -> [FirnCore.Value] {
+    static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [FirnCore.Value] {
         guard let type = Value.self as? any PersistedCollection.Type else { throw ValueFault("backlinks can't be set") }
         return try type.elements(any, realm)
     }
@@ -108,7 +108,7 @@ extension Persisted: AnyPersisted {
         (Value.self as? any PersistedCollection.Type)?.isElements(any) ?? false
     }
 
-    static func any(from value: FirnCore.Value, _ realm: RealmInstance) -> Any? {
+    static func any(from value: FirnCore.Value, _ realm: _RealmInstance) -> Any? {
         guard let type = Value.self as? any RealmCollectionValue.Type else { return nil }
         return type.any(from: value, realm)
     }
@@ -120,5 +120,5 @@ extension Persisted: AnyPersisted {
 
 /// A value read from the store, as untyped access returns it.
 extension RealmCollectionValue {
-    static func any(from value: Value, _ realm: RealmInstance) -> Any? { _any(_fromElement(value, realm)) }
+    static func any(from value: Value, _ realm: _RealmInstance) -> Any? { _any(_fromElement(value, realm)) }
 }

@@ -111,9 +111,6 @@ final class TableBinding: @unchecked Sendable {
         return property
     }
 
-    /// The property of a column; nil if the class has none for it.
-    func knownProperty(column: Int) -> PropertyInfo? { column < byColumn.count ? byColumn[column] : nil }
-
     /// What accessors may do in a version whose schema another opener of the store may have changed.
     func fit(_ other: StoreSchema) -> SchemaFit {
         // A version that is older than the class has no objects of it.

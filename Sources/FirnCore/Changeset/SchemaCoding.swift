@@ -30,15 +30,15 @@ enum SchemaCoding {
         writer.appendVarint(UInt64(schema.tables.count))
         for table in schema.tables {
             writer.appendString(table.name)
-            writer.appendUInt8(
+            writer.append(
                 (table.isEmbedded ? TableFlag.embedded : 0) | (table.isRemoved ? TableFlag.removed : 0)
                     | (table.primaryKey == nil ? 0 : TableFlag.primaryKey))
             if let primaryKey = table.primaryKey { writer.appendVarint(UInt64(primaryKey)) }
             writer.appendVarint(UInt64(table.columns.count))
             for column in table.columns {
                 writer.appendString(column.name)
-                writer.appendUInt8(column.type.rawValue)
-                writer.appendUInt8(
+                writer.append(column.type.rawValue)
+                writer.append(
                     column.collection.rawValue | (column.isNullable ? ColumnFlag.nullable : 0)
                         | (column.isIndexed ? ColumnFlag.indexed : 0) | (column.isRemoved ? ColumnFlag.removed : 0)
                         | (column.target == nil ? 0 : ColumnFlag.target))

@@ -114,8 +114,6 @@ final class StagedColumn {
 
     func endRow() { rowCount &+= 1 }
 
-    func endRows(_ count: Int) { rowCount &+= count }
-
     /// Ends the row of a collection. `before` is the number of values when the row began.
     func endCollection(since before: Int) {
         counts.grow(8).storeBytes(of: Int64(valueCount &- before), as: Int64.self)

@@ -133,14 +133,14 @@ extension CheckpointMapping {
                 "checkpoint \(checkpoint.id) of \(log.options.folder) lists a hole outside of its files; run `firn verify`"
             )
         }
-        let reference = ResolvedSchema(version.schema)
+        let resolvedSchema = ResolvedSchema(version.schema)
         let mapping: CheckpointMapping
         do {
             mapping = try CheckpointMapping(
                 byteCount: reservedByteCount(for: last.start + last.byteCount), holes: version.holes, log: log,
                 fileReferences: fileReferences, onDamage: reading.onDamage)
         } catch { throw StoreError(LogError(error)) }
-        let origin = Origin(reference, stamp: version.stamp, isOpened: true)
+        let origin = Origin(resolvedSchema, stamp: version.stamp, isOpened: true)
         for file in checkpoint.files { try mapping.add(file, log, reading, origin) }
         if let damage = mapping.openRoot(at: version.root) {
             throw StoreError(.damage, damage.description)

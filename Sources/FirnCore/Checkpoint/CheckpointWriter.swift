@@ -112,7 +112,7 @@ struct CheckpointWriter: ~Copyable {
     private mutating func write(table word: UInt64, _ id: TableID) throws(StoreError) -> UInt64 {
         if let known = known(word) { return known }
         let table = TableNode(NodeRef(word).node)
-        let layout = snapshot.reference.tables[id.index]
+        let layout = snapshot.resolvedSchema.tables[id.index]
         let rows = try write(rows: table.rows.pointee, layout)
         var columns: [(column: Int, index: UInt64, backlinks: UInt64)] = []
         for column in 0..<table.columnCount {

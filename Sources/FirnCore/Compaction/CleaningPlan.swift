@@ -158,6 +158,6 @@ extension Snapshot {
             shape.forEachRef(of: ref.node) { walk($0, $1) }
         }
         var word = NodeRef(root).word
-        walk(&word, .root(reference))
+        walk(&word, .root(resolvedSchema))
     }
 }

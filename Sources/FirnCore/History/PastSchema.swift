@@ -37,7 +37,7 @@ extension StoreSchema {
     }
 
     /// Whether rows of this schema can be read as rows of `later`.
-    func serves(_ later: StoreSchema) -> Bool { self == later || conformed(to: later) == self }
+    func canBeRead(as later: StoreSchema) -> Bool { self == later || conformed(to: later) == self }
 }
 
 /// Shows past versions in today's schema. The schema of each version is extended on the way
@@ -69,7 +69,7 @@ final class PastSchema {
     func begin(_ transaction: WriteTransaction) throws(StoreError) {
         precondition(canContinue, "Firn: a converted version cannot be the base of the next one")
         let extended = schema(at: transaction.base.version).extended(to: target)
-        if extended != transaction.reference.schema { try transaction.changeSchema(to: extended) }
+        if extended != transaction.resolvedSchema.schema { try transaction.changeSchema(to: extended) }
     }
 
     /// Records a schema that holds from a version on, and returns the schema that the store must have.
@@ -81,7 +81,7 @@ final class PastSchema {
     }
 
     func end(_ transaction: WriteTransaction) throws(StoreError) {
-        let schema = transaction.reference.schema
+        let schema = transaction.resolvedSchema.schema
         let conformed = schema.conformed(to: target)
         guard conformed != schema else { return }
         try transaction.changeSchema(to: conformed)

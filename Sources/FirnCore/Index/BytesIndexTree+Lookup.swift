@@ -30,11 +30,6 @@ extension BytesIndexTree {
         }
     }
 
-    /// How many pairs have `key`.
-    static func count(of key: IndexKey, in root: NodeRef) -> Int {
-        upperBound(key, in: root) - lowerBound(key, in: root)
-    }
-
     // MARK: Positions
 
     /// The number of pairs in the tree.

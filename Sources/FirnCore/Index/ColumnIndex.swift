@@ -81,13 +81,6 @@ struct ColumnIndex {
             bytes: { BytesIndexTree.forEachValue(of: $0, in: root, body) })
     }
 
-    /// How many objects have the value.
-    func count(of value: Value, in root: NodeRef) -> Int {
-        withKey(
-            value, pair: { IntegerIndexTree.count(of: $0, in: root) }, bytes: { BytesIndexTree.count(of: $0, in: root) }
-        )
-    }
-
     /// How many objects have a value below this one: the position of the value's first object in the order of the
     /// index (see `forEachObject(at:)`).
     func lowerBound(_ value: Value, in root: NodeRef) -> Int {

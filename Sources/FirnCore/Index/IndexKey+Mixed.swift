@@ -1,4 +1,4 @@
-/// Keys of mixed values: their total order over all types (SEMANTICS 71).
+/// Keys of mixed values: their total order over all types.
 ///
 /// ```
 ///   0    1                      2

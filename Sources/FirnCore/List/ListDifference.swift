@@ -1,4 +1,4 @@
-/// How an old list became a new one, in the form that an observer is shown (SEMANTICS 52–53).
+/// How an old list became a new one, in the form that an observer is shown.
 ///
 /// Removing the deletions from the old list and then inserting the insertions gives the new list. The other elements
 /// keep their order. All three arrays are ascending. Modifications are disjoint from deletions.

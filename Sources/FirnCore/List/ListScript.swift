@@ -7,18 +7,6 @@ package enum ListEdit: Sendable, Hashable {
     /// The element at `from` is removed and inserted so that its new index is `to`.
     case move(from: Int, to: Int)
     case removeAll(old: [Value])
-
-    /// The edits that undo this one. For `removeAll` there are as many insertions as there were elements (see
-    /// `ListScript.inverted()`).
-    var inverse: [ListEdit] {
-        switch self {
-        case .insert(let index, let value): [.remove(index, old: value)]
-        case .remove(let index, let old): [.insert(index, old)]
-        case .set(let index, let new, let old): [.set(index, new: old, old: new)]
-        case .move(let from, let to): [.move(from: to, to: from)]
-        case .removeAll(let old): old.enumerated().map { .insert($0, $1) }
-        }
-    }
 }
 
 /// Something that edits can be applied to: an array or a `ListEditor`.
@@ -28,7 +16,7 @@ package protocol ListEditable {
 
 /// The edits that a transaction made in one list, in order.
 ///
-/// The script is written to the changeset, is replayed and inverted from there, and tells observers which of several
+/// The script is written to the changeset, is replayed from there, and tells observers which of several
 /// equal elements was meant.
 package struct ListScript: Sendable, Hashable {
     package private(set) var edits: [ListEdit]
@@ -66,14 +54,6 @@ package struct ListScript: Sendable, Hashable {
 
     package mutating func append(contentsOf other: ListScript) {
         for edit in other.edits { append(edit) }
-    }
-
-    /// The script that undoes this one.
-    package func inverted() -> ListScript {
-        var result: [ListEdit] = []
-        result.reserveCapacity(edits.count)
-        for edit in edits.reversed() { result.append(contentsOf: edit.inverse) }
-        return ListScript(result)
     }
 
     package func apply(to list: inout some ListEditable) {

@@ -36,7 +36,7 @@ final class History: Sendable {
     ) throws(StoreError) -> PastVersion {
         let known = find(number, as: target)
         if let known { return known }
-        let base = bases.last { $0.version < number || $0.version == number && $0.serves(target) }
+        let base = bases.last { $0.version < number || $0.version == number && $0.canBeRead(as: target) }
         guard let base else {
             // The version may be held here, but it is older than every base that can be shown in today's schema.
             throw StoreError(

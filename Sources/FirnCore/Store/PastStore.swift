@@ -28,10 +28,10 @@ struct HistoryBase: Sendable {
 
     /// Whether the version itself can be shown in a schema as it is. This holds for an empty store, which has nothing
     /// to show.
-    func serves(_ target: StoreSchema) -> Bool { Self.serves(schema, target) }
+    func canBeRead(as target: StoreSchema) -> Bool { Self.canRead(schema, as: target) }
 
-    static func serves(_ schema: StoreSchema, _ target: StoreSchema) -> Bool {
-        schema.tables.isEmpty || schema.serves(target)
+    static func canRead(_ schema: StoreSchema, as target: StoreSchema) -> Bool {
+        schema.tables.isEmpty || schema.canBeRead(as: target)
     }
 }
 
@@ -48,7 +48,7 @@ package struct PastVersion {
 
     /// Makes a past version of an active one as it is; nil if that can't be read in a schema.
     init?(_ active: Pin?, as target: StoreSchema) {
-        guard let active, active.snapshot.schema.serves(target) else { return nil }
+        guard let active, active.snapshot.schema.canBeRead(as: target) else { return nil }
         self.init(pin: active, schema: active.snapshot.schema)
     }
 }
@@ -100,7 +100,7 @@ final class PastStore: @unchecked Sendable {
     /// then.
     func version(_ number: UInt64) -> PastVersion? {
         guard number <= tip, let pin = store.versions.pin(version: number, at: CallSite(#fileID, #line)),
-            HistoryBase.serves(pin.snapshot.schema, target)
+            HistoryBase.canRead(pin.snapshot.schema, as: target)
         else { return nil }
         return PastVersion(pin: pin, schema: schema.schema(at: number))
     }

@@ -7,10 +7,10 @@ extension Snapshot {
     func checkInvariants(visit: (Node) -> Void) {
         let rootNode = RootNode(root)
         visit(root)
-        for id in reference.tables.indices.map(TableID.init) where id.index < rootNode.tableCount {
+        for id in resolvedSchema.tables.indices.map(TableID.init) where id.index < rootNode.tableCount {
             let word = rootNode.slot(id.index).pointee
             guard word != 0 else { continue }
-            let layout = reference.tables[id.index]
+            let layout = resolvedSchema.tables[id.index]
             precondition(!layout.schema.isRemoved, "Firn: the removed table \(layout.schema.name) has a node")
             check(TableView(word: word, layout: layout), layout, visit)
         }

@@ -2,57 +2,56 @@ import FirnStorage
 
 /// The change summaries of recent versions, kept while an observer has yet to see them.
 ///
-/// `lock` guards all of it. A **claim** belongs to a change cursor: it is the version up to which the observer has
-/// been shown the changes. Summaries after the lowest claim are kept.
+/// `lock` guards all of it. Each change cursor has a **position**: the version up to which its observer has been shown
+/// the changes. Summaries after the lowest position are kept.
 final class ChangeJournal: @unchecked Sendable {
     private let lock = Lock(.innermost)
     /// Ascending. Each has what changed from version `after` to `version`. That is more than one step if commits of
     /// other processes were applied together.
     private var summaries: [(after: UInt64, version: UInt64, summary: ChangeSummary)] = []
-    private var claims: [Int: UInt64] = [:]
-    private var nextClaim = 0
+    private var positions: [Int: UInt64] = [:]
+    private var lastCursor = 0
     /// What `composed` has returned for versions up to `composedThrough`, by the version that each begins after.
     /// Observers that have seen the same version share one: each is composed once, however many observers there are.
     private var composed: [UInt64: ChangeSummary] = [:]
     private var composedThrough: UInt64 = 0
 
-    var isWanted: Bool { lock.withLock { !claims.isEmpty } }
+    var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
     func keep(_ new: ChangeSummary, after: UInt64, _ version: UInt64) {
         lock.withLock { summaries.append((after, version, new)) }
     }
 
-    func claim(after version: UInt64) -> Int {
+    func addCursor(after version: UInt64) -> Int {
         lock.withLock {
-            nextClaim += 1
-            claims[nextClaim] = version
-            return nextClaim
+            lastCursor += 1
+            positions[lastCursor] = version
+            return lastCursor
         }
     }
 
-    func move(_ claim: Int, to version: UInt64) {
-        lock.withLock {
-            claims[claim] = version
-            trim()
+    func move(_ cursor: Int, to version: UInt64) {
+        _ = lock.withLock {
+            positions[cursor] = version
+            return trim()
         }
     }
 
-    func drop(_ claim: Int) {
-        lock.withLock {
-            claims[claim] = nil
-            trim()
+    func remove(_ cursor: Int) {
+        _ = lock.withLock {
+            positions[cursor] = nil
+            return trim()
         }
     }
 
-    private func trim() {
-        guard let lowest = claims.values.min() else {
-            summaries.removeAll()
-            composed.removeAll()
-            return
-        }
+    /// Drops what no cursor needs any more. Returns it, so that the caller releases it outside of the lock.
+    private func trim() -> [ChangeSummary] {
+        let lowest = positions.values.min() ?? .max
+        let unneeded =
+            summaries.prefix { $0.version <= lowest }.map(\.summary) + composed.filter { $0.key < lowest }.values
+        summaries.removeFirst(summaries.firstIndex { $0.version > lowest } ?? summaries.count)
         composed = composed.filter { $0.key >= lowest }
-        let kept = summaries.firstIndex { $0.version > lowest } ?? summaries.count
-        summaries.removeFirst(kept)
+        return unneeded
     }
 
     /// Returns one summary of the versions `after + 1 ... through`; nil if some of them were not kept.
@@ -83,7 +82,7 @@ final class ChangeJournal: @unchecked Sendable {
     }
 }
 
-/// An observer's claim on the change summaries of every version after the one that it has seen.
+/// Keeps the change summaries of every version after the one that an observer has seen.
 package final class ChangeCursor: Sendable {
     private let store: Store
     private let id: Int
@@ -94,7 +93,7 @@ package final class ChangeCursor: Sendable {
     }
 
     /// Returns what changed between two versions. If the summary of some version between them was not kept (it was
-    /// written before the claim was made), the two are compared by their values instead.
+    /// written before the cursor was made), the two are compared by their values instead.
     package func changes(from old: Pin, to new: Pin) -> ChangeSummary {
         precondition(old.version <= new.version, "Firn: changes can only be read forwards")
         return store.changeJournal.composed(after: old.version, through: new.version)
@@ -104,13 +103,13 @@ package final class ChangeCursor: Sendable {
     /// Notes that the observer has seen `version`: summaries up to it are no longer kept for the observer.
     package func advance(to version: UInt64) { store.changeJournal.move(id, to: version) }
 
-    deinit { if !store.isForked { store.changeJournal.drop(id) } }
+    deinit { if !store.isForked { store.changeJournal.remove(id) } }
 }
 
 extension Store {
     /// Makes a cursor. From now on the change summary of every version after `version` is kept.
     package func makeChangeCursor(after version: UInt64) -> ChangeCursor {
-        ChangeCursor(self, changeJournal.claim(after: version))
+        ChangeCursor(self, changeJournal.addCursor(after: version))
     }
 
     var keepsChangeSummaries: Bool { changeJournal.isWanted }

@@ -41,7 +41,7 @@ extension WriteTransaction {
             // A forked child has no right to its parent's log, and not all of its parent's memory.
             if store.isForked { try store.checkWritable() }
             try checkFaults()
-            try noting { () throws(StoreError) in
+            try recordingDamage { () throws(StoreError) in
                 // The changeset and the change summary come from the same deltas.
                 lazy var deltas = makeDeltas()
                 let summary = store.keepsChangeSummaries ? makeChangeSummary(deltas) : nil
@@ -61,9 +61,10 @@ extension WriteTransaction {
         }
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
-        let reference = reference
+        let resolvedSchema = resolvedSchema
         let outcome = detach()
-        store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
+        store.versions.add(
+            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, outcome)
         // The write lock is held, so nobody has added a later version, or another tree.
         let pin = pins ? store.versions.pinForStore(.tip) : nil
         store.endTransaction(wakesFollower: wakesFollower)

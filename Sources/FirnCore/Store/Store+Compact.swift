@@ -193,7 +193,7 @@ extension Store {
         }
         try mapping.add(
             file, log, options.checkpointReading,
-            CheckpointMapping.Origin(pin.snapshot.reference, stamp: pin.stamp, isOpened: false))
+            CheckpointMapping.Origin(pin.snapshot.resolvedSchema, stamp: pin.stamp, isOpened: false))
         options.duringCompaction?()
         var rebase = Rebase(
             versions, stamp: rebaseStamp, from: pin, to: mapping, written.nodes, written.forwarding,

@@ -222,7 +222,7 @@ private final class FollowedCommits {
         let transaction = self.transaction ?? begin()
         version = commit.version
         time = commit.time
-        let now = transaction.reference.schema
+        let now = transaction.resolvedSchema.schema
         let version = commit.version
         try transaction.apply(&commit) { new in
             if let difference = new.breaks(now) { throw ForeignSchema(version: version, difference: difference) }

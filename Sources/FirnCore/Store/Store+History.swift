@@ -35,7 +35,7 @@ extension Store {
             throw StoreError(.versionNotYet, "there is no version \(number) yet; the newest is \(newest.version)")
         }
         let active = versions.pin(version: number, at: CallSite(#fileID, #line))
-        if let version = PastVersion(active, as: newest.reference.schema) { return version }
+        if let version = PastVersion(active, as: newest.resolvedSchema.schema) { return version }
         let past = try retainedPast(historyLog("version \(number) of a store in memory can't be opened"))
         guard past.bases.first.map({ $0.version <= number }) ?? false, active != nil || number >= past.oldest else {
             throw notRetained(number, oldest: past.oldest, newest: past.newest.version)
@@ -45,7 +45,7 @@ extension Store {
 
     /// Pins a version that is retained or active.
     func open(_ number: UInt64, _ past: RetainedPast) throws(StoreError) -> PastVersion {
-        let target = past.newest.reference.schema
+        let target = past.newest.resolvedSchema.schema
         if let version = PastVersion(versions.pin(version: number, at: CallSite(#fileID, #line)), as: target) {
             return version
         }

@@ -37,7 +37,7 @@ extension Store {
         var last: (version: UInt64, time: Int64) = (0, 0)
         let reached: LogPosition?
         do {
-            reached = try transaction.noting {
+            reached = try transaction.recordingDamage {
                 try past?.begin(transaction)
                 let reached = try log.replay(after: after, through: through, from: position, isOpening: isOpening) {
                     last = ($0.version, $0.time)
@@ -127,7 +127,7 @@ extension WriteTransaction {
     /// the write lock stays held.
     func finishFollowing(version: UInt64, time: Int64) throws(StoreError) {
         if store.keepsChangeSummaries {
-            let summary = noting { makeChangeSummary(makeDeltas()) }
+            let summary = recordingDamage { makeChangeSummary(makeDeltas()) }
             try checkFaults()
             store.keep(summary, after: base.version, version)
         }
@@ -139,8 +139,9 @@ extension WriteTransaction {
         let store = store
         let root = NodeRef(rootSlot.pointee).node
         let stamp = writer.stamp
-        let reference = reference
+        let resolvedSchema = resolvedSchema
         let outcome = detach()
-        store.versions.add(stamp: stamp, version: version, time: time, root: root, reference: reference, outcome)
+        store.versions.add(
+            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, outcome)
     }
 }

@@ -159,7 +159,7 @@ package final class Store: TransactionOwner {
             versions = VersionTable(
                 root: start.mapping.ref(to: start.state.root).node, stamp: start.state.stamp,
                 version: start.checkpoint.version, time: start.checkpoint.time,
-                reference: ResolvedSchema(start.state.schema), files: start.mapping, heap: heap)
+                resolvedSchema: ResolvedSchema(start.state.schema), files: start.mapping, heap: heap)
             return
         }
         checkpointLiveByteCount = Atomic(0)
@@ -172,7 +172,7 @@ package final class Store: TransactionOwner {
             heap, log, stamp: 1, checkpointGarbage: 0, streamedByteCount: options.streamedByteCount,
             onDamage: options.onDamage)
         versions = VersionTable(
-            root: root.node, stamp: 1, version: 0, time: clock.now(), reference: ResolvedSchema(StoreSchema()),
+            root: root.node, stamp: 1, version: 0, time: clock.now(), resolvedSchema: ResolvedSchema(StoreSchema()),
             files: nil, heap: heap)
     }
 
@@ -192,14 +192,14 @@ package final class Store: TransactionOwner {
     package var publishedVersion: UInt64 { versions.published.version }
 
     /// The schema of the newest version.
-    package var schema: StoreSchema { versions.tip.reference.schema }
+    package var schema: StoreSchema { versions.tip.resolvedSchema.schema }
 
     /// Waits until pins show the newest schema. Costs two loads if they do already.
     ///
     /// - Throws: if the version that introduced it could not be published.
     package func waitUntilSchemaIsPublished() throws(StoreError) {
         let tip = versions.tip
-        if versions.published.reference !== tip.reference { try waitUntilPublished(tip.version) }
+        if versions.published.resolvedSchema !== tip.resolvedSchema { try waitUntilPublished(tip.version) }
     }
 
     /// Whether a transaction runs in this process. Another thread may begin or end one at any time.

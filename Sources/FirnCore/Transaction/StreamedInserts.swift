@@ -81,24 +81,24 @@ extension WriteTransaction {
     func flushFilledLeaves(of id: TableID) {
         writer.state.pointee.flushAt = writer.state.pointee.byteDelta + context.streamedByteCount
         guard let log = context.log, !isSchemaChanged else { return }
-        let early = early ?? StreamedInserts(log, version: base.version + 1)
-        self.early = early
-        early.flush(
-            id, reference.tables[id.index], rows: table(id).rows,
-            from: max(early.end(of: id) ?? 0, baseTable(id).nextKey), stamp: writer.stamp)
+        let streamed = streamed ?? StreamedInserts(log, version: base.version + 1)
+        self.streamed = streamed
+        streamed.flush(
+            id, resolvedSchema.tables[id.index], rows: table(id).rows,
+            from: max(streamed.end(of: id) ?? 0, baseTable(id).nextKey), stamp: writer.stamp)
         writer.advance(to: context.nextStamp())
         coreChanged()
     }
 
     /// Returns what was flushed, if it is still valid. Otherwise returns nil, and nothing of it stays in the log.
     func takeStreamed(_ deltas: Deltas) -> StreamedInserts? {
-        guard let early else { return nil }
-        self.early = nil
+        guard let streamed else { return nil }
+        self.streamed = nil
         let holds =
-            !isSchemaChanged && early.sink.failure == nil
-            && deltas.allSatisfy { early.end(of: $0.table) == nil || early.holds($0.table, $0.rows.inserted) }
-        if holds { return early }
-        early.abandon()
+            !isSchemaChanged && streamed.sink.failure == nil
+            && deltas.allSatisfy { streamed.end(of: $0.table) == nil || streamed.holds($0.table, $0.rows.inserted) }
+        if holds { return streamed }
+        streamed.abandon()
         return nil
     }
 }

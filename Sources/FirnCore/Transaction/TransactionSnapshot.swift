@@ -16,13 +16,13 @@ final class TransactionSnapshot {
 
     let stamp: UInt64
     let root: Node
-    let reference: ResolvedSchema
+    let resolvedSchema: ResolvedSchema
     var owner: Owner
 
-    init(stamp: UInt64, root: Node, reference: ResolvedSchema, owner: Owner) {
+    init(stamp: UInt64, root: Node, resolvedSchema: ResolvedSchema, owner: Owner) {
         self.stamp = stamp
         self.root = root
-        self.reference = reference
+        self.resolvedSchema = resolvedSchema
         self.owner = owner
     }
 
@@ -65,11 +65,11 @@ extension WriteTransaction {
     /// on the transaction's thread.
     package func pinSnapshot() -> Pin {
         let state = TransactionSnapshot(
-            stamp: writer.stamp, root: snapshot.root, reference: reference, owner: .running(self))
+            stamp: writer.stamp, root: snapshot.root, resolvedSchema: resolvedSchema, owner: .running(self))
         writer.beginSnapshot(stamp: context.nextStamp(), base: lastSnapshotStamp)
         snapshots.append(state)
         coreChanged()
-        return Pin(transactionState: Snapshot(root: state.root, reference: reference)) { state.release() }
+        return Pin(transactionState: Snapshot(root: state.root, resolvedSchema: resolvedSchema)) { state.release() }
     }
 
     /// Stops the program if the transaction belongs to another thread, because a release changes that thread's lists.

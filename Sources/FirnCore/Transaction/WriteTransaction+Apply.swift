@@ -32,10 +32,10 @@ extension WriteTransaction {
     // MARK: Checks
 
     private func layout(_ id: TableID) throws -> TableLayout {
-        guard id.index < reference.tables.count, !reference.tables[id.index].schema.isRemoved else {
+        guard id.index < resolvedSchema.tables.count, !resolvedSchema.tables[id.index].schema.isRemoved else {
             throw ChangesetBlock.Refusal("there is no table \(id.rawValue)")
         }
-        return reference.tables[id.index]
+        return resolvedSchema.tables[id.index]
     }
 
     private func column(_ id: TableID, _ column: Int, _ values: ColumnDecoder) throws -> ColumnSchema {
@@ -52,7 +52,7 @@ extension WriteTransaction {
     }
 
     private func noObject(_ id: TableID, _ key: Int64) -> ChangesetBlock.Refusal {
-        ChangesetBlock.Refusal("\(reference.tables[id.index].schema.name) has no object \(key)")
+        ChangesetBlock.Refusal("\(resolvedSchema.tables[id.index].schema.name) has no object \(key)")
     }
 
     private func noValue(_ schema: ColumnSchema) -> ChangesetBlock.Refusal {
@@ -224,7 +224,7 @@ extension WriteTransaction {
 
     private func update(_ cells: inout ChangesetBlock.Cells) throws {
         let schema = try column(cells.table, cells.column, cells.new)
-        let isIndexed = reference.tables[cells.table.index].indexed.contains(cells.column)
+        let isIndexed = resolvedSchema.tables[cells.table.index].indexed.contains(cells.column)
         if schema.type == .int, schema.collection == .none, !schema.isNullable, !cells.new.mayHaveNulls, !isIndexed {
             return try updateIntegers(&cells)
         }

@@ -6,7 +6,8 @@ package struct ListChange {
     let isLink: Bool
     let backlinks: UnsafeMutablePointer<UInt64>
     var editor: ListEditor
-    /// Nil for an object made in this transaction and for a list in `fullyLoggedLists`: those lists are logged completely.
+    /// Nil for an object made in this transaction and for a list in `fullyLoggedLists`: those lists are logged
+    /// completely.
     var script: ListScript?
 
     package var count: Int { editor.count }
@@ -74,13 +75,13 @@ extension WriteTransaction {
     package func edit<R, E: Error>(
         _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
-        try noting { () throws(E) in try editCell(id, column, key, body) }
+        try recordingDamage { () throws(E) in try editCell(id, column, key, body) }
     }
 
     private func editCell<R, E: Error>(
         _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
-        let schema = reference.tables[id.index].columns[column]
+        let schema = resolvedSchema.tables[id.index].columns[column]
         let rows = rows(id)
         let location = locate(rows, id, key)
         let cell = CellID(table: id, column: column, key: key)

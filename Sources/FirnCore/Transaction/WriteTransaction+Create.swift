@@ -12,7 +12,7 @@ package struct FreshRow {
 extension WriteTransaction {
     /// Begins an object: its values are 0, empty or null.
     package func beginRow(_ id: TableID) -> FreshRow {
-        noting {
+        recordingDamage {
             if writer.state.pointee.byteDelta >= writer.state.pointee.flushAt { flushFilledLeaves(of: id) }
             let rows = rows(id)
             let key = hasKeyMarks ? unmarkedKey(id, rows.table) : rows.table.nextKey
@@ -29,7 +29,7 @@ extension WriteTransaction {
     /// one.
     @inline(never)
     private func refuseKeys(of id: TableID) {
-        Faults.contradiction("\(reference.tables[id.index].schema.name) has used all possible object keys")
+        Faults.contradiction("\(resolvedSchema.tables[id.index].schema.name) has used all possible object keys")
     }
 
     /// The next key that no transaction has used, not even a cancelled one.
@@ -53,14 +53,14 @@ extension WriteTransaction {
     /// Enters a filled object into its indexes and its targets' backlinks. If its primary key is taken, removes the
     /// object and throws.
     package func endRow(_ fresh: FreshRow) throws(StoreError) {
-        try noting { () throws(StoreError) in try enterRow(fresh) }
+        try recordingDamage { () throws(StoreError) in try enterRow(fresh) }
     }
 
     private func enterRow(_ fresh: FreshRow) throws(StoreError) {
         if hasFault { return }
         let plan = plan(fresh.table)
         if !plan.hasEntries || appendToLoneKey(fresh, plan) { return }
-        let layout = reference.tables[fresh.table.index]
+        let layout = resolvedSchema.tables[fresh.table.index]
         if let primaryKey = layout.primaryKey {
             let view = table(fresh.table)
             if view.primaryKeyIsTaken(byRowLike: fresh.leaf, fresh.row, primaryKey) {
@@ -80,7 +80,7 @@ extension WriteTransaction {
     func enterIndexes(_ fresh: FreshRow) {
         let plan = plan(fresh.table)
         if !plan.hasEntries || appendToLoneKey(fresh, plan) { return }
-        let layout = reference.tables[fresh.table.index]
+        let layout = resolvedSchema.tables[fresh.table.index]
         let table = ownTable(fresh.table)
         for column in layout.indexed {
             ColumnIndex.insert(
@@ -106,7 +106,7 @@ extension WriteTransaction {
 
     private func removeFreshRow(_ fresh: FreshRow) {
         let rows = rows(fresh.table)
-        retireOwnNodes(reference.tables[fresh.table.index], fresh.leaf, fresh.row)
+        retireOwnNodes(resolvedSchema.tables[fresh.table.index], fresh.leaf, fresh.row)
         rows.remove(fresh.key)
     }
 
@@ -141,7 +141,7 @@ extension WriteTransaction {
 
     /// Fills a cell of any type. A link's target must exist.
     package func fill(_ fresh: inout FreshRow, _ column: Int, _ value: Value) {
-        let schema = reference.tables[fresh.table.index].columns[column]
+        let schema = resolvedSchema.tables[fresh.table.index].columns[column]
         if schema.collection != .none {
             if hasFault { return }
             let rows = rows(fresh.table)

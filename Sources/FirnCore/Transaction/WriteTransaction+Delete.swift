@@ -2,7 +2,7 @@ extension WriteTransaction {
     /// Deletes an object. Links to it become nil, lists and sets lose it, and the embedded objects that it owns are
     /// deleted with it. All of that is in the changeset, so replay runs no rules.
     package func delete(_ id: TableID, _ key: Int64) {
-        noting {
+        recordingDamage {
             // An explicit stack, because chains of embedded objects may be long.
             var pending: [(table: TableID, key: Int64)] = []
             deleteOne(id, key) { pending.append(($0, $1)) }
@@ -14,7 +14,7 @@ extension WriteTransaction {
     }
 
     private func deleteOne(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
-        let layout = reference.tables[id.index]
+        let layout = resolvedSchema.tables[id.index]
         for (origin, column) in layout.incoming {
             unlinkAll(origin, column, target: key, except: id == origin ? key : nil)
         }
@@ -23,13 +23,13 @@ extension WriteTransaction {
 
     /// Removes a row with its own links, index entries and nodes. The caller updates the links to it.
     func removeRow(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
-        let layout = reference.tables[id.index]
+        let layout = resolvedSchema.tables[id.index]
         let rows = rows(id)
         let location = locate(rows, id, key)
         if hasFault { return }
         for column in layout.links {
             let schema = layout.columns[column]
-            let isOwner = schema.target.map { reference.tables[$0.index].schema.isEmbedded } ?? false
+            let isOwner = schema.target.map { resolvedSchema.tables[$0.index].schema.isEmbedded } ?? false
             forEachTarget(schema, location.leaf, location.row, column) { target in
                 removeBacklink(rows, column, target, key)
                 if isOwner, let table = schema.target { owned(table, target) }
@@ -48,7 +48,7 @@ extension WriteTransaction {
     /// Removes every link from one column to an object. The links of the object itself (`except`) are removed with
     /// its row.
     private func unlinkAll(_ origin: TableID, _ column: Int, target: Int64, except own: Int64?) {
-        let schema = reference.tables[origin.index].columns[column]
+        let schema = resolvedSchema.tables[origin.index].columns[column]
         var sources: [Int64] = []
         IntegerIndexTree.forEachValue(of: UInt64(target), in: table(origin).backlinks(column)) { source in
             // A list that contains the object twice has two entries, one after the other.
@@ -77,7 +77,7 @@ extension WriteTransaction {
 
     /// Deletes every object of a table.
     package func deleteAll(_ id: TableID) {
-        noting {
+        recordingDamage {
             let view = table(id)
             guard view.count > 0 else { return }
             var keys: [Int64] = []

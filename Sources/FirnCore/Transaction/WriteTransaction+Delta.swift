@@ -2,8 +2,8 @@ extension WriteTransaction {
     /// A table as it was when the transaction began; empty if the transaction created it.
     func baseTable(_ id: TableID) -> TableView {
         let snapshot = base.snapshot
-        return id.index < snapshot.reference.tables.count
-            ? snapshot.table(id) : TableView(word: 0, layout: reference.tables[id.index])
+        return id.index < snapshot.resolvedSchema.tables.count
+            ? snapshot.table(id) : TableView(word: 0, layout: resolvedSchema.tables[id.index])
     }
 
     /// The rows that were inserted, deleted or may have changed, for each table that the transaction changed.
@@ -40,7 +40,7 @@ extension WriteTransaction {
             var summary = TableSummary()
             for (leaf, rows) in delta.inserted { for row in rows { summary.inserted.insert(leaf.key(row)) } }
             for (leaf, rows) in delta.deleted { for row in rows { summary.deleted.insert(leaf.key(row)) } }
-            for column in reference.tables[id.index].columns.indices {
+            for column in resolvedSchema.tables[id.index].columns.indices {
                 forEachUpdate(column, delta) { kept, row in
                     summary.modified[kept.new.key(row), default: ColumnSet()].insert(column)
                 }

@@ -4,12 +4,13 @@ import FirnLog
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`, and returns the commit's time.
     ///
-    /// If the disk is full, a transaction that deletes objects is written a second time, into the space of the reserve.
+    /// If the disk is full, a transaction that deletes more objects than it adds is written a second time, into the
+    /// space of the reserve.
     func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
         let mayUseReserve = isSmaller(deltas)
         do {
-            if let early = takeStreamed(deltas), let encoder = early.takeEncoder() {
-                return try encode(deltas, encoder, early.sink, behind: early)
+            if let streamed = takeStreamed(deltas), let encoder = streamed.takeEncoder() {
+                return try encode(deltas, encoder, streamed.sink, behind: streamed)
             }
             return try append(deltas, to: log, version: version, mayUseReserve: mayUseReserve)
         } catch {
@@ -24,7 +25,7 @@ extension WriteTransaction {
         let sink = PartSink(log, version, mayUseReserve: mayUseReserve)
         if isSchemaChanged {
             var bytes = ByteWriter(capacity: 1024)
-            SchemaCoding.encode(reference.schema, into: &bytes)
+            SchemaCoding.encode(resolvedSchema.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
         let encoder = sink.makeEncoder(workspace: context.workspace.takeEncoder())
@@ -33,11 +34,11 @@ extension WriteTransaction {
 
     /// Encodes everything that was not streamed before, and ends the commit.
     private func encode(
-        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind early: StreamedInserts?
+        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind streamed: StreamedInserts?
     ) throws(LogError) -> Int64 {
         var encoder = encoder
-        for (id, delta) in deltas where !reference.tables[id.index].schema.isRemoved {
-            encode(id, delta, &encoder, from: early?.end(of: id) ?? .min)
+        for (id, delta) in deltas where !resolvedSchema.tables[id.index].schema.isRemoved {
+            encode(id, delta, &encoder, from: streamed?.end(of: id) ?? .min)
         }
         encoder.flush()
         // A workspace that served a large commit would keep memory that nobody needs.
@@ -49,7 +50,7 @@ extension WriteTransaction {
     private func encode(
         _ id: TableID, _ delta: RowTree.Delta, _ encoder: inout ChangesetEncoder, from start: Int64
     ) {
-        let layout = reference.tables[id.index]
+        let layout = resolvedSchema.tables[id.index]
         encoder.beginTable(id, columns: layout.presentColumns)
         for (leaf, rows) in delta.inserted where leaf.key(rows.lowerBound) >= start { encoder.inserted(leaf, rows) }
         let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
@@ -87,12 +88,13 @@ extension WriteTransaction {
         guard isSchemaChanged else { return true }
         let before = baseTable(id).schema.columns
         return column < before.count
-            && before[column].isNullable == reference.tables[id.index].columns[column].isNullable
+            && before[column].isNullable == resolvedSchema.tables[id.index].columns[column].isNullable
     }
 
-    /// Whether some table has fewer objects than when the transaction began. Such a commit may use the reserve if the
-    /// disk is full.
+    /// Whether all tables together have fewer objects than when the transaction began. Such a commit may use the
+    /// reserve if the disk is full. That one table has fewer is not enough: a transaction that adds more to another
+    /// table would use up the space that is kept for those that delete.
     private func isSmaller(_ deltas: Deltas) -> Bool {
-        deltas.contains { table($0.table).count < baseTable($0.table).count }
+        deltas.reduce(0) { $0 + table($1.table).count - baseTable($1.table).count } < 0
     }
 }

@@ -4,13 +4,13 @@ extension WriteTransaction {
     /// Numbers stay: the new schema lists every table and column of the old one at its old index. New columns hold
     /// blanks. Costs O(rows) of each table whose columns or indexes change.
     package func changeSchema(to new: StoreSchema) throws(StoreError) {
-        try Self.check(new, follows: reference.schema)
-        noting { applySchema(new) }
+        try Self.check(new, follows: resolvedSchema.schema)
+        recordingDamage { applySchema(new) }
         try checkFaults()
     }
 
     private func applySchema(_ new: StoreSchema) {
-        let old = reference.schema
+        let old = resolvedSchema.schema
         growRoot(to: new.tables.count)
         let layouts = ResolvedSchema(new)
         setSchema(layouts)

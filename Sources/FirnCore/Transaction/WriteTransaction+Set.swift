@@ -1,10 +1,10 @@
 extension WriteTransaction {
     // MARK: Plain cells
 
-    /// The accessor's slow path: makes a cell of a plain column writable in place, and marks it. Afterwards the chunk
-    /// has the current stamp.
+    /// Makes a cell of a plain column writable in place, and marks it as assigned. Afterwards the chunk has the
+    /// current stamp.
     package func ownCell(_ id: TableID, _ column: Int, _ key: Int64) -> (leaf: Leaf, row: Int) {
-        noting {
+        recordingDamage {
             let rows = rows(id)
             let location = locate(rows, id, key)
             rows.ownChunk(location.leaf, column).mark(location.row)
@@ -14,7 +14,7 @@ extension WriteTransaction {
 
     /// Sets a value of a fixed-width type from its bytes, which must be as many as the column is wide.
     package func set(_ id: TableID, _ column: Int, _ key: Int64, fixed bytes: UnsafeRawBufferPointer) {
-        noting {
+        recordingDamage {
             change(id, column, key) { chunk, row in chunk.putFixed(bytes, row) }
         }
     }
@@ -22,7 +22,7 @@ extension WriteTransaction {
     /// Sets a string or data value.
     package func set(_ id: TableID, _ column: Int, _ key: Int64, bytes: UnsafeRawBufferPointer) {
         checkLength(bytes, id, column)
-        noting {
+        recordingDamage {
             changeVariable(id, column, key) { rows, leaf, row in
                 rows.putBytes(bytes, column, leaf, row, isFresh: isFresh(id, column, leaf, row))
             }
@@ -38,7 +38,7 @@ extension WriteTransaction {
 
     @inline(never)
     private func checkLongLength(_ bytes: UnsafeRawBufferPointer, _ id: TableID, _ column: Int) {
-        guard reference.tables[id.index].columns[column].type == .mixed else {
+        guard resolvedSchema.tables[id.index].columns[column].type == .mixed else {
             stopForLength(bytes.count, most: Limits.valueByteCount, id, column)
         }
         // Besides its text, a mixed value has a tag, and nested collections have the lengths that separate their
@@ -69,17 +69,17 @@ extension WriteTransaction {
 
     @inline(never)
     private func stopForLength(_ byteCount: Int, most: Int, _ id: TableID, _ column: Int) -> Never {
-        let table = reference.tables[id.index]
+        let table = resolvedSchema.tables[id.index]
         fatalError(
             "Firn: \(table.schema.name).\(table.columns[column].name) was given a value of \(byteCount) bytes; at most \(most) are possible. Keep it in a file, and store its path."
         )
     }
 
     package func setNull(_ id: TableID, _ column: Int, _ key: Int64) {
-        let schema = reference.tables[id.index].columns[column]
+        let schema = resolvedSchema.tables[id.index].columns[column]
         if schema.type == .link, schema.collection == .none { return setLink(id, column, key, to: -1) }
         precondition(schema.isNullable || schema.type == .mixed, "Firn: \(schema.name) may not be null")
-        noting {
+        recordingDamage {
             guard schema.layout.form == .variable else {
                 return change(id, column, key) { chunk, row in chunk.putNull(row) }
             }
@@ -93,7 +93,7 @@ extension WriteTransaction {
 
     /// Sets a cell of any type. In a collection's cell, all elements are replaced.
     package func set(_ id: TableID, _ column: Int, _ key: Int64, _ value: Value) {
-        let schema = reference.tables[id.index].columns[column]
+        let schema = resolvedSchema.tables[id.index].columns[column]
         if schema.collection != .none { return replaceCollection(id, column, key, with: value) }
         if value == .null { return setNull(id, column, key) }
         // The column decides, not the value alone: a mixed value may be a link, which only a link column should have.
@@ -103,14 +103,14 @@ extension WriteTransaction {
                 if let bytes { set(id, column, key, bytes: bytes) } else { setNull(id, column, key) }
             }
         }
-        noting {
+        recordingDamage {
             change(id, column, key) { chunk, row in putFixed(value, schema, chunk, row) }
         }
     }
 
     /// Changes a fixed-width cell and updates its index.
     private func change(_ id: TableID, _ column: Int, _ key: Int64, _ write: (Chunk, _ row: Int) -> Void) {
-        let layout = reference.tables[id.index]
+        let layout = resolvedSchema.tables[id.index]
         let rows = rows(id)
         let location = locate(rows, id, key)
         if hasFault { return }
@@ -130,7 +130,7 @@ extension WriteTransaction {
     private func changeVariable(
         _ id: TableID, _ column: Int, _ key: Int64, _ write: (RowWriter, Leaf, Int) -> (leaf: Leaf, row: Int)
     ) {
-        let layout = reference.tables[id.index]
+        let layout = resolvedSchema.tables[id.index]
         let rows = rows(id)
         let location = locate(rows, id, key)
         if hasFault { return }
@@ -161,9 +161,9 @@ extension WriteTransaction {
     /// Sets a to-one link; -1 is nil. The target must exist.
     package func setLink(_ id: TableID, _ column: Int, _ key: Int64, to target: Int64) {
         assert(
-            reference.tables[id.index].columns[column].layout.blank == .noLink,
+            resolvedSchema.tables[id.index].columns[column].layout.blank == .noLink,
             "Firn: column \(column) of table \(id.rawValue) is not a to-one link")
-        noting {
+        recordingDamage {
             let rows = rows(id)
             let location = locate(rows, id, key)
             if hasFault { return }

@@ -27,7 +27,7 @@ package final class WriteTransaction {
     let faults: Faults.Record
     // One thread at a time runs a transaction, and code that reads these properties calls nothing that could change
     // them. So no access needs an exclusivity check.
-    @exclusivity(unchecked) package private(set) var reference: ResolvedSchema
+    @exclusivity(unchecked) package private(set) var resolvedSchema: ResolvedSchema
     /// The append plans of `reference`. Empty once the transaction has ended, so that a later change stops the program.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<AppendPlan>
     /// For each table, as far as it was needed: how the table ends in the last held state (`isFresh`).
@@ -44,7 +44,7 @@ package final class WriteTransaction {
     }
     @exclusivity(unchecked) var isSchemaChanged = false
     /// The inserts that were written to the log before the commit.
-    @exclusivity(unchecked) var early: StreamedInserts?
+    @exclusivity(unchecked) var streamed: StreamedInserts?
     @exclusivity(unchecked) private(set) var isOpen = true
     /// Whether the transaction applies changesets. Some of them may come from an earlier release.
     @exclusivity(unchecked) var isReplay = false
@@ -90,8 +90,8 @@ package final class WriteTransaction {
         writer.state.pointee.flushAt = context.streamedByteCount
         hasKeyMarks = !context.workspace.keyMarks.isEmpty
         writer.state.pointee.copiesChunks = context.heap.deferredFreesCount.load(ordering: .acquiring) > 0
-        reference = base.snapshot.reference
-        plans = base.snapshot.reference.plans
+        resolvedSchema = base.snapshot.resolvedSchema
+        plans = base.snapshot.resolvedSchema.plans
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: 8 + MemoryLayout<FaultRecord>.size, alignment: 16)
         rootSlot = memory.initializeMemory(as: UInt64.self, to: NodeRef(base.snapshot.root).word)
@@ -110,12 +110,12 @@ package final class WriteTransaction {
 
     /// The current state, including changes. Valid until the next change.
     ///
-    /// Once the transaction has met damage, its nodes may come from stand-ins (`StandIns`), so only code that notes
-    /// damage itself (`noting`) may read them. There is no right answer for any other caller, so the program stops,
-    /// after `StoreOptions.onDamage`.
+    /// Once the transaction has met damage, its nodes may come from stand-ins (`StandIns`), so only code that records
+    /// damage itself (`recordingDamage`) may read them. There is no right answer for any other caller, so the program
+    /// stops, after `StoreOptions.onDamage`.
     package var snapshot: Snapshot {
         if hasFault, Faults.current != faults { stopForFault() }
-        return Snapshot(root: NodeRef(rootSlot.pointee).node, reference: reference)
+        return Snapshot(root: NodeRef(rootSlot.pointee).node, resolvedSchema: resolvedSchema)
     }
 
     package func table(_ id: TableID) -> TableView { snapshot.table(id) }
@@ -128,7 +128,8 @@ package final class WriteTransaction {
     /// Runs code that reads and changes trees. Damage that it meets is noted, and the commit throws it. Then the
     /// result means nothing (`hasFault`). Costs about 2 ns.
     @inline(__always)
-    package func noting<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+    package func recordingDamage<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
+    {
         try Faults.with(faults, body)
     }
 
@@ -175,7 +176,7 @@ package final class WriteTransaction {
     func ownTable(_ id: TableID) -> TableNode {
         let slot = ownRoot().slot(id.index)
         if slot.pointee == 0 {
-            let node = TableNode.make(columns: reference.tables[id.index].columns.count, writer)
+            let node = TableNode.make(columns: resolvedSchema.tables[id.index].columns.count, writer)
             slot.pointee = NodeRef(node.node).word
             return node
         }
@@ -204,7 +205,9 @@ package final class WriteTransaction {
         if let location = rows.own(key), !hasFault { return location }
         // The caller has looked the object up, or got its key from a link, an index or a list, which must agree with
         // the rows.
-        if !hasFault { Faults.contradiction("\(reference.tables[id.index].schema.name) has no object with key \(key)") }
+        if !hasFault {
+            Faults.contradiction("\(resolvedSchema.tables[id.index].schema.name) has no object with key \(key)")
+        }
         return blankRow(rows)
     }
 
@@ -248,8 +251,8 @@ package final class WriteTransaction {
 
     /// A table in the last held state; nil if it does not exist there.
     private func heldTable(_ id: TableID) -> TableView? {
-        let held = snapshots.last.map { Snapshot(root: $0.root, reference: $0.reference) } ?? base.snapshot
-        return id.index < held.reference.tables.count ? held.table(id) : nil
+        let held = snapshots.last.map { Snapshot(root: $0.root, resolvedSchema: $0.resolvedSchema) } ?? base.snapshot
+        return id.index < held.resolvedSchema.tables.count ? held.table(id) : nil
     }
 
     @inline(never)
@@ -264,7 +267,7 @@ package final class WriteTransaction {
     // MARK: Ending
 
     func setSchema(_ schema: ResolvedSchema) {
-        reference = schema
+        resolvedSchema = schema
         plans = schema.plans
         isSchemaChanged = true
         // The accessors know the indexes of the old schema.
@@ -280,8 +283,8 @@ package final class WriteTransaction {
         plans = UnsafeBufferPointer(start: nil, count: 0)
         // In a forked child the transaction is the parent's, which continues it.
         if context.heap.isForked { return }
-        early?.abandon()
-        early = nil
+        streamed?.abandon()
+        streamed = nil
         let heap = context.heap
         if hasChanges { keepKeys() }
         freeMade(heap)
@@ -295,7 +298,7 @@ package final class WriteTransaction {
     /// Makes sure that no key of a new object is used again: the object may still have accessors, which must never
     /// find another object.
     private func keepKeys() {
-        noting {
+        recordingDamage {
             forEachOwnTable { id, next in
                 if next > baseTable(id).nextKey { context.workspace.keepKeys(below: next, of: id.index) }
             }

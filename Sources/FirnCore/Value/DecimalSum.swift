@@ -1,11 +1,29 @@
-/// A sum of decimals to 34 digits. An addition whose result needs more digits is rounded half to even, as IEEE 754
-/// says.
+/// A sum of decimals, which may be divided by a count. Both results are exact and rounded once: to 34 digits, half to
+/// even, as IEEE 754-2008 says for decimal128. So the order in which values are added does not matter.
+///
+/// The sum is kept whole, because a value that is too small to change a sum of 34 digits may decide how it is rounded.
+/// It consists of **limbs** in base 10^18:
+///
+/// ```
+/// sum = limbs[0] · 10^(18 · lowest - 6176) + limbs[1] · 10^(18 · (lowest + 1) - 6176) + …
+/// ```
+///
+/// Values of similar size take two or three limbs, and 700 hold any values. Adding a value costs about two
+/// multiplications, a result about a division for each limb.
 package struct DecimalSum: Sendable {
-    private var isNegative = false
-    private var coefficient: UInt128 = 0
-    private var exponent = 0
+    /// Each has any sign, and any size that fits: it is carried to the next one only before it overflows.
+    private var limbs: [Int128] = []
+    private var lowest = 0
+    /// The lowest exponent of a value other than zero. An exact result has it, if the digits fit.
+    private var exponent: Int?
     /// 1 or -1 for an infinity of that sign; 2 if infinities of both signs were added; else 0.
     private var infinity = 0
+
+    private static let limbDigitCount = 18
+    private static var base: UInt128 { 1_000_000_000_000_000_000 }
+    /// What 34 digits and the exponents of decimal128 allow.
+    private static let digitCount = 34
+    private static let exponents = -6176...6111
 
     package init() {}
 
@@ -16,11 +34,7 @@ package struct DecimalSum: Sendable {
         add(isNegative: value.isNegative, parts.coefficient, parts.exponent)
     }
 
-    /// Adds an integer, rounded to 34 digits.
-    package mutating func add(_ value: Int128) {
-        let rounded = DecimalSum.rounded(value.magnitude, 0)
-        add(isNegative: value < 0, rounded.coefficient, rounded.exponent)
-    }
+    package mutating func add(_ value: Int128) { add(isNegative: value < 0, value.magnitude, 0) }
 
     /// Adds a double by its shortest decimal form. NaN is ignored.
     package mutating func add(_ value: Double) {
@@ -44,94 +58,133 @@ package struct DecimalSum: Sendable {
 
     private mutating func addInfinity(_ sign: Int) { infinity = infinity == 0 || infinity == sign ? sign : 2 }
 
-    private mutating func add(isNegative otherIsNegative: Bool, _ otherCoefficient: UInt128, _ otherExponent: Int) {
-        if otherCoefficient == 0 { return }
-        if coefficient == 0 {
-            (isNegative, coefficient, exponent) = (otherIsNegative, otherCoefficient, otherExponent)
+    private mutating func add(isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) {
+        if coefficient == 0 { return }
+        self.exponent = min(self.exponent ?? exponent, exponent)
+        var number = (exponent - Self.exponents.lowerBound) / Self.limbDigitCount
+        let shift = (exponent - Self.exponents.lowerBound) % Self.limbDigitCount
+        let factor = Int128(Magnitude.power(of: shift)) * (isNegative ? -1 : 1)
+        var rest = coefficient
+        while rest >= Self.base {
+            let (quotient, digits) = rest.quotientAndRemainder(dividingBy: Self.base)
+            add(Int128(digits) * factor, toLimb: number)
+            (rest, number) = (quotient, number + 1)
+        }
+        add(Int128(rest) * factor, toLimb: number)
+    }
+
+    /// Adds to one limb a number whose amount is below 10^36.
+    private mutating func add(_ value: Int128, toLimb number: Int) {
+        if limbs.isEmpty { lowest = number }
+        if number < lowest {
+            limbs.insert(contentsOf: repeatElement(0, count: lowest - number), at: 0)
+            lowest = number
+        }
+        let index = number - lowest
+        if index >= limbs.count { limbs.append(contentsOf: repeatElement(0, count: index + 1 - limbs.count)) }
+        let (sum, overflows) = limbs[index].addingReportingOverflow(value)
+        guard overflows else {
+            limbs[index] = sum
             return
         }
-        // The operand with the higher exponent is shifted left as far as 38 digits allow. The other one drops the
-        // digits that are still too low.
-        var (high, highExponent, highIsNegative) = (coefficient, exponent, isNegative)
-        var (low, lowExponent, lowIsNegative) = (otherCoefficient, otherExponent, otherIsNegative)
-        if highExponent < lowExponent {
-            (high, low) = (low, high)
-            (highExponent, lowExponent) = (lowExponent, highExponent)
-            (highIsNegative, lowIsNegative) = (lowIsNegative, highIsNegative)
-        }
-        while highExponent > lowExponent, high < Magnitude.power(of: 36) {
-            high *= 10
-            highExponent -= 1
-        }
-        low = DecimalSum.shiftedRight(low, highExponent - lowExponent)
-        isNegative = highIsNegative
-        if highIsNegative == lowIsNegative {
-            coefficient = high + low
-        } else if high >= low {
-            coefficient = high - low
-        } else {
-            coefficient = low - high
-            isNegative = lowIsNegative
-        }
-        (coefficient, exponent) = DecimalSum.rounded(coefficient, highExponent)
+        let (carry, rest) = limbs[index].quotientAndRemainder(dividingBy: Int128(Self.base))
+        limbs[index] = rest + value
+        add(carry, toLimb: number + 1)
     }
 
-    /// Drops `count` decimal digits, rounding half to even.
-    private static func shiftedRight(_ value: UInt128, _ count: Int) -> UInt128 {
-        if count <= 0 { return value }
-        if count > 38 { return 0 }
-        let (quotient, rest) = value.quotientAndRemainder(dividingBy: Magnitude.power(of: count))
-        let half = Magnitude.power(of: count) / 2
-        return rest > half || rest == half && quotient & 1 == 1 ? quotient + 1 : quotient
-    }
-
-    private static func rounded(_ value: UInt128, _ exponent: Int) -> (coefficient: UInt128, exponent: Int) {
-        var dropped = 0
-        while shiftedRight(value, dropped) >= Magnitude.power(of: 34) { dropped += 1 }
-        return (shiftedRight(value, dropped), exponent + dropped)
-    }
+    // MARK: Results
 
     /// The sum so far.
-    package var bits: DecimalBits {
+    package var bits: DecimalBits { divided(by: 1) }
+
+    /// The sum divided by a number above 0.
+    package func divided(by count: Int) -> DecimalBits {
         if infinity != 0 {
             return DecimalBits(high: [1: 0x7800 << 48, -1: 0xF800 << 48][infinity] ?? 0x7C00 << 48, low: 0)
         }
-        if exponent > 6111 {
-            // Trailing zeros can make up for an exponent that is too high.
-            var coefficient = coefficient
-            var exponent = exponent
-            while exponent > 6111, coefficient < Magnitude.power(of: 33) {
-                (coefficient, exponent) = (coefficient * 10, exponent - 1)
-            }
-            if exponent > 6111 { return DecimalBits(high: (isNegative ? 0xF800 : 0x7800) << 48, low: 0) }
-            return DecimalSum.encode(isNegative, coefficient, exponent)
+        let (isNegative, natural) = carried
+        // Long division, limb by limb, until nothing is left or the quotient has more digits than a result.
+        var quotient: [UInt128] = []
+        var rest: UInt128 = 0
+        var number = lowest + natural.count
+        while number > lowest || rest != 0 && quotient.count < 3 {
+            number -= 1
+            let dividend = rest * Self.base + (number < lowest ? 0 : natural[number - lowest])
+            rest = dividend % UInt128(count)
+            if !quotient.isEmpty || dividend >= count { quotient.append(dividend / UInt128(count)) }
         }
-        if exponent < -6176 {
-            return DecimalSum.encode(isNegative, DecimalSum.shiftedRight(coefficient, -6176 - exponent), -6176)
+        let end = number * Self.limbDigitCount + Self.exponents.lowerBound
+        return rounded(isNegative, Self.digits(quotient), end: end, isExact: rest == 0)
+    }
+
+    /// The sum's sign and its amount, in limbs from 0 up to the base.
+    private var carried: (isNegative: Bool, limbs: [UInt128]) {
+        let base = Int128(Self.base)
+        var result: [UInt128] = []
+        var carry: Int128 = 0
+        var index = 0
+        while index < limbs.count || carry > 0 || carry < -1 {
+            let limb = (index < limbs.count ? limbs[index] : 0).quotientAndRemainder(dividingBy: base)
+            let value = limb.remainder + carry
+            // Rounded down, so that what stays in the limb is not negative.
+            let quotient = (value < 0 ? value - base + 1 : value) / base
+            result.append(UInt128(value - quotient * base))
+            carry = limb.quotient + quotient
+            index += 1
         }
-        return DecimalSum.encode(isNegative, coefficient, exponent)
+        guard carry < 0 else { return (false, result) }
+        // The limbs are those of base^count + sum.
+        var isLowestZero = true
+        for index in result.indices {
+            if isLowestZero && result[index] == 0 { continue }
+            result[index] = Self.base - result[index] - (isLowestZero ? 0 : 1)
+            isLowestZero = false
+        }
+        if isLowestZero { result.append(1) }
+        return (true, result)
+    }
+
+    /// The decimal digits of limbs, both from the highest down.
+    private static func digits(_ limbs: [UInt128]) -> [UInt8] {
+        var digits: [UInt8] = []
+        for limb in limbs {
+            let text = String(limb).utf8
+            if !digits.isEmpty { digits += repeatElement(0, count: limbDigitCount - text.count) }
+            digits += text.map { $0 - UInt8(ascii: "0") }
+        }
+        return digits
+    }
+
+    /// The decimal nearest to `digits · 10^end`. If the digits are not exact, the number is a little above that.
+    private func rounded(_ isNegative: Bool, _ digits: [UInt8], end: Int, isExact: Bool) -> DecimalBits {
+        let preferred = exponent ?? 0
+        guard !digits.isEmpty else { return Self.encode(false, 0, preferred) }
+        var exponent = max(end + digits.count - Self.digitCount, Self.exponents.lowerBound)
+        if isExact {
+            // The digits that are zero need not be kept up to the preferred exponent.
+            let zeros = digits.count - 1 - (digits.lastIndex { $0 != 0 } ?? 0)
+            exponent = max(exponent, min(end + zeros, preferred))
+        }
+        // Negative if the number is below a tenth of the least decimal.
+        let kept = digits.count - (exponent - end)
+        var coefficient = digits.prefix(max(0, kept)).reduce(UInt128(0)) { $0 * 10 + UInt128($1) }
+        if kept >= 0, kept < digits.count {
+            let isMore = !isExact || digits[(kept + 1)...].contains { $0 != 0 }
+            if digits[kept] > 5 || digits[kept] == 5 && (isMore || coefficient & 1 == 1) { coefficient += 1 }
+        }
+        if coefficient == Magnitude.power(of: Self.digitCount) {
+            (coefficient, exponent) = (coefficient / 10, exponent + 1)
+        }
+        if exponent > Self.exponents.upperBound {
+            return DecimalBits(high: (isNegative ? 0xF800 : 0x7800) << 48, low: 0)
+        }
+        return Self.encode(isNegative, coefficient, exponent)
     }
 
     private static func encode(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) -> DecimalBits {
         DecimalBits(
-            high: (isNegative ? 1 << 63 : 0) | UInt64(exponent + 6176) << 49 | UInt64(coefficient >> 64),
+            high: (isNegative ? 1 << 63 : 0) | UInt64(exponent - exponents.lowerBound) << 49
+                | UInt64(coefficient >> 64),
             low: UInt64(truncatingIfNeeded: coefficient))
-    }
-
-    /// The sum divided by a number above 0, to 34 digits.
-    package func divided(by count: Int) -> DecimalBits {
-        if infinity != 0 || coefficient == 0 { return bits }
-        var result = self
-        let divisor = UInt128(count)
-        // Long division, one digit at a time, until nothing is left or the quotient has enough digits.
-        var (quotient, rest) = coefficient.quotientAndRemainder(dividingBy: divisor)
-        while rest != 0, quotient < Magnitude.power(of: 36) {
-            let next = (rest * 10).quotientAndRemainder(dividingBy: divisor)
-            quotient = quotient * 10 + next.quotient
-            rest = next.remainder
-            result.exponent -= 1
-        }
-        (result.coefficient, result.exponent) = DecimalSum.rounded(quotient, result.exponent)
-        return result.bits
     }
 }

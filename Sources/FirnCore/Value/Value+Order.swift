@@ -1,5 +1,5 @@
 extension Value {
-    /// The total order of all values (SEMANTICS 71): negative if `a` comes before `b`, positive if it comes after
+    /// The total order of all values: negative if `a` comes before `b`, positive if it comes after
     /// `b`, 0 if they are equal in this order.
     ///
     /// * null < bool < numbers < string < data < date < object id < uuid < links < lists < sets < maps.

@@ -58,7 +58,7 @@ public enum Value: Sendable, Hashable {
         }
     }
 
-    /// Compares strings as bytes, not as text: two encodings of the same letter are different (SEMANTICS 68).
+    /// Compares strings as bytes, not as text: two encodings of the same letter are different.
     private static func sameBytes(_ a: String, _ b: String) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         var (a, b) = (a, b)
@@ -90,7 +90,7 @@ public enum Value: Sendable, Hashable {
     }
 }
 
-/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of the same sign (SEMANTICS 74). 12
+/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of the same sign. 12
 /// bytes of a 16-byte cell.
 @frozen
 public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {

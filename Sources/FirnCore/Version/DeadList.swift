@@ -2,8 +2,7 @@
 ///
 /// History is linear, so a dead node is needed exactly by the versions in [birth, death). Suppose that version p
 /// goes, and that q is the active version before it. Then those of p's dead nodes that were born after q are freed,
-/// and the rest pass to q. (The rule is that of ZFS's dead lists; `deadlist.py` in the design proves it against
-/// reachability.)
+/// and the rest pass to q. (The rule is that of ZFS's dead lists.)
 ///
 /// A **bucket** holds the dead nodes born in (low, high], where both bounds were active when the bucket was made. q
 /// was active before any of p's nodes died, and bounds only ever vanish from below. So q is never strictly inside a

@@ -30,8 +30,8 @@ enum NodeShape {
                 switch field {
                 case .child: body(address, self)
                 case .table(let table):
-                    guard case .root(let reference) = self else { stop(at: node) }
-                    body(address, .table(reference.tables[table]))
+                    guard case .root(let resolvedSchema) = self else { stop(at: node) }
+                    body(address, .table(resolvedSchema.tables[table]))
                 case .rows:
                     guard case .table(let layout) = self else { stop(at: node) }
                     body(address, .rows(layout))
@@ -63,6 +63,6 @@ extension Snapshot {
     /// Calls `body` with every node on the heap that the version reaches. O(those nodes, and cells of variable width).
     func forEachHeapNode(_ body: (Node) -> Void) {
         var word = NodeRef(root).word
-        NodeShape.root(reference).forEachHeapNode(at: &word, body)
+        NodeShape.root(resolvedSchema).forEachHeapNode(at: &word, body)
     }
 }

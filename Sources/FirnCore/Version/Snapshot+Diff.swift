@@ -12,7 +12,7 @@ extension Snapshot {
             let after = index < new.tableCount ? new.slot(index).pointee : 0
             guard before != after else { continue }
             let id = TableID(index)
-            let summary = TableSummary(from: index < reference.tables.count ? table(id) : nil, to: next.table(id))
+            let summary = TableSummary(from: index < resolvedSchema.tables.count ? table(id) : nil, to: next.table(id))
             if !summary.isEmpty { result.tables[id] = summary }
         }
         return result

@@ -3,19 +3,19 @@
 package struct Snapshot: @unchecked Sendable {
     // Unchecked because it is raw memory; sound because a pinned version never changes.
     package let root: Node
-    package let reference: ResolvedSchema
+    package let resolvedSchema: ResolvedSchema
 
-    package var schema: StoreSchema { reference.schema }
+    package var schema: StoreSchema { resolvedSchema.schema }
 
-    init(root: Node, reference: ResolvedSchema) {
+    init(root: Node, resolvedSchema: ResolvedSchema) {
         self.root = root
-        self.reference = reference
+        self.resolvedSchema = resolvedSchema
     }
 
     package func table(_ id: TableID) -> TableView {
         let root = RootNode(root)
         let word = id.index < root.tableCount ? root.slot(id.index).pointee : 0
-        return TableView(word: word, layout: reference.tables[id.index])
+        return TableView(word: word, layout: resolvedSchema.tables[id.index])
     }
 }
 

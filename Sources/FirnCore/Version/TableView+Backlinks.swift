@@ -6,6 +6,11 @@ extension TableView {
         IntegerIndexTree.forEachValue(of: UInt64(bitPattern: target), in: backlinks(column), body)
     }
 
+    /// Returns whether a link in `column` of the object `source` leads to `target`. O(log n).
+    package func isLinked(from source: Int64, to target: Int64, _ column: Int) -> Bool {
+        IntegerIndexTree.contains(UInt64(bitPattern: target), source, in: backlinks(column))
+    }
+
     /// Returns how many links in `column` lead to `target`. O(log n).
     package func sourceCount(of target: Int64, _ column: Int) -> Int {
         IntegerIndexTree.count(of: UInt64(bitPattern: target), in: backlinks(column))

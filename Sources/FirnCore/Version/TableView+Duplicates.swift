@@ -6,9 +6,9 @@ package struct DuplicateKey: Sendable, Equatable {
 }
 
 extension TableView {
-    /// Returns the primary keys that more than one object has: how many they are, and the first of them in the order
-    /// of the index. O(n log n) time for n objects; the memory is that of the duplicates among values that are too
-    /// long for the index.
+    /// Returns the primary keys that more than one object has: how many they are, and the first of them in ascending
+    /// order. O(n log n) time for n objects; the memory is that of the duplicates among values that are too long for
+    /// the index.
     package func duplicatePrimaryKeys(limit: Int) -> (total: Int, first: [DuplicateKey]) {
         guard let column = layout.primaryKey else { return (0, []) }
         var total = 0
@@ -36,7 +36,10 @@ extension TableView {
             return true
         }
         if let group = last { note(group.value, group.count) }
-        for (value, count) in long { note(value, count) }
-        return (total, first)
+        total += long.count
+        // Long values that begin alike are in the index in the order of their hashes.
+        first += long.map { DuplicateKey(value: $0, count: $1) }
+        first.sort { Value.precedes($0.value, $1.value) }
+        return (total, Array(first.prefix(limit)))
     }
 }

@@ -19,11 +19,6 @@ extension TableView {
         ColumnIndex(layout.columns[column]).upperBound(value, in: index(column))
     }
 
-    /// Returns how many objects have the value. O(log n).
-    package func indexCount(_ column: Int, _ value: Value) -> Int {
-        ColumnIndex(layout.columns[column]).count(of: value, in: index(column))
-    }
-
     /// Returns the positions of the strings or data that begin with `bytes`. Only the first 120 bytes of a longer
     /// prefix are compared.
     package func indexPositions(_ column: Int, beginningWith bytes: [UInt8]) -> Range<Int> {

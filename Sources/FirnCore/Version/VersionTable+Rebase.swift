@@ -6,7 +6,7 @@ extension VersionTable {
             let tip = table.entries[table.entries.count - 1]
             precondition(tip === table.publishedEntry, "Firn: the tip must be published before it is replaced")
             let entry = Entry(
-                stamp: stamp, version: tip.version, time: tip.time, root: root, reference: tip.reference,
+                stamp: stamp, version: tip.version, time: tip.time, root: root, resolvedSchema: tip.resolvedSchema,
                 files: files,
                 first: tip.lead)
             table.append(entry)

@@ -19,7 +19,7 @@ final class VersionTable: @unchecked Sendable {
         let isTransactionSnapshot: Bool
         let time: Int64
         let root: Node
-        let reference: ResolvedSchema
+        let resolvedSchema: ResolvedSchema
         /// The checkpoint files that the version's older nodes lie in, mapped as long as the entry is active.
         @exclusivity(unchecked) private(set) var files: (any VersionFiles)?
         @exclusivity(unchecked) fileprivate(set) var holders = 0
@@ -38,7 +38,7 @@ final class VersionTable: @unchecked Sendable {
         @exclusivity(unchecked) var spill = Spill.none
 
         init(
-            stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: ResolvedSchema,
+            stamp: UInt64, version: UInt64, time: Int64, root: Node, resolvedSchema: ResolvedSchema,
             files: (any VersionFiles)?,
             isTransactionSnapshot: Bool = false, first: Entry? = nil
         ) {
@@ -48,7 +48,7 @@ final class VersionTable: @unchecked Sendable {
             self.isTransactionSnapshot = isTransactionSnapshot
             self.time = time
             self.root = root
-            self.reference = reference
+            self.resolvedSchema = resolvedSchema
             self.first = first
         }
 
@@ -65,7 +65,7 @@ final class VersionTable: @unchecked Sendable {
         /// The entry that counts for the version.
         var lead: Entry { first ?? self }
 
-        var snapshot: Snapshot { Snapshot(root: root, reference: reference) }
+        var snapshot: Snapshot { Snapshot(root: root, resolvedSchema: resolvedSchema) }
     }
 
     let lock = Lock(.versionTable)
@@ -92,12 +92,13 @@ final class VersionTable: @unchecked Sendable {
     let released = Condition()
 
     init(
-        root: Node, stamp: UInt64, version: UInt64, time: Int64, reference: ResolvedSchema, files: (any VersionFiles)?,
+        root: Node, stamp: UInt64, version: UInt64, time: Int64, resolvedSchema: ResolvedSchema,
+        files: (any VersionFiles)?,
         heap: NodeHeap
     ) {
         self.heap = heap
         publishedEntry = Entry(
-            stamp: stamp, version: version, time: time, root: root, reference: reference, files: files)
+            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, files: files)
         entries = [publishedEntry]
         stamps = [stamp]
         publishedNumber = Atomic(version)
@@ -223,7 +224,7 @@ final class VersionTable: @unchecked Sendable {
 
     /// Adds the version that a transaction made, and before it the transaction's snapshots that are still held.
     func add(
-        stamp: UInt64, version: UInt64, time: Int64, root: Node, reference: ResolvedSchema,
+        stamp: UInt64, version: UInt64, time: Int64, root: Node, resolvedSchema: ResolvedSchema,
         _ outcome: WriteTransaction.Outcome
     ) {
         lock.lock()
@@ -231,7 +232,7 @@ final class VersionTable: @unchecked Sendable {
         let files = entries[entries.count - 1].files
         for state in outcome.snapshots {
             let entry = Entry(
-                stamp: state.stamp, version: 0, time: time, root: state.root, reference: state.reference,
+                stamp: state.stamp, version: 0, time: time, root: state.root, resolvedSchema: state.resolvedSchema,
                 files: files,
                 isTransactionSnapshot: true)
             entry.isKept = false
@@ -241,7 +242,8 @@ final class VersionTable: @unchecked Sendable {
         }
         for list in outcome.diedEarlier { setDead(list.nodes, after: list.stamp) }
         setDead(outcome.died.nodes, after: outcome.died.stamp)
-        append(Entry(stamp: stamp, version: version, time: time, root: root, reference: reference, files: files))
+        append(
+            Entry(stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, files: files))
     }
 
     /// Appends the new tip. The lock is held.

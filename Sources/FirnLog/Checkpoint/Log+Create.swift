@@ -12,7 +12,8 @@ extension Log {
     /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
     /// - Parameter write: writes the checkpoint's nodes, and returns its `state`.
     /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy; `.locked` if another
-    ///   opener is making a store there. If it throws, nothing is left of the copy.
+    ///   opener is making a store there. If it throws, nothing is left of the copy; or, if that can't be removed
+    ///   either, an interrupted copy or the complete one.
     package static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
         fileMode: FileMode = .ownerOnly, storage: any Storage, randomness: any Randomness,
@@ -91,12 +92,19 @@ extension Log {
         LogError(.foreignFolder, path: folder.path, detail: "something exists there already; a copy replaces nothing")
     }
 
-    /// Removes the files that a failed copy has made, by their names. The caller holds the locks. What can't be
-    /// removed is no store: it has no manifest, and the mark is removed last of its files.
+    /// Removes the files that a failed copy has made, by their names. The caller holds the locks.
+    ///
+    /// It ends with the first step that fails, because each must be durable before the next: a manifest without its
+    /// files would be a damaged store, and files without the mark the remains of one. Neither can be opened, nor the
+    /// second one deleted. So what is left after a failure or a power cut is the whole store, or an interrupted copy.
     private static func removeAll(_ folder: StoreFolder) {
-        let files = [folder.manifest, folder.newManifest, folder.segment(1), folder.checkpoint(1)]
-        for path in files + [folder.log, folder.checkpoints, folder.copying, folder.lock, folder.path] {
-            try? folder.storage.remove(path)
+        do {
+            try folder.removeIfPresent(folder.manifest)
+            try folder.storage.syncFolder(folder.path)
+            try folder.removeUnfinishedCopy()
+            for path in [folder.log, folder.checkpoints, folder.lock, folder.path] { try folder.removeIfPresent(path) }
+        } catch {
+            // The caller throws what the copy has failed with.
         }
     }
 }

@@ -36,7 +36,7 @@ package enum LogLimits {
     package static let reserveByteCount = 4 << 20
     /// The first and the greatest step in which zeros are preallocated behind the tail.
     package static let preallocationByteCount = (first: 256 << 10, most: 4 << 20)
-    /// Parts of at least this size are written without preallocation: for them the cost of making the file longer
-    /// is small.
-    package static let unpreallocatedPartByteCount = 256 << 10
+    /// The system is asked to begin writing frames of at least this size to the disk at once, so that the sync has less
+    /// to wait for.
+    package static let writebackByteCount = 256 << 10
 }

@@ -264,7 +264,7 @@ extension Log {
     }
 
     /// Says that this process reads no further, so that the others need not keep the log for it. They see it with
-    /// the next `tellOthers`.
+    /// the next `publishHoldings`.
     package func ceaseReading() { hasCeasedReading.store(true, ordering: .relaxed) }
 
     /// What the other processes hold. Costs one load if the store never had another opener, otherwise a system call

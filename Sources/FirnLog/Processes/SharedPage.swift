@@ -227,8 +227,8 @@ final class SharedPage: @unchecked Sendable {
     /// 1 if some process may be waiting for commits.
     private var sleeping: SharedWord { SharedWord(memory.bytes.baseAddress! + Self.wakeOffset + 4) }
 
-    /// A ticket for `waitForNews`. The caller takes it *before* it checks whether there is anything to wait for;
-    /// then `waitForNews` misses nothing.
+    /// A ticket for `waitForWake`. The caller takes it *before* it checks whether there is anything to wait for;
+    /// then `waitForWake` misses nothing.
     ///
     /// - Parameter countsCommits: false for the process that writes, which avoids a system call at each of its own
     ///   commits: only `wakeAll` wakes it. Evaluated after the wake word was read; the code that makes it true

@@ -197,7 +197,7 @@ struct StoreLocks: Sendable {
         _ = try tryLock(Self.readingByte, exclusive: false)
     }
 
-    /// Like `leave`, but keeps what `keepReading` declared. If this throws, nothing is kept.
+    /// Like `releaseAll`, but keeps what `keepReading` declared. If this throws, nothing is kept.
     func leaveReading(slot: Int?) throws(LogError) {
         do throws(LogError) {
             for byte in [Self.writerByte, Self.openForWritingByte, Self.compactorByte, Self.stayingByte] {

@@ -10,7 +10,7 @@ import Synchronization
 /// 2. B wants to write. It finds the kernel's lock taken, sets *wanted*, wakes all waiters, and waits itself.
 /// 3. A sees *wanted* when a transaction ends or, if none runs, in its thread that waits for events. Under its
 ///    write lock it makes its tip durable, stops the preallocation, clears *wanted* and the page's writer, releases
-///    the kernel's lock, and wakes all waiters (`Log.giveUpWriting`). Before that, other threads of A may continue
+///    the kernel's lock, and wakes all waiters (`Log.releaseWriting`). Before that, other threads of A may continue
 ///    to write for a `timeSlice`.
 /// 4. B gets the kernel's lock and counts a turn: it is *locked*. Under its own write lock it reads what was
 ///    written since (`Log.readToEnd`), applies it, opens the segment, sets the page's writer to itself, and is
@@ -19,8 +19,9 @@ import Synchronization
 ///    not try before the count of turns has changed, or `handoffGrace` is over.
 ///
 /// If A dies, the kernel frees the lock. B, which also tries again at each `pollInterval`, gets it and finds A's
-/// number on the page: it recovers the log as an opener does. So does a process that finds a failure mark. A
-/// process whose write or sync failed releases the lock as things are, without clearing anything.
+/// number on the page: it recovers the log as an opener does. So does a process that finds a failure mark. A process
+/// whose write or sync failed releases the lock without making anything durable, and leaves the page's writer as it
+/// is.
 ///
 /// In the order of turns (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits
 /// for the kernel's lock without holding the process's write lock, and the process continues to read what others
@@ -28,7 +29,7 @@ import Synchronization
 ///
 /// The mutable state:
 /// - `state`: atomic. Set to *locked* by the thread that acquires the lock; to *ready* and to *away* by the holder
-///   of the process's write lock. So *ready* does not change while the write lock is held.
+///   of the process's write lock, so that *ready* does not change while that is held; and to *away* by `close()`.
 /// - `isAcquiring`: guarded by `lock`; one thread at a time tries for all.
 /// - `heldSince`, `yieldedAt`, `yieldedTurn`, `wantsIdleRelease`: atomic; hints that decide when, never whether.
 final class WriterLock: @unchecked Sendable {

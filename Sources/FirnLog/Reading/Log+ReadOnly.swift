@@ -159,7 +159,8 @@ extension Log {
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
             schema: recovery?.scan.schema ?? [], checkpoints: checkpoints, nextCheckpointID: 0, writer: nil, slot: slot,
-            unmaintainedSession: isMaintained ? nil : session, durable: durable, held: held)
+            unmaintainedSession: isMaintained ? nil : session, durable: durable, held: held,
+            checkpointPosition: recovery?.scan.sought)
     }
 
     /// Takes a slot for a reader. If there is none (all may be taken, or the files may not be writable for this

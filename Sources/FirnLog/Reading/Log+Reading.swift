@@ -25,18 +25,6 @@ extension Log {
         return seen.load(ordering: .acquiring)
     }
 
-    /// Waits until a version above `version` is published, here or by another process, for `milliseconds` at most.
-    /// Returns the newest version. Blocks: not for threads of Swift's pool.
-    package func waitForVersion(after version: UInt64, milliseconds: Int) throws(LogError) -> UInt64 {
-        try checkOpen()
-        page.wait(nanoseconds: .nanoseconds(milliseconds: milliseconds)) { max(publishedVersion, readable) > version }
-        return max(publishedVersion, readable)
-    }
-
-    /// The version published for readers of the page: in a log that is open for writing, it may be ahead of what
-    /// this process has read.
-    private var readable: UInt64 { writer == nil ? 0 : page.published }
-
     /// Whether some process maintained the page when this log was opened, or has done so since.
     private var isPageMaintained: Bool { unmaintainedSession.map { $0 != page.session } ?? true }
 
@@ -63,7 +51,7 @@ extension Log {
     ///
     /// - Parameters:
     ///   - position: the position that an earlier call returned; it is used if it is the one behind `version`.
-    ///   - isOpening: true until `tellOthers` was called. The manifest is then the one with whose checkpoint the
+    ///   - isOpening: true until `publishHoldings` was called. The manifest is then the one with whose checkpoint the
     ///     log was opened. A compactor that had looked for other processes before this one came may have replaced
     ///     it, but removes nothing that it lists; for a reader without a slot, the files are held open.
     /// - Returns: the position from which to continue.
@@ -80,7 +68,8 @@ extension Log {
         }
         let opened = isOpening ? writer?.tail.snapshot().manifest ?? held?.manifest : nil
         var cursor = LogCursor(folder: isOpening ? folder.reading(held) : folder, manifest: try opened ?? manifest())
-        return try cursor.replay(after: version, through: through, from: position, body)
+        let start = position ?? (isOpening ? checkpointPosition : nil)
+        return try cursor.replay(after: version, through: through, from: start, body)
     }
 
     /// The manifest in force. A process that reads beside a writer reads it from the file, to see the writer's new

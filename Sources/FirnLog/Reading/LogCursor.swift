@@ -110,6 +110,14 @@ package struct LogPosition: Sendable, Equatable {
     fileprivate let epoch: UInt32
     fileprivate let offset: Int
     fileprivate let chain: UInt32
+
+    init(version: UInt64, _ reader: SegmentReader, offset: Int, chain: UInt32) {
+        self.version = version
+        segment = reader.number
+        epoch = reader.header.epoch
+        self.offset = offset
+        self.chain = chain
+    }
 }
 
 /// Walks the whole commits of a store in order, checking every byte on the way.
@@ -225,9 +233,7 @@ struct LogCursor {
             chain = commit.chain
             guard version >= walk.next else { continue }
             walk.next = version + 1
-            walk.position = LogPosition(
-                version: version, segment: commit.reader.number, epoch: commit.reader.header.epoch, offset: offset,
-                chain: chain)
+            walk.position = LogPosition(version: version, commit.reader, offset: offset, chain: chain)
             if commit.reader !== reader {
                 // The commit was found again in another segment; the walk continues from there.
                 manifest = try folder.readManifest()

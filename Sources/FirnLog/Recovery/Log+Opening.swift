@@ -173,8 +173,7 @@ extension Log {
         let log = Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
             schema: [], checkpoints: recovery.checkpoints, nextCheckpointID: (recovery.checkpoint?.id ?? 0) + 1,
-            writer: writer,
-            slot: slot)
+            writer: writer, slot: slot, checkpointPosition: recovery.scan.sought)
         writer.byteCountSinceCheckpoint.store(log.segmentByteCount, ordering: .relaxed)
         return log
     }

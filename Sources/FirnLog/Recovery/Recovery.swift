@@ -117,13 +117,8 @@ struct Recovery {
                 if let broken = scan.broken {
                     throw LogError(.damage, path: reader.path, offset: broken.offset, detail: broken.reason)
                 }
-                guard scan.end == reader.byteCount, scan.chain == entry.chainEnd, scan.lastVersion == entry.lastVersion
-                else {
-                    throw LogError(
-                        .damage, path: reader.path, offset: scan.end,
-                        detail:
-                            "the segment ends with version \(scan.lastVersion), but the manifest says \(entry.lastVersion)"
-                    )
+                if let contradiction = scan.contradiction(to: entry) {
+                    throw LogError(.damage, path: reader.path, offset: scan.end, detail: contradiction)
                 }
                 time = scan.lastTime
                 schema = scan.schema
@@ -137,7 +132,8 @@ struct Recovery {
 
         let open = manifest.openSegment
         let reader = try SegmentReader(folder, open, storeID: manifest.storeID)
-        var scan = try SegmentScan.scan(reader, chainStart: chain, previousTime: time)
+        var scan = try SegmentScan.scan(
+            reader, chainStart: chain, previousTime: time, sought: checkpoint?.version)
         if scan.schema == nil { scan.schema = schema }
         // A new segment without a frame gives neither the time nor the schema: the segment before it does.
         for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {
@@ -161,7 +157,7 @@ struct Recovery {
         if let broken = scan.broken {
             torn = RecoveryReport.TornTail(
                 path: reader.path, segment: open.segment, offset: broken.offset, version: broken.version,
-                byteCount: reader.byteCount - scan.end, wholeFrames: scan.framesBehind,
+                byteCount: scan.writtenEnd - scan.end, wholeFrames: scan.framesBehind,
                 wholeCommits: scan.commitsBehind, reason: broken.reason)
         }
         var recovery = Recovery(

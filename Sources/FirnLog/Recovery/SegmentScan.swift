@@ -31,19 +31,24 @@ struct SegmentScan {
     var mark: UInt64
     /// The commits behind that mark, in order.
     var unconfirmed: [Commit] = []
+    /// The position behind the version that was sought, if the segment holds it.
+    var sought: LogPosition?
     /// The schema in force at `end`, if a frame of the segment says so.
     var schema: [UInt8]?
     /// Where the segment is broken; nil if it just ends (at the file's end, or in zeros).
     var broken: Break?
-    /// Behind the break: the highest durable mark in a frame's header, whole frames, and the commits that they end.
+    /// The highest durable mark in the headers of frames behind the break.
     var markBehind: UInt64 = 0
+    /// The whole frames behind `end`, if the segment is broken, and the commits that they end.
     var framesBehind = 0
     var commitsBehind = 0
+    /// The offset from which on there are only zeros, if the segment is broken; a multiple of 64, or the file's end.
+    private(set) var writtenEnd = 0
 
     /// Reads the whole segment. `chainStart` is the chain at the end of the segment before, `previousTime` its last
-    /// frame's time.
+    /// frame's time. `sought` is a version whose end is noted, so that a replay can begin there.
     static func scan(
-        _ reader: SegmentReader, chainStart: UInt32?, previousTime: Int64
+        _ reader: SegmentReader, chainStart: UInt32?, previousTime: Int64, sought: UInt64? = nil
     ) throws(LogError) -> SegmentScan {
         let header = reader.header
         if let chainStart, chainStart != header.chain {
@@ -106,10 +111,29 @@ struct SegmentScan {
                 scan.lastTime = frame.time
                 if let schema = newSchema { scan.schema = schema }
                 newSchema = nil
+                if scan.lastVersion == sought {
+                    scan.sought = LogPosition(version: scan.lastVersion, reader, offset: offset, chain: crc)
+                }
             }
         }
-        if let broken = scan.broken { try scan.lookBehind(broken, reader) }
+        if let broken = scan.broken {
+            // The broken commit's whole parts are cut off, too.
+            scan.framesBehind = Int(nextPart)
+            try scan.lookBehind(broken, reader)
+        }
         return scan
+    }
+
+    /// What the manifest says otherwise of a sealed segment; nil if it says the same.
+    func contradiction(to entry: Manifest.Segment) -> String? {
+        if lastVersion != entry.lastVersion {
+            return "the segment ends with version \(lastVersion), but the manifest says \(entry.lastVersion)"
+        }
+        if chain != entry.chainEnd { return "the segment's last frame is not the one that the manifest names" }
+        if end != Int(entry.byteCount) {
+            return "the segment ends here, but the manifest says that it has \(entry.byteCount) bytes"
+        }
+        return nil
     }
 
     private mutating func raiseMark(_ mark: UInt64) {
@@ -127,20 +151,26 @@ struct SegmentScan {
     private mutating func lookBehind(_ broken: Break, _ reader: SegmentReader) throws(LogError) {
         var offset = broken.offset
         var summed = offset
+        writtenEnd = offset
+        defer { writtenEnd = min(writtenEnd, reader.byteCount) }
         while offset < reader.byteCount {
             guard let (frame, _) = try reader.header(at: offset) else {
                 // No frame begins within zeros.
-                offset = max(offset + LogLimits.frameAlignment, try reader.endOfZeros(from: offset))
+                let zeros = try reader.endOfZeros(from: offset)
+                if zeros == offset { writtenEnd = offset + LogLimits.frameAlignment }
+                offset = max(offset + LogLimits.frameAlignment, zeros)
                 continue
             }
             markBehind = max(markBehind, frame.mark)
             offset = Int(frame.offset) + LogLimits.frameAlignment
+            writtenEnd = offset
             guard Int(frame.offset) >= summed else { continue }
             summed = frame.end
             guard case .frame = try reader.item(at: Int(frame.offset)) else { continue }
             framesBehind += 1
             if frame.kind.isPart, frame.flags.contains(.last) { commitsBehind += 1 }
             offset = frame.end
+            writtenEnd = offset
         }
     }
 }

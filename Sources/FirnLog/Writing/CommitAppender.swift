@@ -26,6 +26,8 @@ package struct FramePosition: Sendable, Equatable {
 /// part on, threads of the log compress and write beside the caller.
 package struct CommitAppender: ~Copyable {
     private let writer: LogWriter
+    /// Kept until the commit has ended, because closing the log waits for that.
+    private let log: Log
     package let version: UInt64
     /// When the commit began, in nanoseconds since 1970; never earlier than the commit before it.
     package let time: Int64
@@ -40,9 +42,10 @@ package struct CommitAppender: ~Copyable {
     private var isSealed = false
     private var schema: [UInt8]?
 
-    init(_ writer: LogWriter, version: UInt64, mayUseReserve: Bool) throws(LogError) {
+    init(_ writer: LogWriter, of log: Log, version: UInt64, mayUseReserve: Bool) throws(LogError) {
         try writer.beginCommit(version, mayUseReserve: mayUseReserve)
         self.writer = writer
+        self.log = log
         self.version = version
         self.mayUseReserve = mayUseReserve
         time = writer.tail.nextTime()

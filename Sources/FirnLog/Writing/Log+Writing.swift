@@ -10,7 +10,7 @@ extension Log {
     ///   it may take the 4 MiB of the reserve. After that, other commits fail with `.diskFull` until the reserve can
     ///   be made again.
     package func beginCommit(version: UInt64, mayUseReserve: Bool = false) throws(LogError) -> CommitAppender {
-        try CommitAppender(writing(), version: version, mayUseReserve: mayUseReserve)
+        try CommitAppender(writing(), of: self, version: version, mayUseReserve: mayUseReserve)
     }
 
     /// Frees the reserve's space for the next commit that may use it. A commit of one part does so by itself; a

@@ -187,16 +187,16 @@ final class LogTail: @unchecked Sendable {
             rawCount: part.rawCount, storedCount: part.storedCount, payloadCRC: part.payloadCRC, chain: chain)
         let crc = header.encode(at: buffer.mutableBytes.baseAddress!)
         let count = buffer.count
-        claim(end..<(start + count))
+        reserveRange(end..<(start + count))
         try file.write(buffer.bytes, at: start)
-        if count >= LogLimits.unpreallocatedPartByteCount { file.startWriteback(start..<(start + count)) }
+        if count >= LogLimits.writebackByteCount { file.startWriteback(start..<(start + count)) }
         end = start + count
         chain = crc
         markWritten = mark
     }
 
     /// Waits until no zeros are being written to the range, and makes sure that none will be.
-    private func claim(_ range: Range<Int>) {
+    private func reserveRange(_ range: Range<Int>) {
         lock.lock()
         while let filling, filling.lowerBound < range.upperBound { changed.wait(lock) }
         filled = max(filled, range.upperBound)

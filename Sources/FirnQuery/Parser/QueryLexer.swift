@@ -65,11 +65,12 @@ struct QueryLexer {
         if Self.isDigit(byte) || (byte == UInt8(ascii: ".") && Self.isDigit(peek(1))) { return try number() }
         if byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") {
             if Self.isDigit(peek(1)) || peek(1) == UInt8(ascii: ".") { return try number() }
+            let start = position
             if byte == UInt8(ascii: "-"), Self.isWordStart(peek(1)) {
                 position += 1
                 if case .word(let name, _) = word(), let value = Self.namedNumber(name) { return .double(-value) }
             }
-            throw fault("A sign without a number.", "Queries don't calculate; write the result.", at: position)
+            throw fault("A sign without a number.", "Queries don't calculate; write the result.", at: start)
         }
         if Self.isWordStart(byte) { return word() }
         switch byte {

@@ -1,13 +1,13 @@
 import FirnCore
 
-/// Collects values for count, min, max, sum and average (SEMANTICS 73).
+/// Collects values for count, min, max, sum and average.
 ///
 /// * Nulls are skipped, and so are values in mixed columns that are not numbers.
 /// * **Ints** are added exactly, in 128 bits. A sum that does not fit an Int64 saturates: it becomes the nearest Int64.
 ///   The average is taken from the exact sum. Nothing traps or wraps.
 /// * **Floats** are added as doubles, so their sum is a double. Sums of doubles follow IEEE 754, NaN included. The
 ///   order of addition is not specified.
-/// * **Decimals** are added exactly within 34 digits. Decimal NaNs are skipped.
+/// * **Decimals** are added exactly; the sum or the average is then rounded to 34 digits. Decimal NaNs are skipped.
 /// * min and max skip NaN. Numbers of different types in mixed columns are compared by value.
 struct Accumulator {
     private let type: ColumnType

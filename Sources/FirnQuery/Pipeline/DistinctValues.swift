@@ -1,6 +1,6 @@
 import FirnCore
 
-/// The combinations of values that a `distinct` has seen so far (SEMANTICS 72).
+/// The combinations of values that a `distinct` has seen so far.
 ///
 /// All nulls are one value, −0 equals 0, and a NaN equals itself. Numbers of different types in mixed columns are one
 /// value if they are numerically equal. Rows behind a nil link are dropped.

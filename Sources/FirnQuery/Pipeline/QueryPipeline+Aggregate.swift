@@ -2,7 +2,7 @@ import CFirn
 import FirnCore
 
 extension QueryPipeline {
-    /// An aggregate over a property of the objects that the query finds (SEMANTICS 73).
+    /// An aggregate over a property of the objects that the query finds.
     ///
     /// `path` leads to one value per object, or through a collection to several. `Accumulator` says how numbers are
     /// added. Cost: 0.3–0.5 ns per object for a plain column of numbers without a filter.

@@ -11,7 +11,7 @@ package struct QueryPipeline: Sendable {
     package enum Stage: Sendable, Hashable {
         case filter(Predicate)
         case sort([SortDescriptor])
-        /// One object for each combination of values. Objects whose path meets a nil link are dropped (SEMANTICS 72).
+        /// One object for each combination of values. Objects whose path meets a nil link are dropped.
         case distinct([PropertyPath])
         case limit(Int)
     }

@@ -3,7 +3,7 @@ import FirnCore
 /// The condition that an object must fulfil to be found. The text form, `where { }` and translated `#Predicate`s all
 /// build this tree.
 ///
-/// It names properties and knows no schema; `CompiledPredicate` binds it to one. Logic is two-valued: a comparison
+/// It names properties and knows no schema; `QueryCompiler` binds it to one. Logic is two-valued: a comparison
 /// with a null holds or doesn't hold (see `Comparison`), and `not` is the complement.
 package indirect enum Predicate: Sendable, Hashable {
     /// Every object (`TRUEPREDICATE`), or none.

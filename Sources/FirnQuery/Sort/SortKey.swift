@@ -18,7 +18,7 @@ package struct SortDescriptor: Sendable, Hashable {
 /// ```
 /// word 0                     a null
 /// word 1 … UInt64.max - 1    a value
-/// word UInt64.max            behind a nil link (SEMANTICS 70: last in ascending order)
+/// word UInt64.max            behind a nil link (last in ascending order)
 ///
 ///   bool, int, float, double   the whole value; two values share a word only at either end of the range,
 ///                              and the word at depth 1 separates them

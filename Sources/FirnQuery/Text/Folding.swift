@@ -1,6 +1,6 @@
 import FirnCore
 
-/// Folding of case and diacritics, code point by code point, without a locale (SEMANTICS 68).
+/// Folding of case and diacritics, code point by code point, without a locale.
 ///
 /// * Case: the code point's lower-case form if that is one code point (`Unicode.Scalar.Properties.lowercaseMapping`).
 ///   So "ß" differs from "ss", and "ς" from "σ".

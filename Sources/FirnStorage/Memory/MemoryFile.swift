@@ -26,7 +26,7 @@ final class MemoryFile: StorageFile, @unchecked Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
         try access("write") { () throws(StorageError) in
-            try FileRange.check(offset: offset, "write", path)
+            try FileRange.check(length: offset, adding: bytes.count, "write", path)
             try checkWritable("write")
             guard node.bytes.write(bytes, at: offset) else { throw tooLong("write") }
         }
@@ -40,7 +40,7 @@ final class MemoryFile: StorageFile, @unchecked Sendable {
 
     func truncate(to byteCount: Int) throws(StorageError) {
         try access("truncate") { () throws(StorageError) in
-            try FileRange.check(offset: byteCount, "truncate", path)
+            try FileRange.check(length: byteCount, "truncate", path)
             try checkWritable("truncate")
             guard node.bytes.truncate(to: byteCount) else { throw tooLong("truncate") }
         }

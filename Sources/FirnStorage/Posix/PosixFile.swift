@@ -90,7 +90,7 @@ final class PosixFile: StorageFile {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
         try begin("write")
         defer { end() }
-        try FileRange.check(offset: offset, "write", path)
+        try FileRange.check(length: offset, adding: bytes.count, "write", path)
         if !isWritable { throw StorageError(.notWritable, operation: "write", path: path) }
         guard let source = bytes.baseAddress else { return }
         do throws(Transfer.Failure) {
@@ -121,7 +121,7 @@ final class PosixFile: StorageFile {
     func truncate(to byteCount: Int) throws(StorageError) {
         try begin("truncate")
         defer { end() }
-        try FileRange.check(offset: byteCount, "truncate", path)
+        try FileRange.check(length: byteCount, "truncate", path)
         if !isWritable { throw StorageError(.notWritable, operation: "truncate", path: path) }
         guard retrying({ ftruncate(descriptor, off_t(byteCount)) }) == 0 else { throw .last("truncate", path) }
     }

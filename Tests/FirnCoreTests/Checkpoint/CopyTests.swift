@@ -102,44 +102,81 @@ import Testing
         try copy(trial)
         let calls = trial.callCount
         for stop in 0..<calls {
-            func cutShort() -> SimulatedStorage {
+            checkIsWholeOrNone("stopped at call \(stop) of \(calls)") {
                 let storage = SimulatedStorage(seed: UInt64(stop))
                 storage.crashAt = stop
                 _ = try? copy(storage)
                 let disk = powerGoes ? storage.disk.afterPowerCut(seed: UInt64(stop)) : storage.disk
                 return disk.newProcess()
             }
-            let context = "stopped at call \(stop) of \(calls)"
-            do {
-                let storage = cutShort()
-                let store = try open(storage)
-                let isWhole = isWhole(store)
-                #expect(isWhole || store.publishedVersion == 0, "\(context)")
-                try commit(store)
-                try store.close()
-                let again = try open(storage)
-                #expect(again.publishedVersion == (isWhole ? pin.version : 0) + 1, "\(context)")
-                try again.close()
-                #expect(try storage.status("/copy/copying") == nil, "\(context)")
-
-                let deleted = cutShort()
-                _ = try Log.remove("/copy", storage: deleted)
-                #expect(try deleted.status("/copy").map { _ in try deleted.list("/copy") } ?? [] == [], "\(context)")
-
-                let other = cutShort()
-                let isThere = try other.status("/copy/manifest") != nil
-                if !isThere, let code = logCode({ _ = try open(other, .readOnly) }) {
-                    var isRefused = code == .notAStore
-                    if case .storage(let cause) = code { isRefused = cause.code == .notFound }
-                    #expect(isRefused, "\(context): \(code)")
-                }
-                let code = logCode { try copy(other) }
-                let isEmptyFolder = try !isThere && other.status("/copy/copying") == nil
-                #expect(code == nil || (isThere || isEmptyFolder) && code == .foreignFolder, "\(context)")
-                if code == nil || isThere { #expect(self.isWhole(try open(other)), "\(context)") }
-            } catch { Issue.record("\(error); \(context)") }
         }
         #expect(calls > 15)
+    }
+
+    /// So is a copy that has failed and could not remove all that it had made.
+    @Test(arguments: [true, false])
+    func aCopyThatFailsAndCannotBeRemovedIsNone(powerGoes: Bool) throws {
+        let trial = SimulatedStorage(seed: 1)
+        let calls = Guarded<[Int]>(.unranked, [])
+        trial.beforeEachCall { call in if call.operation.changesDisk { calls.withLock { $0.append(call.index) } } }
+        try copy(trial)
+        let files = [
+            "/manifest", "/log/0000000001.segment", "/checkpoint/0000000001.checkpoint", "/log", "/checkpoint",
+            "/copying", "/lock", "",
+        ]
+        let stuck: [(SimulatedCall.Operation, String)] =
+            files.map { (.remove, $0) } + ["/log", "/checkpoint", ""].map { (.syncFolder, $0) }
+        for stop in calls.withLock({ $0 }) {
+            for (operation, name) in stuck {
+                for seed in 0..<(powerGoes ? 4 : 2) as Range<UInt64> {
+                    checkIsWholeOrNone("failed at call \(stop), then at \(operation) of \(name), seed \(seed)") {
+                        let storage = SimulatedStorage(seed: UInt64(stop))
+                        // The call that fails may have done everything.
+                        let residue = seed % 2 == 0 ? SimulatedFault.Residue.nothing : .all
+                        storage.inject(SimulatedFault(.io, residue: residue) { $0.index == stop })
+                        storage.inject(
+                            SimulatedFault(.io, residue: .nothing, times: 9) {
+                                $0.index > stop && $0.operation == operation && $0.path == "/copy" + name
+                            })
+                        _ = try? copy(storage)
+                        return (powerGoes ? storage.disk.afterPowerCut(seed: seed) : storage.disk).newProcess()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Checks that what a copy has left can be opened, as the whole store or as a location where nothing is, can be
+    /// deleted, and unless it is whole can be copied to.
+    private func checkIsWholeOrNone(_ context: String, _ cutShort: () -> SimulatedStorage) {
+        do {
+            let storage = cutShort()
+            let store = try open(storage)
+            let isWhole = isWhole(store)
+            #expect(isWhole || store.publishedVersion == 0, "\(context)")
+            try commit(store)
+            try store.close()
+            let again = try open(storage)
+            #expect(again.publishedVersion == (isWhole ? pin.version : 0) + 1, "\(context)")
+            try again.close()
+            #expect(try storage.status("/copy/copying") == nil, "\(context)")
+
+            let deleted = cutShort()
+            _ = try Log.remove("/copy", storage: deleted)
+            #expect(try deleted.status("/copy").map { _ in try deleted.list("/copy") } ?? [] == [], "\(context)")
+
+            let other = cutShort()
+            let isThere = try other.status("/copy/manifest") != nil
+            if !isThere, let code = logCode({ _ = try open(other, .readOnly) }) {
+                var isRefused = code == .notAStore
+                if case .storage(let cause) = code { isRefused = cause.code == .notFound }
+                #expect(isRefused, "\(context): \(code)")
+            }
+            let code = logCode { try copy(other) }
+            let isEmptyFolder = try !isThere && other.status("/copy/copying") == nil
+            #expect(code == nil || (isThere || isEmptyFolder) && code == .foreignFolder, "\(context)")
+            if code == nil || isThere { #expect(self.isWhole(try open(other)), "\(context)") }
+        } catch { Issue.record("\(error); \(context)") }
     }
 
     /// A failed copy holds the locks while it removes what it made. If it can't get them, the lock file stays.

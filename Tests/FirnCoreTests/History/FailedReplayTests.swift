@@ -82,14 +82,14 @@ import Testing
         try transaction.commit()
         let past = PastSchema(from: 1, old, as: new)
         let failing = try store.beginWrite()
-        failing.noting { Faults.contradiction("something was damaged") }
+        failing.recordingDamage { Faults.contradiction("something was damaged") }
         #expect(throws: StoreError.self) { try past.end(failing) }
         failing.cancel()
         #expect(past.canContinue)
         let next = try store.beginWrite()
         try past.begin(next)
         try past.end(next)
-        #expect(!past.canContinue && next.reference.schema.tables[0].columns[1].isNullable)
+        #expect(!past.canContinue && next.resolvedSchema.schema.tables[0].columns[1].isNullable)
         next.cancel()
     }
 }

@@ -210,6 +210,7 @@ import Testing
             try transaction.changeSchema(to: schema.extended(to: schemas[2]))
             try transaction.commit()
         }
-        #expect(store.schema == schemas[2] && schemas[2].serves(schemas[2]) && !schemas[0].serves(schemas[2]))
+        #expect(
+            store.schema == schemas[2] && schemas[2].canBeRead(as: schemas[2]) && !schemas[0].canBeRead(as: schemas[2]))
     }
 }

@@ -22,7 +22,7 @@ import Testing
     private func commit(_ store: Store, at time: Int64) throws {
         clock.set(now: time)
         let transaction = try store.beginWrite()
-        if transaction.reference.schema.tables.isEmpty { try transaction.changeSchema(to: modelSchema()) }
+        if transaction.resolvedSchema.schema.tables.isEmpty { try transaction.changeSchema(to: modelSchema()) }
         var row = transaction.beginRow(TableID(0))
         transaction.fill(&row, 0, .int(row.key))
         try transaction.endRow(row)

@@ -42,7 +42,7 @@ import Testing
             try script.check(store, context)
             let found = store.publishedVersion
             let transaction = try store.beginWrite()
-            try transaction.changeSchema(to: StoreSchema(version: 9, tables: transaction.reference.schema.tables))
+            try transaction.changeSchema(to: StoreSchema(version: 9, tables: transaction.resolvedSchema.schema.tables))
             try transaction.commit()
             let again = try StoreScript.open(script.options, disk.afterPowerCut(seed: 5).newProcess())
             #expect(again.publishedVersion == found + 1 && again.schema.version == 9, "\(context)")

@@ -83,6 +83,32 @@ import Testing
         #expect(lost == nil)
     }
 
+    /// What counts is the whole transaction, not one of its tables.
+    @Test func aTransactionThatAddsMoreThanItDeletesLeavesTheReserve() throws {
+        let storage = SimulatedStorage(seed: 3)
+        let (script, store) = try prepared(storage) {
+            $0.reserveByteCount = 4 << 20
+            $0.durability = .none  // no log space is preallocated
+        }
+        storage.disk.capacity = storage.disk.usedByteCount + 64
+        func change(deleting: Int, creating: Int) throws {
+            let transaction = try store.beginWrite()
+            try StoreScript.delete(0, deleting)(script, transaction)
+            try StoreScript.create(1, creating)(script, transaction)
+            try transaction.commit()
+        }
+        let before = script.oracle
+        for (deleting, creating) in [(1, 3), (2, 2)] {
+            #expect(logCode { try change(deleting: deleting, creating: creating) } == .diskFull)
+            script.oracle = before
+            #expect(try storage.status("/store/reserve") != nil)
+        }
+        try change(deleting: 3, creating: 2)
+        #expect(try storage.status("/store/reserve") == nil)
+        let fault = script.oracle.check(store.pin().snapshot, "after a transaction that deletes more than it adds")
+        #expect(fault == nil)
+    }
+
     @Test func aFailedSyncLeavesTheOutcomeUnknownAndReadersWithThePublishedVersion() throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
             let storage = SimulatedStorage(seed: 11)

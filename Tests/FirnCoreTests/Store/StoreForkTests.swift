@@ -60,7 +60,7 @@
                 nonisolated(unsafe) var open: WriteTransaction? = try store.beginWrite()
                 let count = 3 * Limits.rowsPerLeaf
                 try StoreScript.create(0, count, longData: 12_000)(script, open!)
-                #expect(open?.early != nil)
+                #expect(open?.streamed != nil)
                 let path = folder.path + "/store/log/0000000001.segment"
                 let byteCount = try PosixStorage.shared.status(path)?.byteCount ?? 0
                 let child = forked {

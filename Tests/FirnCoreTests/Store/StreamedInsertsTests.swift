@@ -26,7 +26,7 @@ import Testing
     }
 
     private func expectFlushed(_ isExpected: Bool = true) -> StoreScript.Body {
-        { _, transaction in #expect((transaction.early?.end(of: TableID(0)) != nil) == isExpected) }
+        { _, transaction in #expect((transaction.streamed?.end(of: TableID(0)) != nil) == isExpected) }
     }
 
     private func all(_ bodies: StoreScript.Body...) -> StoreScript.Body {
@@ -130,7 +130,7 @@ import Testing
                 $0.operation == .write && $0.path.hasSuffix("segment")
             })
         try Self.long(script, transaction)
-        #expect(transaction.early?.sink.failure?.code == .diskFull)
+        #expect(transaction.streamed?.sink.failure?.code == .diskFull)
         #expect(logCode { try transaction.commit() } == .diskFull)
         storage.removeFaults()
         let fault = before.check(store.pin().snapshot, "after a full disk")

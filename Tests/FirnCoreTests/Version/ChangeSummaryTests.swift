@@ -1,3 +1,4 @@
+import FirnTestSupport
 import Testing
 
 @testable import FirnCore
@@ -22,5 +23,86 @@ import Testing
         let lists = summary.tables[table]?.scripts.keys.map(\.key) ?? []
         #expect(Set(lists) == Set((0..<count).filter { $0 % 10 != 0 }))
         #expect(summary.tables[table]?.deleted.count == Int(count))
+    }
+}
+
+/// What the journal gives an observer is what the summaries of the versions between compose to, whatever the journal
+/// remembers of other observers.
+@Suite(.timeLimit(.minutes(20))) struct ChangeJournalTests {
+    private static let table = TableID(0)
+
+    /// A version that inserts an object of its own number, assigns a column of the object before, and deletes an older
+    /// one now and then.
+    private static func summary(_ version: UInt64) -> ChangeSummary {
+        var table = TableSummary()
+        let key = Int64(version)
+        table.inserted.insert(key)
+        table.modified[key - 1, default: ColumnSet()].insert(Int(version % 5))
+        if version % 3 == 0 { table.deleted.insert(key - 3) }
+        var result = ChangeSummary()
+        result.tables[Self.table] = table
+        return result
+    }
+
+    private func expected(after: UInt64, through: UInt64) -> ChangeSummary {
+        var result = ChangeSummary()
+        for version in after..<through { result.append(Self.summary(version + 1)) }
+        return result
+    }
+
+    private func isSame(_ a: ChangeSummary?, _ b: ChangeSummary) -> Bool {
+        guard let a, a.tables.count == b.tables.count else { return false }
+        return b.tables.allSatisfy { id, table in
+            a.tables[id].map {
+                $0.inserted == table.inserted && $0.deleted == table.deleted && $0.modified == table.modified
+            } ?? false
+        }
+    }
+
+    @Test(
+        "each observer gets its own versions' changes, however the others move",
+        arguments: 1...20 as ClosedRange<UInt64>)
+    func composed(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let journal = ChangeJournal()
+        var newest: UInt64 = 10
+        var observers: [(cursor: Int, version: UInt64)] = []
+        for _ in 0..<400 {
+            switch random.below(4) {
+            case 0 where observers.count < 6: observers.append((journal.addCursor(after: newest), newest))
+            case 1 where !observers.isEmpty && random.below(4) == 0:
+                journal.remove(observers.remove(at: random.below(observers.count)).cursor)
+            case 2 where !observers.isEmpty:
+                let index = random.below(observers.count)
+                let (cursor, version) = observers[index]
+                let through = version + UInt64(random.below(Int(newest - version) + 1))
+                #expect(
+                    isSame(
+                        journal.composed(after: version, through: through), expected(after: version, through: through)))
+                // Others ask for the same versions, too.
+                for other in observers where other.version <= through {
+                    #expect(
+                        isSame(
+                            journal.composed(after: other.version, through: through),
+                            expected(after: other.version, through: through)))
+                }
+                journal.move(cursor, to: through)
+                observers[index].version = through
+            default:
+                if journal.isWanted { journal.keep(Self.summary(newest + 1), after: newest, newest + 1) }
+                if observers.isEmpty || journal.isWanted { newest += 1 }
+            }
+        }
+    }
+
+    @Test("changes that were not kept are not made up") func gaps() {
+        let journal = ChangeJournal()
+        let cursor = journal.addCursor(after: 5)
+        journal.keep(Self.summary(7), after: 6, 7)
+        #expect(journal.composed(after: 5, through: 7) == nil)
+        #expect(isSame(journal.composed(after: 6, through: 7), expected(after: 6, through: 7)))
+        #expect(journal.composed(after: 6, through: 8) == nil)
+        journal.move(cursor, to: 7)
+        #expect(journal.composed(after: 6, through: 7) == nil, "nobody is behind it any more, so it is not kept")
     }
 }

@@ -41,7 +41,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
         try storage.call(.write, path, at: offset, length: bytes.count) { (state, verdict) throws(StorageError) in
             try checkOpen("write")
-            try FileRange.check(offset: offset, "write", path)
+            try FileRange.check(length: offset, adding: bytes.count, "write", path)
             try checkWritable("write")
             try write(bytes, at: offset, &state, verdict)
         }
@@ -115,7 +115,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     func truncate(to byteCount: Int) throws(StorageError) {
         try storage.change(.truncate, path, at: byteCount) { (state) throws(StorageError) in
             try checkOpen("truncate")
-            try FileRange.check(offset: byteCount, "truncate", path)
+            try FileRange.check(length: byteCount, "truncate", path)
             try checkWritable("truncate")
             let before = node.allocated
             guard node.truncate(to: byteCount) else { throw cannotGrow("truncate") }

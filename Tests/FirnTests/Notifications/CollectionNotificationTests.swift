@@ -44,6 +44,36 @@ import Testing
         }
     }
 
+    /// If each element were looked up by making the list's keys again, this would take hours.
+    @Test func aChangedElementOfALongListIsFoundInOneSearch() async throws {
+        let realm = try open()
+        var owner: Person?
+        try realm.write {
+            for id in 0..<11 { realm.add(Dog(id, "n\(id)", age: id)) }
+            let person = Person()
+            realm.add(person)
+            let dogs = Array(realm.objects(Dog.self))
+            for index in 0..<200_000 { person.dogs.append(dogs[index % 10]) }
+            owner = person
+        }
+        var calls: [[Int]] = []
+        let token = owner!.dogs.observe { change in
+            MainActor.assumeIsolated {
+                if case .update(_, _, _, let modifications) = change { calls.append(modifications) }
+            }
+        }
+        await waitForDeliveries(of: realm)
+        let dogs = realm.objects(Dog.self)
+        try realm.write { dogs[3].age = 100 }
+        await waitForDeliveries(of: realm)
+        #expect(calls == [Array(stride(from: 3, to: 200_000, by: 10))])
+        // An object of the class that the list does not hold.
+        try realm.write { dogs[10].age = 100 }
+        await waitForDeliveries(of: realm)
+        #expect(calls.count == 1)
+        token.invalidate()
+    }
+
     /// The first call is `.initial`, and includes writes made before it (SEMANTICS 51). Then deletions and
     /// modifications are old indices, insertions are new ones (SEMANTICS 52).
     @Test func resultsAreToldOfAtFirstAndThenOfTheirChanges() async throws {
@@ -106,6 +136,43 @@ import Testing
         #expect(byName.received.isEmpty && byFriend.received.isEmpty)
         try realm.write { realm.delete(people[6]) }
         #expect(await byName.next() == ["[6] [] []"])
+    }
+
+    /// No key path at all is as good as nil, for results and lists, on the realm's thread, on a queue and on an actor
+    /// (SPEC S86).
+    @Test func anEmptyArrayOfKeyPathsMeansAllProperties() async throws {
+        let realm = try open()
+        let person = Person(value: ["dogs": [[1, "Rex"]]])
+        try realm.write { realm.add(person) }
+        let (queue, keeper, seen) = (DispatchQueue(label: "observer"), Keeper(), Seen())
+        let names = [String]()
+        let paths = [PartialKeyPath<Dog>]()
+        var tokens: [NotificationToken] = []
+        func observe<C: RealmCollection>(_ name: String, _ dogs: C) where C.Element == Dog {
+            tokens += [
+                dogs.observe(keyPaths: names) { seen.append("\(name), own names", $0) },
+                dogs.observe(keyPaths: paths) { seen.append("\(name), own paths", $0) },
+                dogs.observe(keyPaths: names, on: queue) { seen.append("\(name), queue's names", $0) },
+                dogs.observe(keyPaths: paths, on: queue) { seen.append("\(name), queue's paths", $0) },
+            ]
+        }
+        let (all, old) = (realm.objects(Dog.self), realm.objects(Dog.self).where { $0.age > 0 })
+        observe("all", all)
+        observe("filtered", old)
+        observe("list", person.dogs)
+        tokens += [
+            await all.observe(keyPaths: names, on: keeper) { seen.append("all, actor's names", $1) },
+            await old.observe(keyPaths: names, on: keeper) { seen.append("filtered, actor's names", $1) },
+            await person.dogs.observe(keyPaths: names, on: keeper) { seen.append("list, actor's names", $1) },
+        ]
+        await wait { seen.all.count == 15 }
+        try realm.write { person.dogs[0].age = 2 }
+        await wait { seen.all.count == 30 }
+        let expected = ["all", "filtered", "list"].flatMap { name in
+            ["actor's names", "own names", "own paths", "queue's names", "queue's paths"].map { "\(name), \($0)" }
+        }
+        #expect(seen.all.dropFirst(15).sorted() == expected)
+        for token in tokens { token.invalidate() }
     }
 
     /// Lists report exactly which elements were meant (DESIGN, "Observers").
@@ -299,5 +366,16 @@ import Testing
         await wait { seen.all.count == 2 }
         #expect(seen.all == ["initial 0", "2 [] [0, 1] []"])
         token.invalidate()
+    }
+}
+
+extension Seen {
+    /// Appends what a collection's first call shows, or a change of its first element.
+    fileprivate func append<C: RealmCollection>(_ label: String, _ change: RealmCollectionChange<C>) {
+        switch change {
+        case .initial: append("initial")
+        case .update(_, [], [], [0]): append(label)
+        case .update, .error: append("\(label): \(change)")
+        }
     }
 }

@@ -175,6 +175,35 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
+    /// No key path at all is as good as nil, on the realm's thread, on a queue and on an actor (SPEC S86, S96).
+    @Test func anEmptyArrayOfKeyPathsMeansAllProperties() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        let seen = Seen()
+        let queue = DispatchQueue(label: "observer")
+        let keeper = Keeper()
+        let names = [String]()
+        let paths = [PartialKeyPath<Dog>]()
+        let tokens = [
+            dog.observe(keyPaths: names) { (_: ObjectChange<Dog>) in seen.append("own names") },
+            dog.observe(keyPaths: paths) { (_: ObjectChange<Dog>) in seen.append("own paths") },
+            dog.observe(keyPaths: names, on: queue) { (_: ObjectChange<Dog>) in seen.append("queue's names") },
+            dog.observe(keyPaths: paths, on: queue) { (_: ObjectChange<Dog>) in seen.append("queue's paths") },
+            await dog.observe(keyPaths: names, on: keeper) { (_, _: ObjectChange<Dog>) in seen.append("actor's names")
+            },
+            await dog.observe(keyPaths: paths, on: keeper) { (_, _: ObjectChange<Dog>) in seen.append("actor's paths")
+            },
+        ]
+        try realm.write { dog.age = 2 }
+        await wait { seen.all.count == 6 }
+        #expect(
+            seen.all.sorted() == [
+                "actor's names", "actor's paths", "own names", "own paths", "queue's names", "queue's paths",
+            ])
+        for token in tokens { token.invalidate() }
+    }
+
     /// Key paths may run through backlinks (SEMANTICS 49): an object that no longer links is found in the version
     /// before.
     @Test func losingABacklinkIsTold() async throws {

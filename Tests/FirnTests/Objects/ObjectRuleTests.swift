@@ -216,6 +216,30 @@ private class MaybeNamed: Object {
         expectMessage(result, "the realm has no class Dog", "objectTypes")
     }
 
+    /// Functions that validate throw, also for the object itself.
+    @Test func aClassThatTheRealmDoesNotHaveIsRefused() throws {
+        let realm = try memoryRealm([MaybeKeyed.self])
+        let foreign = try memoryRealm()
+        try foreign.write { foreign.add(Dog(1, "Rex")) }
+        let dog = foreign.objects(Dog.self)[0]
+        try realm.write {
+            for policy in [Realm.UpdatePolicy.error, .modified, .all] {
+                for object in [Dog(2, "Max"), dog, Everything()] {
+                    let added = try #require(throws: Realm.Error.self) {
+                        try realm.add(validating: object, update: policy)
+                    }
+                    #expect(added.code == .invalidInput && added.message.contains("has no class"), "\(added)")
+                    let created = try #require(throws: Realm.Error.self) {
+                        try realm.create(Dog.self, validating: object, update: policy)
+                    }
+                    #expect(
+                        created.code == .invalidInput && created.message.contains("objectTypes"), "\(created)")
+                }
+            }
+        }
+        #expect(realm.isEmpty)
+    }
+
     /// A value of more than 16 MB stops (SEMANTICS 89).
     @Test(arguments: [0, 1, 2])
     func aValueOfMoreThanSixteenMegabytesStops(which: Int) async {

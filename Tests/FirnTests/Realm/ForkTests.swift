@@ -105,8 +105,27 @@ import Testing
         }
     }
 
+    @Test func aForkedChildMakesObjectIdsOfItsOwn() async {
+        await #expect(processExitsWith: .success) {
+            /// The random bytes of the process.
+            func process(_ id: ObjectId) -> Substring { id.stringValue.dropFirst(8).prefix(10) }
+            let before = ObjectId.generate()
+            let child = forked {
+                let own = ObjectId.generate()
+                guard process(own) != process(before) else { return 1 }
+                let grandchild = forked {
+                    let next = ObjectId.generate()
+                    return process(next) == process(own) || process(next) == process(before) ? 2 : 0
+                }
+                return end(of: grandchild) == .exited(0) && process(ObjectId.generate()) == process(own) ? 5 : 3
+            }
+            #expect(end(of: child) == .exited(5))
+            #expect(process(ObjectId.generate()) == process(before))
+        }
+    }
+
     /// The realm's instance, for a C function, which can capture nothing.
-    private nonisolated(unsafe) static var inherited: RealmInstance?
+    private nonisolated(unsafe) static var inherited: _RealmInstance?
 
     @Test func aThreadThatEndsInAForkedChildLeavesItsRealmsAlone() async {
         await #expect(processExitsWith: .success) {

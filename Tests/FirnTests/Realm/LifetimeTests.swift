@@ -106,7 +106,7 @@ import Testing
     /// An actor's address may be used again; its realm must not.
     @Test func theRealmOfAnActorThatIsGoneIsGivenToNobody() async throws {
         let realm = try open()
-        func instance(_ scheduler: Scheduler) -> RealmInstance {
+        func instance(_ scheduler: Scheduler) -> _RealmInstance {
             realm.instance.shared.instance(
                 realm.configuration, realm.instance.schema, scheduler, at: CallSite(#fileID, #line))
         }

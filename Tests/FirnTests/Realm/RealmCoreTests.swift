@@ -32,7 +32,7 @@ import Testing
     /// An object from before `invalidate()` is released on another thread. It is subtracted from the count of its own
     /// core, so an object from after it still holds the realm.
     @Test func anObjectHoldsItsRealmThoughOneFromBeforeAnInvalidateWentElsewhere() async throws {
-        weak var instance: RealmInstance?
+        weak var instance: _RealmInstance?
         func objects() throws -> (Box, () throws -> Dog) {
             let realm = try open()
             try realm.write { realm.add(Dog(1, "Rex")) }
@@ -57,7 +57,7 @@ import Testing
     /// The other way round: when all objects from after the `invalidate()` are gone, one from before it holds the
     /// realm.
     @Test func anObjectFromBeforeAnInvalidateHoldsItsRealm() throws {
-        weak var instance: RealmInstance?
+        weak var instance: _RealmInstance?
         var old: Dog?
         func use() throws {
             let realm = try open()
@@ -77,7 +77,7 @@ import Testing
     /// On Linux, the jobs of an asynchronous main move between threads, which do other work in between and release
     /// objects there.
     @Test func aThreadThatWasTheMainQueuesOnceCountsWhatItReleasesWithAtomics() async throws {
-        weak var instance: RealmInstance?
+        weak var instance: _RealmInstance?
         do {
             let realm = try open()
             instance = realm.instance
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func aRealmGoesWhenItsObjectsFromBeforeAndAfterAnInvalidateWentOnDifferentThreads() async throws {
-        weak var instance: RealmInstance?
+        weak var instance: _RealmInstance?
         func objects() throws -> (Box, Box) {
             let realm = try open()
             try realm.write { realm.add(Dog(1, "Rex")) }

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func aRealmGoesWithTheLastObjectThatItsEndedThreadLeft() throws {
-        weak var instance: RealmInstance?
+        weak var instance: _RealmInstance?
         do {
             let left = try onThread { left in
                 let realm = try self.open()
@@ -96,7 +96,7 @@ import Testing
 
     @Test func whatIsLetGoElsewhereWhileTheThreadEndsGoesToo() throws {
         for _ in 0..<50 {
-            weak var instance: RealmInstance?
+            weak var instance: _RealmInstance?
             let isReleased = DispatchSemaphore(value: 0)
             _ = try onThread { left in
                 let realm = try self.open()

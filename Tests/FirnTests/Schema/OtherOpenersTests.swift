@@ -82,7 +82,7 @@ private class Shepherd: Object {
         realm.beginWrite()
         for one in Array(sheep) { one.age += 100 }
         let transaction = try #require(realm.instance.transaction)
-        var schema = transaction.reference.schema
+        var schema = transaction.resolvedSchema.schema
         schema.tables[0].columns[0].isIndexed = true
         try transaction.changeSchema(to: schema)
         for one in Array(sheep) { one.age += 100 }
@@ -187,7 +187,7 @@ private class Shepherd: Object {
             let cat = CatBefore(value: [1, "Tom"])
             try realm.write { realm.add(cat) }
             let transaction = try realm.instance.store.beginWrite()
-            var schema = transaction.reference.schema
+            var schema = transaction.resolvedSchema.schema
             guard let column = schema.tables[0].column(named: "gone") else { exit(0) }
             schema.tables[0].columns[column].isRemoved = true
             try transaction.changeSchema(to: schema)

@@ -96,6 +96,19 @@ class KeyedByNew: Object {
         #expect(!error.message.unicodeScalars.contains("\u{1B}"))
     }
 
+    /// Also those that are too long for the index, which are found in another way.
+    @Test func theFirstDuplicatesInAscendingOrderAreNamed() throws {
+        defer { try? FileManager.default.removeItem(at: url) }
+        let long = String(repeating: "l", count: 2000)
+        let names = ["h", "b" + long, "e" + long, "a" + long, "g" + long, "d", "c" + long, "f" + long]
+        try fill((names + names).enumerated().map { ($0, $1) })
+        let error = try #require(throws: Realm.Error.self) { _ = try open(KeyedByText.self) }
+        let initials = try error.message.matches(of: Regex("\"([a-h])l*[^\"]*\" \\(2 objects\\)")).map {
+            $0[1].substring
+        }
+        #expect(initials == ["a", "b", "c", "d", "e"], "\(error)")
+    }
+
     @Test func nilsThatBecomeBlanksCountAsDuplicates() throws {
         defer { try? FileManager.default.removeItem(at: url) }
         try fill([(1, nil), (2, "")])

@@ -70,7 +70,7 @@ enum Exercise {
     /// throws it, and nothing is read after that.
     private static func holds(_ transaction: WriteTransaction, _ table: TableID, _ key: Int64) -> Bool {
         guard !transaction.hasFault else { return false }
-        let found = transaction.noting { transaction.table(table).find(key) != nil }
+        let found = transaction.recordingDamage { transaction.table(table).find(key) != nil }
         return found && !transaction.hasFault
     }
 

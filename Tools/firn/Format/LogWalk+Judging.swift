@@ -22,30 +22,36 @@ extension LogWalk {
         let behind = try lookBehind(offset, file, header)
         state.markBehind = max(state.markBehind, behind.mark)
         if behind.mark >= version { return damage() }
+        // The commit's whole parts are cut off, too.
+        let (byteCount, frames) = (behind.end - state.commitStart, behind.frames + Int(state.nextPart))
         let text =
-            "\(problem) while version \(version) was being committed: \(file.byteCount - offset) bytes with \(behind.frames) intact frames. "
+            "\(problem) while version \(version) was being committed: \(byteCount) bytes with \(frames) intact frames. "
             + "No durable mark covers any of it; the next opening for writing cuts it off"
         return Finding(.tornTail, file.path, offset, text)
     }
 
-    /// Looks at what lies behind a break: the highest durable mark in the headers of frames, and the number of intact
-    /// frames.
+    /// Looks at what lies behind a break: the highest durable mark in the headers of frames, the number of intact
+    /// frames, and where only zeros follow.
     private func lookBehind(
         _ start: Int, _ file: SegmentFile, _ header: SegmentHeader
-    ) throws -> (mark: UInt64, frames: Int) {
+    ) throws -> (mark: UInt64, frames: Int, end: Int) {
         var mark: UInt64 = 0
         var frames = 0
         var offset = start
+        var end = start
         while true {
             switch try file.itemBehind(at: offset, of: header) {
-            case .end, .zeros: return (mark, frames)
+            case .end, .zeros: return (mark, frames, end)
             case .frame(let frame):
                 mark = max(mark, frame.mark)
                 frames += 1
                 offset = frame.end
+                end = offset
             case .bad(_, let frame):
                 if let frame { mark = max(mark, frame.mark) }
-                guard let next = try nextCandidate(behind: offset, file) else { return (mark, frames) }
+                let bytes = try file.bytes(at: offset, count: FormatNumbers.alignment)
+                if !bytes.isAllZero { end = offset + bytes.count }
+                guard let next = try nextCandidate(behind: offset, file) else { return (mark, frames, end) }
                 offset = next
             }
         }

@@ -45,6 +45,8 @@ struct LogWalk {
         var time: Int64 = .min
         /// How many parts of the current commit have been read.
         var nextPart: UInt32 = 0
+        /// Where the current commit begins: the end of the last frame that was not followed by more parts.
+        var commitStart = SegmentHeader.byteCount
         /// The highest durable mark so far.
         var mark: UInt64 = 0
         /// The highest durable mark behind a break of this segment.
@@ -107,6 +109,7 @@ struct LogWalk {
         }
         state.chain = header.crc
         state.nextPart = 0
+        state.commitStart = SegmentHeader.byteCount
         state.markBehind = 0
         state.mark = max(state.mark, header.firstVersion - 1, header.mark)
         // Without a seal, the next segment's first version says where this one ends: what lies behind that was
@@ -229,6 +232,7 @@ struct LogWalk {
                 try call(.commit(frame, path: file.path))
             }
         }
+        if state.nextPart == 0 { state.commitStart = offset }
         return .passed
     }
 

@@ -10,7 +10,7 @@ enum Durability: String, Sendable {
 ///
 /// The timed loops are in the engines, not in the workloads, so that each engine runs them as its own users would
 /// write them, without a call through this protocol. An operation that an engine does not have throws `Unsupported`,
-/// by the defaults below. A new row of PEERS.md takes one more requirement here and a default that throws.
+/// by the defaults below. A new workload takes one more requirement here and a default that throws.
 protocol Engine: AnyObject, Sendable {
     /// What the report says about this engine: version and tuning, and how a record is stored.
     static var note: String { get }

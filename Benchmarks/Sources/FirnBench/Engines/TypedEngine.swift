@@ -1,7 +1,7 @@
 import Firn
 import Foundation
 
-/// The object of PEERS.md as an application would declare it, in the application's own module.
+/// The benchmark's object as an application would declare it, in the application's own module.
 final class Person: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var name: String

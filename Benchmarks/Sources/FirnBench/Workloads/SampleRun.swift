@@ -3,7 +3,7 @@ import Foundation
 /// One sample: one workload on one engine in this process, with a folder that holds nothing else.
 final class SampleRun {
     let engineName: EngineName
-    /// The N of PEERS.md.
+    /// How many objects a workload begins with.
     let objects: Int
     let quick: Bool
     let folder: String
@@ -17,7 +17,7 @@ final class SampleRun {
         self.folder = folder
     }
 
-    /// For rows that PEERS.md measures with 100k objects.
+    /// For workloads that are measured with 100,000 objects where the others have a million.
     var tenthOfObjects: Int { max(objects / 10, 1) }
 
     var storeFolder: String { folder + "/store" }

@@ -27,7 +27,7 @@ struct Target: Sendable {
     let limit: Double
     let rival: EngineName?
     let source: String
-    /// What SQLite reached on the machine where PEERS.md was measured. Machines differ, so the target is also judged
+    /// What SQLite reached on the machine on which the aims were set. Machines differ, so the target is also judged
     /// as a multiple of SQLite's figure in the same run.
     var sqliteThen: Double?
 
@@ -67,9 +67,9 @@ struct Preparation: Sendable {
     let body: @Sendable (SampleRun) throws -> Void
 }
 
-/// One row of PEERS.md. `body` runs in a process of its own, once for each sample.
+/// One workload, with its rows in the report. `body` runs in a process of its own, once for each sample.
 struct Workload: Sendable {
-    /// The row's name in PEERS.md.
+    /// The workload's name, as `--only` takes it.
     let id: String
     let title: String
     /// The operation, the keys, the properties read and the durability.

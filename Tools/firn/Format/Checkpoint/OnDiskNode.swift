@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// The kind of an on-disk node, by the number in the format.
+/// The kind of an on-disk node, by the number in the format. `firn info --json` has the cases' names as keys.
 enum NodeKind: UInt8, CaseIterable {
     case root = 1
     case table, rowInner, leaf, chunk, blob, integerIndexInner, integerIndexLeaf, bytesIndexInner, bytesIndexLeaf,

@@ -12,7 +12,7 @@ struct ForeignStore {
 
     private func change(_ body: (inout StoreSchema) throws -> Void) throws {
         let transaction = try store.beginWrite()
-        var schema = transaction.reference.schema
+        var schema = transaction.resolvedSchema.schema
         try body(&schema)
         try transaction.changeSchema(to: schema)
         try transaction.commit()

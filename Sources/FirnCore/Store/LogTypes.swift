@@ -1,0 +1,9 @@
+import FirnLog
+
+// The types of the log that stand in the store's interface. Code that uses a store need not import the log.
+
+package typealias LogOptions = FirnLog.LogOptions
+package typealias LogError = FirnLog.LogError
+package typealias HistoryRetention = FirnLog.HistoryRetention
+package typealias RecoveryReport = FirnLog.RecoveryReport
+package typealias StoreRemoval = FirnLog.StoreRemoval

@@ -1,0 +1,12 @@
+import FirnLog
+import FirnStorage
+
+extension Store {
+    /// Removes the store at a path, if there is one: only files that Firn has made, recognised by their names.
+    ///
+    /// - Returns: what was there, and what stays.
+    /// - Throws: the log's error; `.locked` if a process has the store open or holds a version of it.
+    package static func remove(_ path: String, storage: any Storage) throws(StoreError) -> StoreRemoval {
+        do { return try Log.remove(path, storage: storage) } catch { throw StoreError(error) }
+    }
+}

@@ -1,0 +1,1 @@
+../../FirnCoreTests/Support/Changeset/ListScript+Inverted.swift
