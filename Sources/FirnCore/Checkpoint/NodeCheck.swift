@@ -86,6 +86,21 @@ struct NodeCheck {
 
     func isKind(_ kind: Node.Kind) -> Bool { node.kindNumber == kind.rawValue }
 
+    /// Calls `body` with each field of a node that holds a reference, until it returns that something is wrong; returns
+    /// what. The node's kind must have been checked, and its number of children, tables or columns.
+    @inline(__always)
+    private static func forEachRef(
+        of node: Node, _ body: (UnsafeMutableRawPointer, RefField) -> String?
+    ) -> String? {
+        var fault: String?
+        node.forEachRefField { address, field in
+            if fault == nil { fault = body(address, field) }
+        }
+        return fault
+    }
+
+    private func hasRef(_ address: UnsafeMutableRawPointer) -> Bool { address.load(as: UInt64.self) != 0 }
+
     private static let wrongKind = "a reference leads to a node of another kind"
 
     // MARK: Tables and rows
@@ -96,11 +111,12 @@ struct NodeCheck {
         guard node.count == tables.count, NodeLayout.Root.byteCount(tables: node.count) <= node.byteCount else {
             return "a root of \(node.count) tables, where the schema has \(tables.count)"
         }
-        for table in 0..<node.count where RootNode(node).slot(table).pointee != 0 {
+        return Self.forEachRef(of: node) { address, field in
+            guard case .table(let table) = field, hasRef(address) else { return nil }
             guard !tables[table].schema.isRemoved else { return "a table that was removed has a node" }
-            add(UnsafeMutableRawPointer(RootNode(node).slot(table)), NodeClaim(.table(table)))
+            add(address, NodeClaim(.table(table)))
+            return nil
         }
-        return nil
     }
 
     private mutating func table(_ number: Int) -> String? {
@@ -121,25 +137,24 @@ struct NodeCheck {
             return "a table of \(table.rowCount) rows has no row tree, or has one although it has no rows"
         }
         let count = Int(table.rowCount)
-        if table.rows.pointee != 0 {
-            add(UnsafeMutableRawPointer(table.rows), NodeClaim(.rows(number), count: count))
-        }
-        for (column, schema) in layout.columns.enumerated() {
-            if table.index(column).pointee != 0 {
+        return Self.forEachRef(of: node) { address, field in
+            guard hasRef(address) else { return nil }
+            switch field {
+            case .rows: add(address, NodeClaim(.rows(number), count: count))
+            case .index(let column):
                 guard layout.indexed.contains(column) else {
                     return "a column that has no index in the schema has an index tree"
                 }
+                let schema = layout.columns[column]
                 let usesIntegerTree = ColumnIndex(schema).usesIntegerTree
-                add(
-                    UnsafeMutableRawPointer(table.index(column)),
-                    NodeClaim(usesIntegerTree ? .pairs : .bytes, count: schema.isLink ? nil : count))
-            }
-            if table.backlinks(column).pointee != 0 {
+                add(address, NodeClaim(usesIntegerTree ? .pairs : .bytes, count: schema.isLink ? nil : count))
+            case .backlinks(let column):
                 guard layout.links.contains(column) else { return "a column without links has backlinks" }
-                add(UnsafeMutableRawPointer(table.backlinks(column)), NodeClaim(.pairs))
+                add(address, NodeClaim(.pairs))
+            case .table, .keys, .chunk, .child: return Self.wrongKind
             }
+            return nil
         }
-        return nil
     }
 
     private mutating func rows(_ table: Int) -> String? {
@@ -157,19 +172,20 @@ struct NodeCheck {
         else {
             return "a leaf's first key is \(leaf.firstKey)"
         }
-        if leaf.keysSlot.pointee != 0 {
-            add(UnsafeMutableRawPointer(leaf.keysSlot), NodeClaim(.keys, count: leaf.count))
-        }
-        for (column, schema) in layout.columns.enumerated() {
-            guard schema.isRemoved == (leaf.chunkSlot(column).pointee == 0) else {
-                return "a leaf lacks a column, or has one that was removed"
+        return Self.forEachRef(of: node) { address, field in
+            switch field {
+            case .keys:
+                if hasRef(address) { add(address, NodeClaim(.keys, count: leaf.count)) }
+            case .chunk(let column):
+                let schema = layout.columns[column]
+                guard schema.isRemoved != hasRef(address) else {
+                    return "a leaf lacks a column, or has one that was removed"
+                }
+                if !schema.isRemoved { add(address, NodeClaim(.chunk(CellClass(schema)), count: leaf.count)) }
+            case .table, .rows, .index, .backlinks, .child: return Self.wrongKind
             }
-            if schema.isRemoved { continue }
-            add(
-                UnsafeMutableRawPointer(leaf.chunkSlot(column)),
-                NodeClaim(.chunk(CellClass(schema)), count: leaf.count))
+            return nil
         }
-        return nil
     }
 
     /// Returns the level of an inner node; nil if the node can't be one.
@@ -181,17 +197,16 @@ struct NodeCheck {
     }
 
     /// Adds the children of an inner node, each with its own count; returns what is wrong with them, or nil.
-    private mutating func addChildren(
-        _ refs: UnsafeMutablePointer<UInt64>, _ level: Int, most: Int, _ count: (Int) -> Int
-    ) -> String? {
+    private mutating func addChildren(_ level: Int, most: Int, _ count: (Int) -> Int) -> String? {
         var total = 0
         for child in 0..<node.count {
             let below = count(child)
-            guard refs[child] != 0, below > 0, below <= most else {
+            let address = node.childRef(child)
+            guard hasRef(address), below > 0, below <= most else {
                 return "a child has \(below) entries, where at most \(most) are possible"
             }
             total += below
-            add(UnsafeMutableRawPointer(refs + child), NodeClaim(claim.role, level: level - 1, count: below))
+            add(address, NodeClaim(claim.role, level: level - 1, count: below))
         }
         self.total = total
         return total == claim.count ?? total
@@ -208,7 +223,7 @@ struct NodeCheck {
         for child in 1..<max(inner.count, 1) where inner.keys[child] <= inner.keys[child - 1] {
             return "the keys of an inner node do not ascend"
         }
-        return addChildren(inner.refs, level, most: Self.most(Limits.rowsPerLeaf, level: level - 1)) {
+        return addChildren(level, most: Self.most(Limits.rowsPerLeaf, level: level - 1)) {
             Int(inner.counts[$0])
         }
     }
@@ -243,7 +258,7 @@ struct NodeCheck {
             return "an inner node of an index has the form or the capacity of a leaf"
         }
         let inner = IntegerIndexInner(node)
-        return addChildren(inner.refs, level, most: Self.most(IntegerIndexTree.fanout, level: level - 1)) {
+        return addChildren(level, most: Self.most(IntegerIndexTree.fanout, level: level - 1)) {
             Int(inner.counts[$0])
         }
     }
@@ -261,9 +276,9 @@ struct NodeCheck {
                 : NodeLayout.IntegerIndexLeaf.byteCount(capacity: node.capacity))
                 <= node.byteCount
         else { return "a leaf of an index has \(node.count) entries, where \(claim.count ?? 0) were expected" }
+        let values = node.pointer(NodeLayout.IntegerIndexLeaf.values(capacity: node.capacity), to: Int64.self)
         for index in 0..<node.count {
-            let value =
-                isProgression ? IntegerIndexProgression(node).value(index) : IntegerIndexLeaf(node).values[index]
+            let value = isProgression ? IntegerIndexProgression(node).value(index) : values[index]
             guard Self.keys.contains(value) else { return "an index leads to object \(value)" }
         }
         return nil
@@ -297,18 +312,7 @@ struct NodeCheck {
             }
             return nil
         }
-        var total = 0
-        let most = Self.most(256, level: level)
-        for index in 0..<node.count {
-            let below = page.childCount(index)
-            guard page.refSlot(index).pointee != 0, below > 0, below <= most else {
-                return "a child has \(below) entries, where at most \(most) are possible"
-            }
-            total += below
-            add(UnsafeMutableRawPointer(page.refSlot(index)), NodeClaim(.bytes, level: level - 1, count: below))
-        }
-        self.total = total
-        return total == claim.count ?? total ? nil : "an inner page counts \(total) entries"
+        return addChildren(level, most: Self.most(256, level: level)) { page.childCount($0) }
     }
 
     /// Whether no two ranges share a byte. Sorts the ranges.
@@ -325,7 +329,7 @@ struct NodeCheck {
         }
         let inner = ListTree.Inner(node)
         let most = Self.most(ListTree.leafElementCount, level: level - 1)
-        let fault = addChildren(inner.refs, level, most: most) { Int(inner.ends[$0]) - inner.start($0) }
+        let fault = addChildren(level, most: most) { Int(inner.ends[$0]) - inner.start($0) }
         if let fault { return fault }
         // An insertion into a longer collection would stop the program.
         return inner.total <= Limits.listCount

@@ -107,23 +107,7 @@ enum OnDiskNode {
     /// Calls `body` with the address of each reference that an on-disk node holds, including those that are 0. The
     /// node must be intact.
     static func forEachRef(_ node: Node, _ body: (UnsafeMutableRawPointer) -> Void) {
-        func run(_ offset: Int, _ count: Int) {
-            for index in 0..<count { body(node.address + offset + NodeLayout.refByteCount * index) }
-        }
         switch node.kind {
-        case .root: run(NodeLayout.Root.table(0), node.count)
-        case .table:
-            run(NodeLayout.Table.rows, 1)
-            run(NodeLayout.Table.columns, 2 * TableNode(node).columnCount)
-        case .rowInner: run(NodeLayout.RowInner.refs, node.count)
-        case .leaf:
-            run(NodeLayout.Leaf.keys, 1)
-            run(NodeLayout.Leaf.chunks, Leaf(node).columnCount)
-        case .integerIndexInner: run(NodeLayout.IntegerIndexInner.refs, node.count)
-        case .bytesIndexInner:
-            let page = SlottedPage(node)
-            for index in 0..<page.count { body(UnsafeMutableRawPointer(page.refSlot(index))) }
-        case .listInner: run(NodeLayout.ListInner.refs, node.count)
         case .chunk:
             if node.form == ChunkEncoding.Form.dictionary.rawValue {
                 body(node.address + NodeLayout.EncodedChunk.dictionary)
@@ -133,7 +117,7 @@ enum OnDiskNode {
         case .listLeaf:
             let table = NodeLayout.refTable(after: NodeLayout.ListLeaf.block + node.capacity)
             forEachTableRef(node, table: table, count: NodeLayout.ListLeaf.refCount, body)
-        case .blob, .integerIndexLeaf, .bytesIndexLeaf: break
+        default: node.forEachRefField { address, _ in body(address) }
         }
     }
 

@@ -10,7 +10,7 @@ enum CellRefs {
             if slot.length == Chunk.Slot.blob || slot.length == Chunk.Slot.tree {
                 addresses.append(chunk.heap + Int(slot.offset))
             } else if mayHoldBlobs, slot.length != Chunk.Slot.null,
-                Int(slot.length) >= NodeLayout.ElementBlock.headerByteCount
+                slot.length >= UInt16(NodeLayout.ElementBlock.headerByteCount)
             {
                 ElementBlock(chunk.heap + Int(slot.offset), layout).forEachBlobRef { addresses.append($0) }
             }

@@ -128,7 +128,7 @@ struct ElementPart {
         let code = Int(address.load(as: UInt8.self))
         let empty = Int(emptyCode)
         if code < 0x80 {
-            return address + 1 + (code == Int(blobCode) ? NodeLayout.refByteCount : max(code &- empty, 0))
+            return address + (code == Int(blobCode) ? 1 + NodeLayout.refByteCount : max(code &- empty &+ 1, 1))
         }
         return address + 2 + ((code & 0x7F | Int(address.load(fromByteOffset: 1, as: UInt8.self)) << 7) &- empty)
     }

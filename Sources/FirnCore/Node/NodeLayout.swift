@@ -5,7 +5,7 @@ import CFirn
 ///
 /// No other file states these numbers. The type that reads and writes a kind of node draws it: `Node`, `OnDiskNode`,
 /// `TableNode`, `RowNode`, `Leaf`, `Chunk`, `ChunkEncoding`, `IntegerIndexTree`, `SlottedPage`, `ListTree` and
-/// `ElementBlock`.
+/// `ElementBlock`. `Node.forEachRefField` lists the fields that are references.
 ///
 /// All of them are computed, so that they are constants wherever they are inlined: a stored one would be loaded from
 /// memory by other modules. What is public is what code needs that is inlined into the application's module.
@@ -96,6 +96,9 @@ extension NodeLayout {
         static var refs: Int { @inline(__always) get { keys + numberByteCount * Limits.fanout } }
         static var counts: Int { @inline(__always) get { refs + refByteCount * Limits.fanout } }
         static var byteCount: Int { @inline(__always) get { counts + numberByteCount * Limits.fanout } }
+
+        @inline(__always)
+        static func ref(_ child: Int) -> Int { refs &+ refByteCount &* child }
     }
 
     /// See `FirnCore.Leaf`.
@@ -183,6 +186,9 @@ extension NodeLayout {
         static var refs: Int { @inline(__always) get { values + numberByteCount * Limits.fanout } }
         static var counts: Int { @inline(__always) get { refs + refByteCount * Limits.fanout } }
         static var byteCount: Int { @inline(__always) get { counts + numberByteCount * Limits.fanout } }
+
+        @inline(__always)
+        static func ref(_ child: Int) -> Int { refs &+ refByteCount &* child }
     }
 
     /// See `SlottedPage`. Slots and entries consist of words of 8 bytes.
@@ -227,6 +233,10 @@ extension NodeLayout {
         @inline(__always)
         static func entry(_ slot: UInt64) -> Int { Int(truncatingIfNeeded: slot &>> 16 & 0xFFFF) }
 
+        /// Where the reference lies in the entry of a slot of an inner page.
+        @inline(__always)
+        static func ref(_ slot: UInt64) -> Int { entry(slot) &+ refWord &* wordByteCount }
+
         /// The key's byte count in a slot.
         @inline(__always)
         static func keyByteCount(_ slot: UInt64) -> Int { Int(truncatingIfNeeded: slot & 0xFFFF) }
@@ -250,6 +260,9 @@ extension NodeLayout {
         static var ends: Int { @inline(__always) get { refs + refByteCount * Limits.fanout } }
         static var endByteCount: Int { @inline(__always) get { 4 } }
         static var byteCount: Int { @inline(__always) get { ends + endByteCount * Limits.fanout } }
+
+        @inline(__always)
+        static func ref(_ child: Int) -> Int { refs &+ refByteCount &* child }
     }
 
     /// See `FirnCore.ElementBlock`.

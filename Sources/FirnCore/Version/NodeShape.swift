@@ -18,54 +18,35 @@ enum NodeShape {
     /// be 0, or lead to a node of a checkpoint. An address may be unaligned.
     func forEachRef(of node: Node, _ body: (UnsafeMutableRawPointer, NodeShape) -> Void) {
         switch self {
-        case .root(let resolvedSchema):
-            for id in 0..<RootNode(node).tableCount {
-                body(UnsafeMutableRawPointer(RootNode(node).slot(id)), .table(resolvedSchema.tables[id]))
-            }
-        case .table(let layout):
-            let table = TableNode(node)
-            body(UnsafeMutableRawPointer(table.rows), .rows(layout))
-            for column in 0..<table.columnCount {
-                body(UnsafeMutableRawPointer(table.index(column)), .tree)
-                body(UnsafeMutableRawPointer(table.backlinks(column)), .tree)
-            }
-        case .rows(let layout):
-            guard node.isLeaf else {
-                for child in 0..<node.count { body(UnsafeMutableRawPointer(RowNode(node).refs + child), self) }
-                return
-            }
-            let leaf = Leaf(node)
-            body(UnsafeMutableRawPointer(leaf.keysSlot), .keys(rows: leaf.count))
-            for column in 0..<leaf.columnCount {
-                body(
-                    UnsafeMutableRawPointer(leaf.chunkSlot(column)),
-                    .chunk(layout.columns[column], rows: leaf.count))
-            }
+        case .keys: break
         case .chunk(let schema, let rows):
             guard Chunk(node).form == .variable else { return }
             let cell = NodeShape.cell(ElementLayout(schema), CellClass(schema))
             for address in CellRefs.addresses(in: Chunk(node), rows: rows, schema) { body(address, cell) }
-        case .cell(let layout, _):
-            switch node.kind {
-            case .listInner:
-                for child in 0..<node.count {
-                    body(UnsafeMutableRawPointer(ListTree.Inner(node).refs + child), self)
+        case .cell(let layout, _) where node.kind == .listLeaf:
+            ListTree.Leaf(node, layout).block.forEachBlobRef { body($0, self) }
+        case .root, .table, .rows, .cell, .tree:
+            node.forEachRefField { address, field in
+                switch field {
+                case .child: body(address, self)
+                case .table(let table):
+                    guard case .root(let resolvedSchema) = self else { stop(at: node) }
+                    body(address, .table(resolvedSchema.tables[table]))
+                case .rows:
+                    guard case .table(let layout) = self else { stop(at: node) }
+                    body(address, .rows(layout))
+                case .index, .backlinks: body(address, .tree)
+                case .keys: body(address, .keys(rows: node.count))
+                case .chunk(let column):
+                    guard case .rows(let layout) = self else { stop(at: node) }
+                    body(address, .chunk(layout.columns[column], rows: node.count))
                 }
-            case .listLeaf: ListTree.Leaf(node, layout).block.forEachBlobRef { body($0, self) }
-            default: break
             }
-        case .tree:
-            switch node.kind {
-            case .integerIndexInner:
-                for child in 0..<node.count {
-                    body(UnsafeMutableRawPointer(IntegerIndexInner(node).refs + child), self)
-                }
-            case .bytesIndexInner:
-                for child in 0..<node.count { body(UnsafeMutableRawPointer(SlottedPage(node).refSlot(child)), self) }
-            default: break
-            }
-        case .keys: break
         }
+    }
+
+    private func stop(at node: Node) -> Never {
+        preconditionFailure("Firn: a node of the kind \(node.kind) where another one belongs")
     }
 
     /// Calls `body` with every node on the heap that the reference at an address leads to, parents last. A node in a

@@ -37,13 +37,12 @@ extension ChunkEncoding {
         let data = UnsafeRawPointer(payload(node))
         switch Form(rawValue: node.form) {
         case .text:
-            let width = width(node)
-            let values = data + Int(firn_value_offset(data, UInt8(width), UInt32(row)))
-            guard width == 1 else {
+            let values = data + Int(firn_value_offset(data, node.load(NodeLayout.EncodedChunk.width), UInt32(row)))
+            guard width(node) == 1 else {
                 return VariableCell(
                     length: data.load(fromByteOffset: 2 &* row, as: UInt16.self), at: values + 2 &* node.capacity)
             }
-            let length = length(ofByte: data.load(fromByteOffset: row, as: UInt8.self))
+            let length = length(ofByte: UInt16(data.load(fromByteOffset: row, as: UInt8.self)))
             return VariableCell(length: length, at: values + node.capacity)
         case .dictionary:
             let code = data.load(fromByteOffset: row, as: UInt8.self)

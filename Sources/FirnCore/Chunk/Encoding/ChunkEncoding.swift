@@ -155,12 +155,14 @@ enum ChunkEncoding {
     /// The length of the value in a row of encoded text, as a slot on the heap states it.
     static func length(_ row: Int, _ width: Int, _ lengths: UnsafeRawPointer) -> Int {
         guard width == 1 else { return Int(lengths.loadUnaligned(fromByteOffset: 2 * row, as: UInt16.self)) }
-        return Int(length(ofByte: lengths.load(fromByteOffset: row, as: UInt8.self)))
+        return length(ofByte: Int(lengths.load(fromByteOffset: row, as: UInt8.self)))
     }
 
     /// The length that a byte stands for, as a slot on the heap states it.
     @inline(__always)
-    static func length(ofByte byte: UInt8) -> UInt16 { byte < leastSpecialByte ? UInt16(byte) : UInt16(byte) | 0xFF00 }
+    static func length<Length: FixedWidthInteger>(ofByte byte: Length) -> Length {
+        byte < leastSpecialByte ? byte : byte | 0xFF00
+    }
 
     /// The least length of one byte that says what the cell is instead of a length: the low byte of that of a slot.
     static var leastSpecialByte: UInt8 { @inline(__always) get { UInt8(truncatingIfNeeded: Chunk.Slot.tree) } }

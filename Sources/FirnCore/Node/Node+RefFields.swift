@@ -1,0 +1,69 @@
+/// What a field that holds a reference is, in its node.
+enum RefField {
+    /// The node of a table, in a root.
+    case table(Int)
+    /// The row tree of a table.
+    case rows
+    /// The index of a column, or its backlinks, in a table.
+    case index(column: Int)
+    case backlinks(column: Int)
+    /// The chunk of a leaf's keys, or of one of its columns.
+    case keys
+    case chunk(column: Int)
+    /// A child of an inner node of a tree of any kind.
+    case child(Int)
+}
+
+extension Node {
+    /// Calls `body` with the address of each field of the node that holds a reference, and what it is. A reference may
+    /// be 0.
+    ///
+    /// The fields are listed here and nowhere else. Walks over memory add what a reference leads to (`NodeShape`),
+    /// validation adds what it must lead to (`NodeCheck`), and walks over files need no more than this
+    /// (`OnDiskNode.forEachRef`).
+    ///
+    /// It reads the kind, the number of children, tables or columns, and in a page of an index the slots. So a node of
+    /// a checkpoint must have been validated, or `NodeCheck` must have checked just these.
+    ///
+    /// Chunks and leaves of lists have references among their values, which no function can find for all three:
+    ///
+    /// * In memory, the cells lead to them, which takes the column's schema (`CellRefs`).
+    /// * In a file, the cells may be encoded and the reader knows no schema. There a table lists the references, and a
+    ///   chunk may name a dictionary.
+    /// * Validation believes neither. It takes each reference from its cell as soon as that cell is checked, and not
+    ///   before: a walk over the cells believes the lengths of all cells before it. Then it compares the table with
+    ///   what it has found.
+    func forEachRefField(_ body: (UnsafeMutableRawPointer, RefField) -> Void) {
+        switch kind {
+        case .root:
+            for table in 0..<count { body(address + NodeLayout.Root.table(table), .table(table)) }
+        case .table:
+            body(address + NodeLayout.Table.rows, .rows)
+            for column in 0..<Int(load(NodeLayout.Table.columnCount, as: UInt32.self)) {
+                body(address + NodeLayout.Table.index(column), .index(column: column))
+                body(address + NodeLayout.Table.backlinks(column), .backlinks(column: column))
+            }
+        case .leaf:
+            body(address + NodeLayout.Leaf.keys, .keys)
+            for column in 0..<Int(load(NodeLayout.Leaf.columnCount, as: UInt32.self)) {
+                body(address + NodeLayout.Leaf.chunk(column), .chunk(column: column))
+            }
+        case .rowInner, .integerIndexInner, .bytesIndexInner, .listInner:
+            for child in 0..<count { body(childRef(child), .child(child)) }
+        case .chunk, .blob, .integerIndexLeaf, .bytesIndexLeaf, .listLeaf: break
+        }
+    }
+
+    /// The address of the reference to a child of an inner node of a tree of any kind.
+    @inline(__always)
+    func childRef(_ child: Int) -> UnsafeMutableRawPointer {
+        switch kindNumber {
+        case Kind.rowInner.rawValue: address + NodeLayout.RowInner.ref(child)
+        case Kind.integerIndexInner.rawValue: address + NodeLayout.IntegerIndexInner.ref(child)
+        case Kind.listInner.rawValue: address + NodeLayout.ListInner.ref(child)
+        case Kind.bytesIndexInner.rawValue:
+            address + NodeLayout.BytesIndex.ref(load(NodeLayout.BytesIndex.slot(child), as: UInt64.self))
+        default: preconditionFailure("Firn: a node of the kind \(kind) has no children")
+        }
+    }
+}
