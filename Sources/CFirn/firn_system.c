@@ -391,9 +391,10 @@ static int firn_fill_holes(int descriptor, off_t length) {
     if (error != EINVAL && error != EFAULT) return error;
 #endif
     // What is left is what posix_fallocate does on a file system without support: it writes a zero over a zero, one in
-    // each block. If another process writes that very byte in between, it is lost, so it is one that nobody changes
-    // once the file is in use: of the shared page, a byte of the magic or the upper half of a process number.
-    enum { sector = 512, unchanged = 4 };
+    // every 512 bytes, the smallest block. If another process writes that very byte in between, it is lost, so it is
+    // one that is always zero: in the shared page (`SharedPage`), a byte that means nothing, or one of the upper half
+    // of a process id.
+    enum { sector = 512, unchanged = 132 };
     for (off_t start = 0; start < length; start += sector) {
         off_t offset = start + unchanged < length ? start + unchanged : length - 1;
         char byte = 0;

@@ -161,6 +161,29 @@ struct ForgedStoreTests {
                 Forging.put(UInt64.max, &$0.checkpoint, $0.nodes(.leaf)[0].lowerBound)
             },
             checkpoint("the highest stamp is 2^64 - 1") { Forging.put(UInt64.max, &$0.checkpoint, $0.state + 8) },
+            // What the library relies on when it writes to an index.
+            checkpoint("an inner node of an index with the form of a leaf") {
+                $0.checkpoint[$0.nodes(.integerIndexInner)[0].lowerBound + 17] = 1
+            },
+            checkpoint("an inner node of an index with the capacity of a leaf") {
+                Forging.put(UInt32(16), &$0.checkpoint, $0.nodes(.integerIndexInner)[0].lowerBound + 24)
+            },
+            checkpoint("a leaf of an index for 63 entries") { store in
+                let leaf = store.nodes(.integerIndexLeaf).first { node in
+                    store.checkpoint[node.lowerBound + 17] == 1 && store.checkpoint[node.lowerBound + 20] < 64
+                }
+                Forging.put(UInt32(63), &store.checkpoint, leaf!.lowerBound + 24)
+            },
+            checkpoint("entries of an index that begin among the slots") {
+                Forging.put(UInt32(40), &$0.checkpoint, $0.nodes(.bytesIndexLeaf)[0].lowerBound + 24)
+            },
+            checkpoint("entries of an index that begin in the page behind them") {
+                Forging.put(UInt32(4096), &$0.checkpoint, $0.nodes(.bytesIndexLeaf)[0].lowerBound + 24)
+            },
+            checkpoint("garbage that an index does not have") {
+                let page = $0.nodes(.bytesIndexLeaf)[0].lowerBound
+                Forging.put(Forging.get($0.checkpoint, page + 32, UInt32.self) + 8, &$0.checkpoint, page + 32)
+            },
             checkpoint("one table twice") {
                 let root = $0.nodes(.root)[0].lowerBound
                 Forging.put(Forging.get($0.checkpoint, root + 32, UInt64.self), &$0.checkpoint, root + 40)

@@ -28,12 +28,25 @@ struct ForgedTreeTests {
     }
 
     @Test("an index that has one leaf 64^6 times") func index() throws {
+        try expectDamage(index(ofLeavesFor: 64), "index", "the backlinks of Person.friend: " + Self.tooMany)
+    }
+
+    @Test("a leaf that is not the root of its index, and as small as only a root may be", arguments: [4, 16])
+    func smallLeaf(capacity: Int) throws {
+        let (verify, _) = try ForgedStore.run(
+            index(ofLeavesFor: capacity).storage(), "capacity \(capacity)", shows: [5], replays: [4])
+        #expect(verify.status == .damage && verify.out.contains("has the capacity of a root"), "\(verify.out)")
+    }
+
+    /// A store with an index of 64^6 entries, all in the same leaf.
+    private func index(ofLeavesFor capacity: Int) -> ForgedStore {
         var store = ForgedStore()
-        var leaf = ForgedStore.node(.integerIndexLeaf, byteCount: 32 + 64, count: 1, capacity: 4)
+        var leaf = ForgedStore.node(.integerIndexLeaf, byteCount: 32 + 16 * capacity, count: 1, capacity: capacity)
         Forging.put(UInt64(7), &leaf, 32)
         let position = store.append([leaf])[0]
         let root = tower(&store, above: position, levels: 6) { level, below in
-            var node = ForgedStore.node(.integerIndexInner, byteCount: 2080, width: level, count: 64)
+            var node = ForgedStore.node(
+                .integerIndexInner, byteCount: 2080, width: level, count: 64, capacity: 64)
             for child in 0..<64 {
                 Forging.put(UInt64(7), &node, 32 + 8 * child)
                 Forging.put(UInt64(below) + 1, &node, 1056 + 8 * child)
@@ -45,7 +58,7 @@ struct ForgedTreeTests {
         let table = store.nodes(.table)[1].lowerBound
         Forging.put(UInt64(root) + 1, &store.checkpoint, table + 72 + 16 * 4)
         store.sealCheckpoint()
-        try expectDamage(store, "index", "the backlinks of Person.friend: " + Self.tooMany)
+        return store
     }
 
     @Test("a list that has one leaf 64^6 times") func list() throws {

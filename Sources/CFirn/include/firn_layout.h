@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* What C code knows of the layout of nodes, which is part of the file format. FirnCore's `NodeLayout` and `Chunk.Slot`
- * read these numbers from here; all others are theirs. */
+ * read these numbers from here; all others, except FIRN_DISK_UNIT in firn_mapping.h, are theirs. */
 enum { FIRN_REF_BYTES = 8 };
 
 /* What the slots of a variable chunk have in place of a length, from the lowest one on. `Chunk` draws a slot. */

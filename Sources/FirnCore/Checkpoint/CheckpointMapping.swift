@@ -1,4 +1,5 @@
 import CFirn
+import FirnBytes
 import FirnLog
 import FirnStorage
 import Synchronization
@@ -447,11 +448,10 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
             }
             let remaining = entry.byteCount - offset
             // The file is rounded to 64 bytes.
-            if remaining == OnDiskNode.unit,
-                (0..<4).allSatisfy({ start.load(fromByteOffset: offset + 8 * $0, as: UInt64.self) == 0 })
-            {
-                return nil
-            }
+            let isPadding =
+                remaining == OnDiskNode.unit
+                && UnsafeRawBufferPointer(start: start + offset, count: remaining).isAllZero
+            if isPadding { return nil }
             if let fault = OnDiskNode.fault(at: start + offset, offset: entry.start + offset, remaining: remaining) {
                 return StoreDamage(path: mappedFiles[index].path, offset: offset, detail: fault)
             }

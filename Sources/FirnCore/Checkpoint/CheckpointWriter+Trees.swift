@@ -35,7 +35,7 @@ extension CheckpointWriter {
         let table = NodeLayout.refTable(after: used)
         let offset = buffer.append(byteCount: refs.isEmpty ? used : NodeLayout.tableEntry(refs.count, of: table)) {
             memory in
-            memory.copyMemory(from: leaf.node.address, byteCount: used)
+            CheckpointWriter.copy(leaf.node, byteCount: used, to: memory)
             let copy = Node(memory)
             for (index, ref) in refs.enumerated() {
                 memory.storeBytes(of: ref.word, toByteOffset: ref.offset, as: UInt64.self)

@@ -78,9 +78,7 @@ struct CheckpointWriter: ~Copyable {
     ) -> UInt64 {
         let used = byteCount ?? node.byteCount
         let offset = buffer.append(byteCount: used) { memory in
-            CheckpointWriter.copyHeader(node, to: memory)
-            (memory + NodeLayout.headerByteCount).copyMemory(
-                from: node.address + NodeLayout.headerByteCount, byteCount: used - NodeLayout.headerByteCount)
+            CheckpointWriter.copy(node, byteCount: used, to: memory)
             if byteCount == nil { OnDiskNode.clearUnused(Node(memory)) }
             change(Node(memory))
         }
@@ -89,11 +87,12 @@ struct CheckpointWriter: ~Copyable {
         return ref
     }
 
-    /// Copies a node's header except its link: the writer may be putting the node on a dead list at this moment.
-    private static func copyHeader(_ node: Node, to memory: UnsafeMutableRawPointer) {
+    /// Copies the beginning of a node, except its link: the writer may be putting the node on a dead list at this
+    /// moment.
+    static func copy(_ node: Node, byteCount: Int, to memory: UnsafeMutableRawPointer) {
         let behind = NodeLayout.Header.kind
         memory.copyMemory(from: node.address, byteCount: NodeLayout.Header.link)
-        (memory + behind).copyMemory(from: node.address + behind, byteCount: NodeLayout.headerByteCount - behind)
+        (memory + behind).copyMemory(from: node.address + behind, byteCount: byteCount - behind)
     }
 
     mutating func flushIfFull() throws(StoreError) {

@@ -223,13 +223,13 @@ extension NodeCheck {
     /// copies or walks the chunk goes by the table alone.
     func hasNoRefs() -> String? { refsAreListed(table: 0, countAt: NodeLayout.Chunk.refCount) }
 
-    /// Checks that the table of a chunk, which begins behind everything else, lists exactly the references that were
-    /// found; returns what is wrong, or nil.
+    /// Checks that the table of a chunk, which begins behind everything else and is aligned, lists exactly the
+    /// references that were found; returns what is wrong, or nil.
     private func refsAreListed(after end: Int) -> String? {
         let table = Int(node.load(NodeLayout.Chunk.refTable, as: UInt32.self))
-        return table >= end
-            ? refsAreListed(table: table, countAt: NodeLayout.Chunk.refCount)
-            : "a table of references overlaps with values"
+        guard table >= end else { return "a table of references overlaps with values" }
+        guard table % NodeLayout.tableEntryByteCount == 0 else { return "a table of references is not aligned" }
+        return refsAreListed(table: table, countAt: NodeLayout.Chunk.refCount)
     }
 
     func refsAreListed(table: Int, countAt offset: Int) -> String? {

@@ -86,8 +86,8 @@ struct NodeCheck {
 
     func isKind(_ kind: Node.Kind) -> Bool { node.kindNumber == kind.rawValue }
 
-    /// Calls `body` with each field of a node that holds a reference, until it returns that something is wrong; returns
-    /// what. The node's kind must have been checked, and its number of children, tables or columns.
+    /// Calls `body` with each field of a node that holds a reference, until it returns what is wrong, and returns
+    /// that. The node's kind must have been checked, and its number of children, tables or columns.
     @inline(__always)
     private static func forEachRef(
         of node: Node, _ body: (UnsafeMutableRawPointer, RefField) -> String?

@@ -160,7 +160,7 @@ final class StandIns {
         return node
     }
 
-    /// Entries of a page. Each takes a slot and at most 32 bytes of entry.
+    /// Entries of a page. Each takes a slot, and an entry of at most 24 bytes, because it has no key.
     private static let pageEntries = 64
 
     private func bytesPage(_ claim: NodeClaim, _ level: Int) -> Node {
@@ -175,7 +175,6 @@ final class StandIns {
             width: level)
         let page = SlottedPage(node)
         for index in 0..<count {
-            // The entry has no key.
             page.slots[index] = NodeLayout.BytesIndex.slot(
                 head: 0, offset: start + entryByteCount * index, keyByteCount: 0)
             page.entry(index)[NodeLayout.BytesIndex.valueWord] = UInt64(bitPattern: .max - 1)

@@ -39,7 +39,7 @@ extension Chunk {
         switch layout.form {
         case .fixed, .nullable:
             if layout.width == 8 {
-                data.storeBytes(of: layout.blank == .noLink ? -1 : 0, toByteOffset: row &* 8, as: Int64.self)
+                data.storeBytes(of: layout.blank == .noLink ? -1 : 0, toByteOffset: row &* layout.width, as: Int64.self)
             } else {
                 (data + row &* layout.width).initializeMemory(as: UInt8.self, repeating: 0, count: layout.width)
             }

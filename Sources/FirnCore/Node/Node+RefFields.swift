@@ -25,7 +25,7 @@ extension Node {
     /// It reads the kind, the number of children, tables or columns, and in a page of an index the slots. So a node of
     /// a checkpoint must have been validated, or `NodeCheck` must have checked just these.
     ///
-    /// Chunks and leaves of lists have references among their values, which no function can find for all three:
+    /// Chunks and leaves of lists have references among their values. These are found in three ways:
     ///
     /// * In memory, the cells lead to them, which takes the column's schema (`CellRefs`).
     /// * In a file, the cells may be encoded and the reader knows no schema. There a table lists the references, and a

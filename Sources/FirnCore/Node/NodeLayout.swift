@@ -3,9 +3,11 @@ import CFirn
 /// Where the fields of nodes lie: offsets from a node's beginning, and sizes, all in bytes. They are part of the file
 /// format.
 ///
-/// No other file states these numbers. The type that reads and writes a kind of node draws it: `Node`, `OnDiskNode`,
-/// `TableNode`, `RowNode`, `Leaf`, `Chunk`, `ChunkEncoding`, `IntegerIndexTree`, `SlottedPage`, `ListTree` and
-/// `ElementBlock`. `Node.forEachRefField` lists the fields that are references.
+/// No other file states these numbers, except `firn_layout.h` and `firn_mapping.h` those that C code uses, and
+/// `ChunkLayout` the bytes of a slot, which a schema must know. The type that reads and writes a kind of node draws it:
+/// `Node`, `OnDiskNode`, `RootNode`, `TableNode`, `RowNode`, `Leaf`, `Chunk`, `Blob`, `ChunkEncoding`,
+/// `IntegerIndexTree`, `IntegerIndexProgression`, `SlottedPage`, `ListTree` and `ElementBlock`.
+/// `Node.forEachRefField` lists the fields that are references.
 ///
 /// All of them are computed, so that they are constants wherever they are inlined: a stored one would be loaded from
 /// memory by other modules. What is public is what code needs that is inlined into the application's module.

@@ -1,6 +1,6 @@
 import FirnLog
 
-// The types of the log that stand in the store's interface. Code that uses a store need not import the log.
+// The types of the log that appear in the store's interface. Code that uses a store need not import the log.
 
 package typealias LogOptions = FirnLog.LogOptions
 package typealias LogError = FirnLog.LogError

@@ -11,10 +11,10 @@ final class ChangeJournal: @unchecked Sendable {
     private var summaries: [(after: UInt64, version: UInt64, summary: ChangeSummary)] = []
     private var positions: [Int: UInt64] = [:]
     private var lastCursor = 0
-    /// What `composed` has returned for versions up to `composedThrough`, by the version that each begins after.
-    /// Observers that have seen the same version share one: each is composed once, however many observers there are.
-    private var composed: [UInt64: ChangeSummary] = [:]
-    private var composedThrough: UInt64 = 0
+    /// What `composed` has returned for versions up to `lastThrough`, by the version that each begins after. So
+    /// observers that have seen the same version share one summary. Those for other versions are composed again.
+    private var lastComposed: [UInt64: ChangeSummary] = [:]
+    private var lastThrough: UInt64 = 0
 
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
@@ -48,9 +48,9 @@ final class ChangeJournal: @unchecked Sendable {
     private func trim() -> [ChangeSummary] {
         let lowest = positions.values.min() ?? .max
         let unneeded =
-            summaries.prefix { $0.version <= lowest }.map(\.summary) + composed.filter { $0.key < lowest }.values
+            summaries.prefix { $0.version <= lowest }.map(\.summary) + lastComposed.filter { $0.key < lowest }.values
         summaries.removeFirst(summaries.firstIndex { $0.version > lowest } ?? summaries.count)
-        composed = composed.filter { $0.key >= lowest }
+        lastComposed = lastComposed.filter { $0.key >= lowest }
         return unneeded
     }
 
@@ -58,7 +58,7 @@ final class ChangeJournal: @unchecked Sendable {
     func composed(after: UInt64, through: UInt64) -> ChangeSummary? {
         let (known, parts) = lock.withLock {
             (
-                composedThrough == through ? composed[after] : nil,
+                lastThrough == through ? lastComposed[after] : nil,
                 summaries.filter { $0.version > after && $0.version <= through }
             )
         }
@@ -73,11 +73,11 @@ final class ChangeJournal: @unchecked Sendable {
         guard reached == through else { return nil }
         _ = lock.withLock {
             var unneeded: [UInt64: ChangeSummary] = [:]
-            if composedThrough != through {
-                swap(&unneeded, &composed)
-                composedThrough = through
+            if lastThrough != through {
+                swap(&unneeded, &lastComposed)
+                lastThrough = through
             }
-            composed[after] = result
+            lastComposed[after] = result
             return unneeded
         }
         return result

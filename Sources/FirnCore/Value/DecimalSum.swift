@@ -1,5 +1,5 @@
-/// A sum of decimals, which may be divided by a count. Both results are exact and rounded once: to 34 digits, half to
-/// even, as IEEE 754-2008 says for decimal128. So the order in which values are added does not matter.
+/// A sum of decimals, which may be divided by a count. Both are computed exactly and then rounded once: to 34 digits,
+/// half to even, as IEEE 754-2008 says for decimal128. So the order in which values are added does not matter.
 ///
 /// The sum is kept whole, because a value that is too small to change a sum of 34 digits may decide how it is rounded.
 /// It consists of **limbs** in base 10^18:

@@ -90,8 +90,8 @@ public enum Value: Sendable, Hashable {
     }
 }
 
-/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of the same sign. 12
-/// bytes of a 16-byte cell.
+/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of the same sign. 12 bytes of a 16-byte
+/// cell.
 @frozen
 public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {
     public var seconds: Int64

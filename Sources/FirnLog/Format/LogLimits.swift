@@ -32,7 +32,7 @@ package enum LogLimits {
     /// segments, so a commit that is longer than a segment makes a longer segment.
     package static let segmentByteCount = 64 << 20
     /// The length of the reserve: a file that is removed when the disk is full, so that a transaction that deletes
-    /// can still commit.
+    /// more objects than it adds can still commit.
     package static let reserveByteCount = 4 << 20
     /// The first and the greatest step in which zeros are preallocated behind the tail.
     package static let preallocationByteCount = (first: 256 << 10, most: 4 << 20)

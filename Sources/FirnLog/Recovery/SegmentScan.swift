@@ -124,7 +124,7 @@ struct SegmentScan {
         return scan
     }
 
-    /// What the manifest says otherwise of a sealed segment; nil if it says the same.
+    /// How a sealed segment differs from what the manifest says about it; nil if they agree.
     func contradiction(to entry: Manifest.Segment) -> String? {
         if lastVersion != entry.lastVersion {
             return "the segment ends with version \(lastVersion), but the manifest says \(entry.lastVersion)"

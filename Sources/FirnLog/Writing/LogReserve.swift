@@ -1,6 +1,7 @@
 import FirnStorage
 
-/// Space that is kept on the disk, so that a transaction that deletes can still commit when the disk is full.
+/// Space that is kept on the disk, so that a transaction that deletes more objects than it adds can still commit when
+/// the disk is full.
 ///
 /// It is the file `reserve`, filled with random bytes. On a file system that compresses, or that stores equal blocks
 /// only once, zeros would take no space, so removing them would free none. The bytes depend only on the store's id,

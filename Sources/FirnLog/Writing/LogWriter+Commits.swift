@@ -2,7 +2,7 @@ import FirnBytes
 import FirnStorage
 
 /// The steps of a commit, in order: `beginCommit`, `writeSinglePart` (or the part queue), `endCommit`. If a step
-/// fails: `writeFailure`, `undoWrite` if something was written, and `cancelCommit`, which releases the tail.
+/// fails: `writeFailure`, `undoWrite` if the disk is full, and `cancelCommit`, which releases the tail.
 ///
 /// The tail's appender calls all of them (see `LogTail`).
 extension LogWriter {

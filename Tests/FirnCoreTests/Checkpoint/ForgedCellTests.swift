@@ -80,6 +80,46 @@ struct ForgedCellTests {
         try Self.expectDamage(files, isSeen: false)
     }
 
+    /// Later readers load the table's numbers as aligned ones.
+    @Test(
+        "a reference table that is not aligned",
+        arguments: [Chunk.Form.variable.rawValue, ChunkEncoding.Form.text.rawValue])
+    func unalignedTable(form: UInt8) throws {
+        // Collections are never encoded, and strings that differ are packed.
+        let isText = form == ChunkEncoding.Form.text.rawValue
+        let long = String(repeating: "long", count: 500)
+        var forged = 0
+        for length in 0..<8 {
+            let short = String(repeating: "x", count: length)
+            var files = try StoreFiles.made { transaction in
+                for id in 0..<256 {
+                    let text = id == 0 ? long : "\(id * id * 7919)" + short
+                    try BaseStore.add(
+                        transaction, BaseStore.person,
+                        [0: .int(Int64(id)), isText ? Self.kind : 6: isText ? .string(text) : .list([.string(text)])])
+                }
+            }
+            let before = forged
+            try files.forge { bytes in
+                let chunk = try Self.chunk(isText ? Self.kind : 6, bytes)
+                #expect(bytes[chunk + 17] == form)
+                let table = Int(Forging.get(bytes, chunk + 32, UInt32.self))
+                #expect(Forging.get(bytes, chunk + 36, UInt32.self) == 1 && table % 4 == 0)
+                // There must be a byte of padding behind it.
+                guard table + 5 <= Int(Forging.get(bytes, chunk + 28, UInt32.self)) else { return }
+                let entry = Forging.get(bytes, chunk + table, UInt32.self)
+                bytes[chunk + table] = 0
+                Forging.put(entry, &bytes, chunk + table + 1)
+                Forging.put(UInt32(table + 1), &bytes, chunk + 32)
+                forged += 1
+            }
+            let store = try files.open()
+            if forged > before { #expect(throws: StoreError.self) { try store.verify() } }
+            try store.close()
+        }
+        #expect(forged > 0)
+    }
+
     @Test("collections that share their bytes, though none refers to anything") func collections() throws {
         var files = try StoreFiles.made { transaction in
             for id in 0..<256 {

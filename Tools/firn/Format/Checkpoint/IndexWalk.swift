@@ -62,6 +62,9 @@ struct IndexWalk {
             guard let below = try checkpoint.node(reference, of: node, kinds.leaf, kinds.inner) else {
                 throw node.fault("the \(node.kind.name.one) lacks its child \(child)")
             }
+            guard below.isFull else {
+                throw below.fault("the \(below.kind.name.one) has the capacity of a root, and is not one")
+            }
             let count = try walk(
                 below, level: level - 1, from: child == 0 ? lower : entry(node, child),
                 to: child + 1 < node.count ? entry(node, child + 1) : upper)

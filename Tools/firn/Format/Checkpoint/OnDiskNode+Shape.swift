@@ -4,6 +4,10 @@ import FirnBytes
 extension OnDiskNode {
     static let fanout = 64
     static let rowsPerLeaf = 256
+    /// The capacities of a leaf of an index of numbers, and the lengths of a page of an index of bytes. A node that is
+    /// not the root of its tree has the last one, so that neighbours can be merged.
+    static let leafCapacities = [4, 16, 64]
+    static let pageByteCounts = [256, 1024, 4096]
     /// The highest level that an inner node may have. No tree is so deep.
     static let levelMax = 12
     /// The longest key in a bytes index: 128 bytes of a value (of a longer value the first 120 and a hash), and what
@@ -46,10 +50,13 @@ extension OnDiskNode {
         case .blob: return (32 + count, [])
         case .integerIndexInner:
             try checkInner()
+            guard header.form == 0, header.capacity == Self.fanout else {
+                throw fault("the \(kind.name.one) has the form or the capacity of another node")
+            }
             return (2080, run(1056, count))
         case .integerIndexLeaf:
             try checkCount(1...Self.fanout)
-            guard header.form <= 1, count <= header.capacity, header.capacity <= Self.fanout else {
+            guard header.form <= 1, count <= header.capacity, Self.leafCapacities.contains(header.capacity) else {
                 throw fault("the \(kind.name.one) has an unknown form, or more entries than its capacity")
             }
             return (header.form == 1 ? 64 : 32 + 16 * header.capacity, [])
@@ -182,12 +189,51 @@ extension OnDiskNode {
             throw fault("the \(kind.name.one) can't be of level \(header.width)")
         }
         try checkZero(36, 4)
+        guard Self.pageByteCounts.contains(bytes.count), kind == .bytesIndexLeaf || isFull else {
+            throw fault("the \(kind.name.one) can't have \(bytes.count) bytes")
+        }
+        let start = header.capacity
+        guard start >= 40 + 8 * count, start <= bytes.count else {
+            throw fault("the entries of the \(kind.name.one) can't begin at \(start)")
+        }
         var references: [Int] = []
+        var entries: [Range<Int>] = []
         for index in 0..<count {
             let entry = try bytesEntry(index)
+            let end = entry.key + (entry.keyByteCount + 7) & ~7
+            guard entry.offset >= start, try isZero(behindKeyOf: entry) else {
+                throw fault(
+                    "entry \(index) of the \(kind.name.one) is not where entries are, or has bytes behind its key")
+            }
+            entries.append(entry.offset..<end)
             if kind == .bytesIndexInner { references.append(entry.offset + 8) }
         }
+        entries.sort { $0.lowerBound < $1.lowerBound }
+        guard zip(entries, entries.dropFirst()).allSatisfy({ $0.upperBound <= $1.lowerBound }) else {
+            throw fault("entries of the \(kind.name.one) overlap")
+        }
+        let garbage = try u32(32)
+        guard start + entries.reduce(garbage, { $0 + $1.count }) == bytes.count else {
+            throw fault("the \(kind.name.one) has \(garbage) bytes of garbage, which its entries do not leave")
+        }
         return (bytes.count, references)
+    }
+
+    /// Whether it has the length, or the capacity, that a node below the root of an index must have.
+    var isFull: Bool {
+        switch kind {
+        case .integerIndexLeaf: header.capacity == Self.leafCapacities.last
+        case .bytesIndexInner, .bytesIndexLeaf: bytes.count == Self.pageByteCounts.last
+        default: true
+        }
+    }
+
+    /// Whether the rest of a key's last word is zero. The word's highest byte comes first in the key.
+    private func isZero(
+        behindKeyOf entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
+    ) throws(NodeFault) -> Bool {
+        let rest = -entry.keyByteCount & 7
+        return try slice(entry.key + entry.keyByteCount & ~7, rest).isAllZero
     }
 
     /// The offset of a slot's entry, the offset and length of its key, and the key's head.
