@@ -5,8 +5,7 @@ import FirnCore
 ///
 /// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
 /// ranks and the edits, so a change costs what changed, and a search of the list if one of its elements' objects
-/// changed. For a query, it keeps the keys of the elements that it has
-/// shown.
+/// changed. For a query, it keeps the keys of the elements that it has shown.
 final class CollectionSubscription<C: RealmCollection>: DataSubscription {
     private var collection: C
     private var source: _CollectionSource
