@@ -1,9 +1,12 @@
-// Reads the symbol graphs of a module and prints the public symbols without documentation, and those that throw and do
-// not say what: `Tools/check documentation` runs it.
+// Prints the public symbols of a module without documentation, and those that throw and do not say what:
+// `Tools/check documentation` runs it.
 //
-//   swift Tools/documentation.swift FOLDER
+//   swift Tools/documentation.swift GRAPHS SOURCES
 //
-// Names that begin with an underscore are for inlining alone: they are not documented to users.
+// GRAPHS is a folder with the module's symbol graphs, SOURCES the folder with its source files. The graphs lack
+// functions with a label that begins with an underscore, so these are taken from the sources.
+//
+// Other names that begin with an underscore are for inlining alone: they are not documented to users.
 import Foundation
 
 struct Graph: Decodable {
@@ -30,30 +33,81 @@ struct Graph: Decodable {
 extension Graph.Symbol {
     var isHidden: Bool { pathComponents.contains { $0.drop { $0 == "." }.hasPrefix("_") } }
     var name: String { pathComponents.joined(separator: ".") }
-    var text: String { docComment?.lines.map(\.text).joined(separator: "\n") ?? "" }
+    var text: [String] { docComment?.lines.map(\.text) ?? [] }
     var throwsErrors: Bool {
         declarationFragments?.contains { $0.kind == "keyword" && $0.spelling == "throws" } ?? false
     }
     var whereItIs: String { location.map { "\(URL(string: $0.uri)?.path ?? $0.uri):\($0.position.line + 1): " } ?? "" }
 }
 
-let folder = URL(fileURLWithPath: CommandLine.arguments[1])
-let graphs = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-    .filter { $0.lastPathComponent.hasSuffix(".symbols.json") }
-var count = 0
+/// Whether a comment says what is thrown, and not only an example in it.
+func saysWhatIsThrown(_ lines: [String]) -> Bool {
+    var isExample = false
+    for line in lines {
+        if line.drop(while: { $0 == " " }).hasPrefix("```") { isExample.toggle() }
+        if !isExample, line.lowercased().contains("throw") { return true }
+    }
+    return false
+}
+
 var faults: [String] = []
-for file in graphs {
-    let graph = try JSONDecoder().decode(Graph.self, from: Data(contentsOf: file))
-    for symbol in graph.symbols where !symbol.isHidden {
-        count += 1
-        if symbol.text.isEmpty {
-            faults.append("\(symbol.whereItIs)\(symbol.name) has no documentation")
-        } else if symbol.throwsErrors, !symbol.text.lowercased().contains("throw") {
-            faults.append("\(symbol.whereItIs)\(symbol.name) throws, and its documentation does not say what")
-        }
+/// Where the symbols of the graphs lie: a file's path, a colon, a line's number from 1 on.
+var found: Set<String> = []
+
+func check(_ symbol: Graph.Symbol) {
+    if symbol.text.isEmpty {
+        faults.append("\(symbol.whereItIs)\(symbol.name) has no documentation")
+    } else if symbol.throwsErrors, !saysWhatIsThrown(symbol.text) {
+        faults.append("\(symbol.whereItIs)\(symbol.name) throws, and its documentation does not say what")
     }
 }
+
+let graphs = URL(fileURLWithPath: CommandLine.arguments[1])
+for file in try FileManager.default.contentsOfDirectory(at: graphs, includingPropertiesForKeys: nil)
+where file.lastPathComponent.hasSuffix(".symbols.json") {
+    let graph = try JSONDecoder().decode(Graph.self, from: Data(contentsOf: file))
+    for symbol in graph.symbols {
+        // What the compiler has made has no location, and nobody can document it.
+        guard let location = symbol.location else { continue }
+        found.insert("\(URL(string: location.uri)?.path ?? location.uri):\(location.position.line + 1)")
+        if !symbol.isHidden { check(symbol) }
+    }
+}
+// Empty graphs would say that all is well.
+if found.count < 100 { faults.append("only \(found.count) public symbols were found: the graphs are not the module's") }
+
+/// Checks a public declaration that begins in a line of a source file.
+func check(_ lines: [String], _ line: Int, _ path: String) {
+    guard !found.contains("\(path):\(line + 1)") else { return }
+    var first = line
+    while first > 0, lines[first - 1].hasPrefix("@") { first -= 1 }
+    var comment: [String] = []
+    while first > 0, lines[first - 1].hasPrefix("///") {
+        first -= 1
+        comment.insert(String(lines[first].dropFirst(3)), at: 0)
+    }
+    // A declaration ends where its body begins.
+    let end = lines[line...].firstIndex { $0.hasSuffix("{") || $0.hasSuffix("}") || $0.isEmpty } ?? line
+    if comment.isEmpty {
+        faults.append("\(path):\(line + 1): the declaration has no documentation")
+    } else if lines[line...end].contains(where: { $0.contains(" throws ") }), !saysWhatIsThrown(comment) {
+        faults.append("\(path):\(line + 1): the declaration throws, and its documentation does not say what")
+    }
+}
+
+let sources = URL(fileURLWithPath: CommandLine.arguments[2])
+let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
+while let file = files?.nextObject() as? URL {
+    guard file.pathExtension == "swift" else { continue }
+    let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
+        .map { $0.trimmingCharacters(in: .whitespaces) }
+    for (line, text) in lines.enumerated() {
+        let declaration = text.split(separator: " ").first { !$0.hasPrefix("@") }
+        guard declaration == "public" || declaration == "open", !text.contains(" import ") else { continue }
+        // Hidden names are in the graphs, and were left alone there.
+        check(lines, line, file.path)
+    }
+}
+
 for fault in faults.sorted() { print(fault) }
-// An empty graph would say that all is well.
-if count < 100 { print("only \(count) public symbols were found: the symbol graph is not the module's") }
-exit(faults.isEmpty && count >= 100 ? 0 : 1)
+exit(faults.isEmpty ? 0 : 1)

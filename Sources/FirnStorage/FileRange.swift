@@ -13,8 +13,8 @@ package enum FileRange {
         }
     }
 
-    /// Checks the length that a write of `count` bytes at `offset`, or a truncation to `offset`, gives the file. No file
-    /// system allows more than the limit, so the arithmetic on lengths can't overflow.
+    /// Checks the length that a write of `count` bytes at `offset`, or a truncation to `offset`, gives the file. No
+    /// file system allows more than the limit, so the arithmetic on lengths can't overflow.
     package static func check(length offset: Int, adding count: Int = 0, _ operation: String, _ path: String)
         throws(StorageError)
     {

@@ -9,18 +9,22 @@ import Testing
 @Suite("What the subcommands report about damage", .timeLimit(.minutes(20))) struct DamageTests {
     /// A store in the state that it has while it is in use: with preallocated space, and with the last version marked
     /// durable in the shared page only.
-    static func crashed(withPage: Bool) throws -> SampleStore {
+    static func crashed(
+        withPage: Bool,
+        amid change: (WriteTransaction) throws -> Void = { $0.set(SampleStore.person, 1, 0, .int(99)) }
+    ) throws -> SampleStore {
         let sample = try SampleStore(more: 3)
         let store = try sample.open()
         let transaction = try store.beginWrite()
-        transaction.set(SampleStore.person, 1, 0, .int(99))
+        try change(transaction)
         try transaction.commit()
-        var kept: [(String, [UInt8])] = []
-        for path in try sample.files() + [SampleStore.path + "/shared"] { kept.append((path, try sample.bytes(path))) }
+        let crashed = SampleStore(empty: ())
+        for folder in ["", "/log", "/checkpoint"] { try crashed.storage.createFolder(SampleStore.path + folder) }
+        for path in try sample.files() + (withPage ? [SampleStore.path + "/shared"] : []) {
+            try crashed.write(path, try sample.bytes(path))
+        }
         try store.close()
-        for (path, bytes) in kept { try sample.write(path, bytes) }
-        if !withPage { try sample.storage.remove(SampleStore.path + "/shared") }
-        return sample
+        return crashed
     }
 
     @Test(
@@ -119,6 +123,37 @@ import Testing
             #expect(more.status == (withPage ? .damage : .usage))
             #expect(try sample.storage.status("/more") == nil)
         }
+    }
+
+    @Test("a torn tail behind damage begins where its commit begins") func tornBehindDamage() throws {
+        // Version 9 has several parts.
+        let sample = try Self.crashed(withPage: false) { transaction in
+            var random = SeededRandom(seed: 1)
+            for number in 0..<2 {
+                var photo = ByteWriter(capacity: 900_000)
+                for _ in 0..<900_000 / 8 { photo.append(random.next()) }
+                try SampleStore.add(
+                    transaction, SampleStore.person, [0: .string("photo \(number)"), 5: .data(photo.array())])
+            }
+        }
+        let path = try sample.files()[1]
+        var bytes = try sample.bytes(path)
+        var parts: [UInt64: [Int]] = [:]
+        var offset = SegmentHeader.byteCount
+        while offset < bytes.count, case .header(let header) = bytes[offset...].withUnsafeBytes(FrameHeader.read) {
+            if header.kind.isPart { parts[header.version, default: []].append(offset) }
+            offset = header.end
+        }
+        let torn = try #require(parts[9])
+        let (first, last) = try (#require(torn.first), #require(torn.last))
+        #expect(torn.count > 1)
+        // The last part is missing, and version 8 is damaged.
+        bytes.removeLast(bytes.count - last)
+        bytes[try #require(parts[8]?.first)] ^= 1
+        try sample.write(path, bytes)
+        let run = try Run.verify(sample.storage)
+        #expect(run.status == .damage && run.out.contains("version 8, which should begin here"), "\(run.out)")
+        #expect(run.out.contains("\(last - first) bytes with \(torn.count - 1) intact frames"), "\(run.out)")
     }
 
     @Test("behind damage in a sealed segment the rest is still checked, and everything before it can be saved")

@@ -16,13 +16,18 @@ enum {
     FIRN_SLOT_NULL = 0xFFFF,
 };
 
+/* What the stamp of a realm's core is if nothing may be written in place: of a frozen realm, and of a live one outside
+ * a transaction. No node has one of them. */
+static const uint64_t FIRN_STAMP_FROZEN = 0;
+static const uint64_t FIRN_STAMP_READ_ONLY = UINT64_MAX;
+
 /* The state of a realm that its accessors read at each access. It belongs to the realm's thread. That of a frozen
  * realm never changes. */
 typedef struct firn_realm_core {
     uint64_t generation; /* rises whenever an accessor's leaf may be gone or its row may have moved */
     uint64_t thread;     /* the owning thread's number; compared under the mask */
     uint64_t mask;       /* 0 if any thread may read */
-    uint64_t stamp;      /* the stamp of the running transaction; UINT64_MAX outside one */
+    uint64_t stamp;      /* the stamp of the nodes that may be written in place: that of the running transaction */
     uint64_t root;       /* the address of the version's root node; 0 if nothing is pinned */
     int64_t accessors;   /* how many accessors are counted on this core; changed by the realm's own work only */
     int64_t released;    /* how many of them were released on other threads; atomic */

@@ -27,9 +27,9 @@ public enum RealmCollectionChange<Collection> {
     case initial(Collection)
     /// Elements were inserted, deleted or modified.
     ///
-    /// Deletions and modifications are indices in the collection as it was at the last call, or before that in the
-    /// last version that `withoutNotifying` hid; insertions are indices in the collection passed now. Each list
-    /// ascends. An element that moved is both deleted and inserted, unless its neighbours are the same again. If
+    /// Deletions and modifications are indices in the collection as it was at the last call, or as it was in the last
+    /// version that `withoutNotifying` has hidden since; insertions are indices in the collection passed now. Each
+    /// list ascends. An element that moved is both deleted and inserted, unless its neighbours are the same again. If
     /// elements occur several times in a collection and its edits are not known, as in a sorted list, more than 512
     /// deletions and insertions are not told apart: everything between the equal ends is deleted and inserted.
     case update(Collection, deletions: [Int], insertions: [Int], modifications: [Int])

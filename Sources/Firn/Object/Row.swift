@@ -63,7 +63,7 @@ public struct _Row {
     /// Whether it belongs to a frozen realm.
     @inlinable
     public var isFrozen: Bool {
-        @inline(__always) get { core.unsafelyUnwrapped.pointee.stamp == _CoreStamp.frozen }
+        @inline(__always) get { core.unsafelyUnwrapped.pointee.stamp == FIRN_STAMP_FROZEN }
     }
 
     /// Whether the row is up to date and its realm may be used on the calling thread.
@@ -75,16 +75,4 @@ public struct _Row {
                 && (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask == 0
         }
     }
-}
-
-/// What a core's stamp says outside transactions. In a transaction it is the transaction's stamp: the stamp of the
-/// nodes that may be written in place.
-@frozen
-public enum _CoreStamp {
-    /// The stamp of a frozen realm. No node has it.
-    @inlinable public static var frozen: UInt64 {
-        @inline(__always) get { 0 }
-    }
-    /// The stamp of a live realm outside a transaction. No node has it.
-    static var readOnly: UInt64 { .max }
 }

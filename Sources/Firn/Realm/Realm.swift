@@ -108,7 +108,7 @@ public struct Realm {
     /// ```
     ///
     /// Despite `async`, the store is opened on the actor, whose thread is blocked meanwhile. Otherwise as
-    /// `init(configuration:queue:file:line:)`.
+    /// `init(configuration:queue:file:line:)`: it throws the same errors.
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: isolated A, file: StaticString = #fileID,
         line: UInt = #line
@@ -119,7 +119,7 @@ public struct Realm {
     /// Opens a realm that belongs to the actor on which this is called. Stops the program if the caller is on no
     /// actor.
     ///
-    /// Otherwise as `init(configuration:actor:file:line:)`.
+    /// Otherwise as `init(configuration:actor:file:line:)`: it throws the same errors.
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation: isolated (any Actor)? = #isolation,
         file: StaticString = #fileID, line: UInt = #line

@@ -80,8 +80,7 @@ public final class _RealmInstance {
         core = _RealmInstance.makeCore()
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
         core.pointee.generation = 1
-        // No node has one of these stamps, so nothing is written in place outside a transaction.
-        core.pointee.stamp = scheduler == nil ? _CoreStamp.frozen : _CoreStamp.readOnly
+        core.pointee.stamp = scheduler == nil ? FIRN_STAMP_FROZEN : FIRN_STAMP_READ_ONLY
         if let scheduler, scheduler.isThread {
             core.pointee.thread = scheduler.isCurrent ? firn_thread_number() : .max
             // The main queue's jobs may run on a thread that does other work after them. From the beginning a release
@@ -286,7 +285,7 @@ public final class _RealmInstance {
         let callSite = pin?.callSite ?? openedAt
         inserter = nil
         transaction = nil
-        core.pointee.stamp = _CoreStamp.readOnly
+        core.pointee.stamp = FIRN_STAMP_READ_ONLY
         show(store.pin(at: callSite))
         wakeIfDue()
     }
@@ -320,11 +319,11 @@ public final class _RealmInstance {
         core.pointee.thread = old.pointee.thread
         core.pointee.counter = old.pointee.counter
         core.pointee.mask = old.pointee.mask
-        core.pointee.stamp = _CoreStamp.readOnly
+        core.pointee.stamp = FIRN_STAMP_READ_ONLY
         deadCores.append(old)
         invalidationCount += 1
         old.pointee.root = 0
-        old.pointee.stamp = _CoreStamp.readOnly
+        old.pointee.stamp = FIRN_STAMP_READ_ONLY
         old.pointee.generation &+= 1
         show(nil)
         subtractReleases()

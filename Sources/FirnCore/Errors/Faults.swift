@@ -36,7 +36,7 @@ struct FaultRecord {
     /// Hides the transaction's nodes from accessors, which then find nothing without asking the transaction.
     static func hide(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
         core.pointee.root = 0
-        core.pointee.stamp = .max
+        core.pointee.stamp = FIRN_STAMP_READ_ONLY
     }
 }
 

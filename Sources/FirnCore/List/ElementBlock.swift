@@ -53,7 +53,9 @@ struct ElementBlock {
     func isNull(_ index: Int) -> Bool {
         assert(index >= 0 && index < count)
         switch layout.form {
-        case .fixed: return layout.type == .link && values.loadUnaligned(fromByteOffset: index &* layout.width, as: Int64.self) < 0
+        case .fixed:
+            return layout.type == .link
+                && values.loadUnaligned(fromByteOffset: index &* layout.width, as: Int64.self) < 0
         case .nullable: return content.load(fromByteOffset: index, as: UInt8.self) != 0
         case .variable: return valuePart(index).bytes == nil
         }

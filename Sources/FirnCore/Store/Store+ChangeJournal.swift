@@ -57,10 +57,11 @@ final class ChangeJournal: @unchecked Sendable {
     /// Returns one summary of the versions `after + 1 ... through`; nil if some of them were not kept.
     func composed(after: UInt64, through: UInt64) -> ChangeSummary? {
         let (known, parts) = lock.withLock {
-            (
-                lastThrough == through ? lastComposed[after] : nil,
-                summaries.filter { $0.version > after && $0.version <= through }
-            )
+            if lastThrough == through, let known = lastComposed[after] {
+                return (known as ChangeSummary?, summaries[..<0])
+            }
+            let first = summaries.firstIndex { $0.version > after } ?? summaries.count
+            return (nil, summaries[first...].prefix { $0.version <= through })
         }
         if let known { return known }
         var result = ChangeSummary()

@@ -273,7 +273,7 @@ package final class WriteTransaction {
         isSchemaChanged = true
         // The accessors know the indexes of the old schema.
         writesInPlace = false
-        core?.pointee.stamp = .max
+        core?.pointee.stamp = FIRN_STAMP_READ_ONLY
     }
 
     /// Undoes everything and releases the write lock. Snapshots that iterators still hold stay readable until they

@@ -7,8 +7,8 @@ extension Log {
     /// Begins the commit of `version`, which follows the last version written. At most one commit is begun at a time.
     ///
     /// - Parameter mayUseReserve: true for a commit that frees space (a compaction, or one that deletes more objects
-    ///   than it adds): if the disk is full, it may take the 4 MiB of the reserve. After that, other commits fail with `.diskFull` until the reserve can
-    ///   be made again.
+    ///   than it adds): if the disk is full, it may take the 4 MiB of the reserve. After that, other commits fail with
+    ///   `.diskFull` until the reserve can be made again.
     package func beginCommit(version: UInt64, mayUseReserve: Bool = false) throws(LogError) -> CommitAppender {
         try CommitAppender(writing(), of: self, version: version, mayUseReserve: mayUseReserve)
     }

@@ -25,57 +25,6 @@ struct ChangesetModelTests {
         }
     }
 
-    @Test("a composed changeset does what its changesets do one after the other")
-    func composing() throws {
-        for seed in 100..<160 as Range<UInt64> {
-            var samples = ChangesetSamples(seed: seed)
-            var oracle = ChangesetOracle()
-            _ = oracle.transact(80, &samples)
-            let before = oracle.tables
-            var all: Changeset?
-            for _ in 0..<6 {
-                let next = oracle.transact(samples.int(0...30), &samples)
-                all = all?.composed(with: next) ?? next
-            }
-            let composed = try #require(all)
-            #expect(composed.version == oracle.version)
-            var replica = oracle
-            replica.tables = before
-            #expect(replica.apply(composed) && replica.tables == oracle.tables, "seed \(seed): forward")
-            #expect(replica.apply(composed.inverted()) && replica.tables == before, "seed \(seed): back")
-            let parts = composed.encoded(schema: ChangesetOracle.schema)
-            #expect(
-                try Changeset(version: composed.version, time: composed.time, parts: parts) == composed, "seed \(seed)")
-            // Forward and back again leaves only assignments of equal values.
-            for (_, changes) in composed.composed(with: composed.inverted()).tables {
-                #expect(changes.inserted.isEmpty && changes.deleted.isEmpty, "seed \(seed)")
-                for cell in changes.updated.values.flatMap(\.values) { #expect(cell.new == cell.old, "seed \(seed)") }
-            }
-        }
-    }
-
-    @Test(
-        "insert and update is insert, insert and delete is nothing, two updates keep the first old and last new value")
-    func rules() {
-        func change(_ body: (inout TableChanges) -> Void) -> Changeset {
-            var changes = TableChanges()
-            body(&changes)
-            return Changeset(tables: [TableID(0): changes])
-        }
-        let insert = change { $0.inserted = [1: [0: .int(1)]] }
-        let update = change { $0.updated = [0: [1: CellChange(new: .int(2), old: .int(1))]] }
-        let again = change { $0.updated = [0: [1: CellChange(new: .int(3), old: .int(2))]] }
-        let touch = change { $0.updated = [0: [1: CellChange(new: .int(1), old: .int(1), isUnchanged: true)]] }
-        let delete = change { $0.deleted = [1: [0: .int(2)]] }
-        #expect(insert.composed(with: update) == change { $0.inserted = [1: [0: .int(2)]] })
-        #expect(insert.composed(with: delete).isEmpty)
-        #expect(
-            update.composed(with: again) == change { $0.updated = [0: [1: CellChange(new: .int(3), old: .int(1))]] })
-        #expect(update.composed(with: delete) == change { $0.deleted = [1: [0: .int(1)]] })
-        #expect(touch.composed(with: touch) == touch)
-        #expect(touch.composed(with: update) == update)
-    }
-
     @Test("scripts of 300,000 edits or of long elements are cut into blocks and decoded completely")
     func longScripts() throws {
         let schema = TableSchema(

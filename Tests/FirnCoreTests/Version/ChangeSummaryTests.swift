@@ -31,13 +31,16 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ChangeJournalTests {
     private static let table = TableID(0)
 
-    /// A version that inserts an object of its own number, assigns a column of the object before, and deletes an older
-    /// one now and then.
+    /// A version that inserts an object of its own number, assigns a column of the object before, edits a list of
+    /// that one and of object 0, and deletes an older object now and then.
     private static func summary(_ version: UInt64) -> ChangeSummary {
         var table = TableSummary()
         let key = Int64(version)
         table.inserted.insert(key)
         table.modified[key - 1, default: ColumnSet()].insert(Int(version % 5))
+        for edited in [0, key - 1] {
+            table.scripts[.init(key: edited, column: 1)] = ListScript([.insert(0, .int(key))])
+        }
         if version % 3 == 0 { table.deleted.insert(key - 3) }
         var result = ChangeSummary()
         result.tables[Self.table] = table
@@ -55,6 +58,7 @@ import Testing
         return b.tables.allSatisfy { id, table in
             a.tables[id].map {
                 $0.inserted == table.inserted && $0.deleted == table.deleted && $0.modified == table.modified
+                    && $0.scripts == table.scripts
             } ?? false
         }
     }
@@ -93,6 +97,19 @@ import Testing
                 if observers.isEmpty || journal.isWanted { newest += 1 }
             }
         }
+    }
+
+    /// If each observer composed them anew, this would take hours.
+    @Test("observers of the same version share one summary of many versions") func shared() {
+        let journal = ChangeJournal()
+        let cursors = (0..<5_000).map { _ in journal.addCursor(after: 0) }
+        let newest: UInt64 = 50_000
+        for version in 0..<newest { journal.keep(Self.summary(version + 1), after: version, version + 1) }
+        for _ in cursors {
+            #expect(journal.composed(after: 0, through: newest)?.tables[Self.table]?.inserted.isEmpty == false)
+        }
+        journal.move(cursors[0], to: newest)
+        #expect(isSame(journal.composed(after: 0, through: newest), expected(after: 0, through: newest)))
     }
 
     @Test("changes that were not kept are not made up") func gaps() {

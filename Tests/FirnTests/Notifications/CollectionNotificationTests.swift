@@ -71,6 +71,14 @@ import Testing
         try realm.write { dogs[10].age = 100 }
         await waitForDeliveries(of: realm)
         #expect(calls.count == 1)
+        // The backlinks are read where a compaction has put them.
+        try realm.compact()
+        try realm.write {
+            dogs[4].age = 100
+            dogs[10].age = 101
+        }
+        await waitForDeliveries(of: realm)
+        #expect(calls.dropFirst() == [Array(stride(from: 4, to: 200_000, by: 10))])
         token.invalidate()
     }
 

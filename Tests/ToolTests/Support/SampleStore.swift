@@ -123,7 +123,7 @@ struct SampleStore {
     }
 
     func write(_ path: String, _ bytes: [UInt8]) throws {
-        let file = try storage.open(path, .readWrite)
+        let file = try storage.open(path, storage.status(path) == nil ? .create : .readWrite)
         defer { file.close() }
         try file.truncate(to: bytes.count)
         try bytes.withUnsafeBytes { try file.write($0, at: 0) }

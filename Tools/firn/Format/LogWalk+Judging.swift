@@ -90,6 +90,7 @@ extension LogWalk {
                 state.version = before
                 state.isBroken = false
                 offset = Int(frame.offset)
+                state.commitStart = offset
                 try call(.resumed(after: before))
                 return true
             }

@@ -85,50 +85,10 @@ extension Changeset {
         }
         return result
     }
-
-    /// This changeset and `later`, that of the next version, as one changeset.
-    ///
-    /// An insert and an update make an insert. An insert and a delete make nothing. Two updates make one with the
-    /// first old and the last new value. A cell that was assigned at all stays assigned. Scripts are concatenated.
-    func composed(with later: Changeset) -> Changeset {
-        var result = self
-        result.version = later.version
-        result.time = later.time
-        if let schema = later.schema { result.schema = schema }
-        for (id, changes) in later.tables {
-            result.tables[id, default: TableChanges()].append(changes)
-            if result.tables[id]?.isEmpty == true { result.tables[id] = nil }
-        }
-        return result
-    }
 }
 
 extension TableChanges {
-    /// Adds the changes of the next version.
-    mutating func append(_ later: TableChanges) {
-        for (key, values) in later.deleted { delete(key, values) }
-        for (key, values) in later.inserted { insert(key, values) }
-        for (column, cells) in later.updated {
-            for (key, cell) in cells { update(column, key, cell) }
-        }
-        for (column, scripts) in later.scripts {
-            for (key, script) in scripts { edit(column, key, script.edits) }
-        }
-        if let key = later.nextKey { nextKey = max(nextKey ?? 0, key) }
-        dropEmpty()
-    }
-
-    mutating func insert(_ key: Int64, _ values: [Int: Value]) {
-        guard let old = deleted.removeValue(forKey: key) else {
-            inserted[key] = values
-            return
-        }
-        // A deleted row only comes back when time runs backwards. It is then the old row with other values.
-        for column in Set(old.keys).union(values.keys) {
-            guard let before = old[column], let after = values[column] else { continue }
-            if before != after { update(column, key, CellChange(new: after, old: before)) }
-        }
-    }
+    mutating func insert(_ key: Int64, _ values: [Int: Value]) { inserted[key] = values }
 
     mutating func delete(_ key: Int64, _ values: [Int: Value]) {
         if inserted.removeValue(forKey: key) != nil { return }
