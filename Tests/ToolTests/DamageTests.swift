@@ -9,15 +9,18 @@ import Testing
 @Suite("What the subcommands report about damage", .timeLimit(.minutes(20))) struct DamageTests {
     /// A store in the state that it has while it is in use: with preallocated space, and with the last version marked
     /// durable in the shared page only.
-    static func crashed(
-        withPage: Bool,
-        amid change: (WriteTransaction) throws -> Void = { $0.set(SampleStore.person, 1, 0, .int(99)) }
-    ) throws -> SampleStore {
+    ///
+    /// - Parameter more: what the version behind the last one changes; nil if there is none.
+    static func crashed(withPage: Bool, more: ((WriteTransaction) throws -> Void)? = nil) throws -> SampleStore {
         let sample = try SampleStore(more: 3)
         let store = try sample.open()
-        let transaction = try store.beginWrite()
-        try change(transaction)
-        try transaction.commit()
+        func commit(_ change: (WriteTransaction) throws -> Void) throws {
+            let transaction = try store.beginWrite()
+            try change(transaction)
+            try transaction.commit()
+        }
+        try commit { $0.set(SampleStore.person, 1, 0, .int(99)) }
+        if let more { try commit(more) }
         let crashed = SampleStore(empty: ())
         for folder in ["", "/log", "/checkpoint"] { try crashed.storage.createFolder(SampleStore.path + folder) }
         for path in try sample.files() + (withPage ? [SampleStore.path + "/shared"] : []) {
@@ -126,7 +129,7 @@ import Testing
     }
 
     @Test("a torn tail behind damage begins where its commit begins") func tornBehindDamage() throws {
-        // Version 9 has several parts.
+        // Version 10 has several parts.
         let sample = try Self.crashed(withPage: false) { transaction in
             var random = SeededRandom(seed: 1)
             for number in 0..<2 {
@@ -144,15 +147,15 @@ import Testing
             if header.kind.isPart { parts[header.version, default: []].append(offset) }
             offset = header.end
         }
-        let torn = try #require(parts[9])
+        let torn = try #require(parts[10])
         let (first, last) = try (#require(torn.first), #require(torn.last))
         #expect(torn.count > 1)
-        // The last part is missing, and version 8 is damaged.
+        // The last part is missing, and version 9 is damaged.
         bytes.removeLast(bytes.count - last)
-        bytes[try #require(parts[8]?.first)] ^= 1
+        bytes[try #require(parts[9]?.first)] ^= 1
         try sample.write(path, bytes)
         let run = try Run.verify(sample.storage)
-        #expect(run.status == .damage && run.out.contains("version 8, which should begin here"), "\(run.out)")
+        #expect(run.status == .damage && run.out.contains("version 9, which should begin here"), "\(run.out)")
         #expect(run.out.contains("\(last - first) bytes with \(torn.count - 1) intact frames"), "\(run.out)")
     }
 
