@@ -315,23 +315,6 @@ int firn_lock_release(int descriptor, off_t byte) { return firn_lock_set(descrip
 
 // MARK: files
 
-int firn_sync_data(int descriptor) {
-    int result;
-#if defined(__APPLE__)
-    // On Apple systems fsync sends the data to the drive, but may leave it in the drive's cache.
-    do result = fcntl(descriptor, F_FULLFSYNC);
-    while (result < 0 && errno == EINTR);
-    if (result < 0 && (errno == ENOTSUP || errno == ENOTTY || errno == EINVAL)) {
-        do result = fsync(descriptor);
-        while (result < 0 && errno == EINTR);
-    }
-#else
-    do result = fdatasync(descriptor);
-    while (result < 0 && errno == EINTR);
-#endif
-    return result < 0 ? errno : 0;
-}
-
 void firn_start_writeback(int descriptor, off_t offset, off_t length) {
 #if defined(__linux__)
     sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);

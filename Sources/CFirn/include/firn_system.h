@@ -127,8 +127,6 @@ int firn_lock_release(int descriptor, off_t byte);
 
 // MARK: files
 
-// Makes a file's data and length durable on the medium. Returns 0 or an error number.
-int firn_sync_data(int descriptor);
 // Begins to write a range out, if the system can. It has no result, because it promises nothing.
 void firn_start_writeback(int descriptor, off_t offset, off_t length);
 // Punches a hole: releases the blocks of a range, which must be whole blocks of 4 KiB. The range then reads as zeros,

@@ -108,8 +108,7 @@ final class PosixFile: StorageFile {
     func sync() throws(StorageError) {
         try begin("sync")
         defer { end() }
-        let error = firn_sync_data(descriptor)
-        if error != 0 { throw StorageError(number: error, operation: "sync", path: path) }
+        guard systemSync(descriptor) == 0 else { throw .last("sync", path) }
     }
 
     func startWriteback(_ range: Range<Int>) {

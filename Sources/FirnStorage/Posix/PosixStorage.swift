@@ -102,11 +102,11 @@ public final class PosixStorage: Storage {
         // The names are the folder's own data, which fsync makes durable. On Apple's systems they also have to pass
         // the drive's cache.
         #if canImport(Darwin)
-            let error = firn_sync_data(descriptor)
+            let result = systemSync(descriptor)
         #else
-            let error = retrying({ fsync(descriptor) }) == 0 ? 0 : errno
+            let result = retrying { fsync(descriptor) }
         #endif
-        if error != 0 { throw StorageError(number: error, operation: "sync of a folder", path: path) }
+        guard result == 0 else { throw .last("sync of a folder", path) }
     }
 
     public func lockFile(_ path: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock {

@@ -25,6 +25,19 @@ func systemRemove(_ path: String) -> Int32 {
     retrying { remove(path) }
 }
 
+/// Makes a file's data and length durable on the medium. Returns 0, or -1 as the system call does.
+func systemSync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+        // On Apple systems fsync sends the data to the drive, but may leave it in the drive's cache. Some file systems
+        // have no other call.
+        let result = retrying { fcntl(descriptor, F_FULLFSYNC) }
+        guard result < 0, [ENOTSUP, ENOTTY, EINVAL].contains(errno) else { return result }
+        return retrying { fsync(descriptor) }
+    #else
+        return retrying { fdatasync(descriptor) }
+    #endif
+}
+
 /// Opens a file that processes share. It calls `open`, which returns a descriptor, or minus an error number.
 ///
 /// It never follows a link: otherwise anybody who may write in the folder could make this process write to another
