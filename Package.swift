@@ -46,7 +46,7 @@ let package = Package(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/MemoryProof"),
         // Forged stores: `Tools/fuzz`. What it found is replayed by the tests.
         .target(
-            name: "FuzzTargets", dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnBytes"],
+            name: "FuzzTargets", dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport"],
             path: "Tests/Fuzz/Targets"),
         .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),

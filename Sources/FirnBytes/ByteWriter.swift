@@ -117,13 +117,6 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
         string.withUTF8 { appendLengthPrefixed(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Overwrites a fixed-width integer that was written before, for example a length that was not known yet.
-    @inlinable
-    public mutating func patch<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
-        precondition(offset >= 0 && offset <= count - MemoryLayout<T>.size, "a patch must lie within what was written")
-        base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
-    }
-
     /// A copy of the bytes as an array.
     @inlinable
     public func array() -> [UInt8] { [UInt8](bytes) }

@@ -33,15 +33,19 @@ struct CheckpointDurabilityTests {
         }
     }
 
-    /// Recovery has just read these commits and found them whole.
-    @Test("the replay that opens a store does not read again what the checkpoint covers", arguments: [true, false])
-    func replayBehindTheCheckpoint(isOpening: Bool) throws {
+    /// Opening has just read these commits and found them whole.
+    @Test(
+        "the replay that opens a store does not read again what the checkpoint covers",
+        arguments: [true, false], [true, false])
+    func replayBehindTheCheckpoint(isOpening: Bool, joinsAnother: Bool) throws {
         let bench = Bench { _ in }
         let log = try bench.open()
         for _ in 1...5 { try bench.commit(log) }
+        try log.waitUntilDurable(5)
         try log.publish(try writeCheckpoint(log, of: 3), keepingVersionsAfter: 0)
-        try log.close()
-        let again = try bench.open()
+        if !joinsAnother { try log.close() }
+        let again = try joinsAnother ? bench.another().open() : bench.open()
+        #expect(again.isWriting != joinsAnother)
         #expect(again.checkpoint?.version == 3)
         // The first commit's header is damaged once the log is open.
         let file = try bench.storage.open("/store/log/0000000001.segment", .readWrite)
@@ -58,6 +62,7 @@ struct CheckpointDurabilityTests {
             #expect(throws: LogError.self) { try read.get() }
         }
         try again.close()
+        if joinsAnother { try log.close() }
     }
 
     @Test("if that sync fails, nothing is published")

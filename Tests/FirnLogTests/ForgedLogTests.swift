@@ -1,5 +1,6 @@
 import FirnBytes
 import FirnStorage
+import FirnTestSupport
 import Testing
 
 @testable import FirnLog

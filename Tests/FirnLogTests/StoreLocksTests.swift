@@ -12,7 +12,7 @@ import Testing
             try StoreLocks(StoreFolder(path: "/store", storage: disk.disk.newProcess()))
         }
         let (joining, other) = try (locks(), locks())
-        #expect(try other.registerWriter(stays: true) && joining.registerWriter(stays: true))
+        #expect(try other.registerWriter(writesFinalCheckpoint: true) && joining.registerWriter(writesFinalCheckpoint: true))
         #expect(try other.isOpenForWriting())
         try joining.unregisterWriter()
         #expect(try !other.isOpenForWriting())

@@ -155,7 +155,7 @@ import Testing
             #expect(throws: LogError.self) { try log.waitUntilDurable(2) }
             a.storage.removeFaults()
             #expect(try readPublished(other).isEmpty)
-            #expect(log.shouldReleaseWriting && log.isTurnOver)
+            #expect(log.shouldReleaseWriting && log.isTimeSliceOver)
             log.releaseWriting()
             // Version 2 was never acknowledged, but it is intact, and is rewritten.
             #expect(try takeTurn(other) == [2])

@@ -114,6 +114,7 @@ extension _CollectionSource {
 
 extension FirnQuery.SortDescriptor {
     init(_ descriptor: SortDescriptor) throws(QueryError) {
-        self.init(try PropertyPath(parsing: descriptor.keyPath), ascending: descriptor.ascending)
+        let path = if let path = descriptor.path { path } else { try PropertyPath(parsing: descriptor.keyPath) }
+        self.init(path, ascending: descriptor.ascending)
     }
 }

@@ -17,8 +17,8 @@ struct ManagedListEdit {
         transaction = realm.writing("change the list \(location.name)")
         guard let row = realm.locateForChange(location.row, in: transaction) else { return nil }
         location.row = row
-        let cellPlace = location
-        count = transaction.recordingDamage { cellPlace.cell.count }
+        let cellLocation = location
+        count = transaction.recordingDamage { cellLocation.cell.count }
         if transaction.hasFault { return nil }
         table = location.binding.table
         column = location.column

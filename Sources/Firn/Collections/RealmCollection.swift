@@ -235,23 +235,40 @@ public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     public let keyPath: String
     /// Whether smaller values come first.
     public let ascending: Bool
+    /// The properties, if they are known from a key path of Swift. They say the same as `keyPath`.
+    let path: PropertyPath?
 
     /// Sorts by a property's name, or several joined by dots. The name is checked when the descriptor is used.
-    public init(keyPath: String, ascending: Bool = true) {
+    public init(keyPath: String, ascending: Bool = true) { self.init(keyPath, nil, ascending: ascending) }
+
+    private init(_ keyPath: String, _ path: PropertyPath?, ascending: Bool) {
         self.keyPath = keyPath
+        self.path = path
         self.ascending = ascending
     }
 
     /// Sorts by a key path of Swift. Stops the program if it does not lead to a stored property.
     public init<Root: ObjectBase>(keyPath: PartialKeyPath<Root>, ascending: Bool = true) {
-        self.init(keyPath: TracedKeyPath.of(keyPath).name, ascending: ascending)
+        let traced = TracedKeyPath.of(keyPath)
+        self.init(traced.name, traced.path, ascending: ascending)
     }
 
     /// Sorts by the property of this name, ascending.
     public init(stringLiteral value: String) { self.init(keyPath: value) }
 
     /// The same property in the other direction.
-    public func reversed() -> SortDescriptor { SortDescriptor(keyPath: keyPath, ascending: !ascending) }
+    public func reversed() -> SortDescriptor { SortDescriptor(keyPath, path, ascending: !ascending) }
+
+    /// Whether both sort by the same properties in the same direction.
+    public static func == (a: SortDescriptor, b: SortDescriptor) -> Bool {
+        a.keyPath == b.keyPath && a.ascending == b.ascending
+    }
+
+    /// Adds the key path and the direction to a hasher.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(keyPath)
+        hasher.combine(ascending)
+    }
 
     /// The key path and the direction as text.
     public var description: String {

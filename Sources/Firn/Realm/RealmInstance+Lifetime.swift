@@ -99,7 +99,7 @@ extension _RealmInstance {
         waker = nil
         scheduler?.threadEnds()
         show(nil)
-        giveCores(to: .max)
+        moveCores(to: .max)
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         countReleasesOfEnded()
     }

@@ -136,12 +136,12 @@ public final class _RealmInstance {
         guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
         // The thread may go on to other work while the main queue's next job runs on another one. What it releases
         // then is not the realm's own work. So from now on a release checks which queue it runs on.
-        giveCores(to: firn_thread_number())
+        moveCores(to: firn_thread_number())
     }
 
-    /// Gives the realm to a thread, or with `.max` to none. From then on no thread's number shows that a release is
+    /// Moves the realm to a thread, or with `.max` to none. From then on no thread's number shows that a release is
     /// the realm's own work.
-    func giveCores(to thread: UInt64) {
+    func moveCores(to thread: UInt64) {
         for core in deadCores + [core] {
             core.pointee.thread = thread
             core.pointee.counter = .max

@@ -266,7 +266,8 @@ struct NodeCheck {
     private func integerIndexLeaf() -> String? {
         guard isKind(.integerIndexLeaf), claim.level ?? 0 == 0 else { return Self.wrongKind }
         let isProgression = node.form == IntegerIndexLeaf.progressionForm
-        guard node.form <= IntegerIndexLeaf.progressionForm, [4, 16, 64].contains(node.capacity),
+        guard node.form <= IntegerIndexLeaf.progressionForm,
+            NodeLayout.IntegerIndexLeaf.capacities.contains(node.capacity),
             node.count <= node.capacity,
             // Only a root may be small: merging neighbours assumes that each has the capacity of a full leaf.
             node.capacity == IntegerIndexTree.fanout || claim.level == nil, node.count > 0,
@@ -294,7 +295,9 @@ struct NodeCheck {
         let mayBeSmall = level == 0 && claim.level == nil
         // A slot, and an entry without a key.
         let leastByteCount = 2 * NodeLayout.BytesIndex.wordByteCount
-        guard node.byteCount == SlottedPage.fullByteCount || mayBeSmall && [256, 1024].contains(node.byteCount),
+        guard
+            node.byteCount == SlottedPage.fullByteCount
+                || mayBeSmall && NodeLayout.BytesIndex.pageByteCounts.contains(node.byteCount),
             node.count > 0, node.count <= node.byteCount / leastByteCount, page.heapStart <= node.byteCount,
             NodeLayout.BytesIndex.slot(node.count) <= page.heapStart
         else { return "a page of an index has \(node.count) entries in \(node.byteCount) bytes" }

@@ -30,7 +30,7 @@ public struct Chunk {
 
     @inlinable @inline(__always) public init(_ node: Node) { self.node = node }
 
-    public typealias Form = ChunkForm
+    package typealias Form = ChunkForm
 
     @inlinable public var data: UnsafeMutableRawPointer {
         @inline(__always) get { node.address + NodeLayout.Chunk.data }

@@ -136,8 +136,9 @@ struct BytesIndexTreeBuilder: ~Copyable {
             var root = level[0].ref
             let leaf = SlottedPage(NodeRef(root).node)
             let small = leaf.used + NodeLayout.BytesIndex.slots
-            if small <= 1024 {
-                _ = BytesIndexTree.resize(leaf, byteCount: small <= 256 ? 256 : 1024, at: &root, writer)
+            let byteCount = NodeLayout.BytesIndex.pageByteCounts.size(for: small)
+            if byteCount < leaf.node.byteCount {
+                _ = BytesIndexTree.resize(leaf, byteCount: byteCount, at: &root, writer)
             }
             return NodeRef(root)
         }

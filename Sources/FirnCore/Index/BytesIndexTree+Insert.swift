@@ -4,7 +4,7 @@ extension BytesIndexTree {
         precondition(value > .min && value < .max, "Firn: an index can't hold the values Int64.min and Int64.max")
         assert(key.byteCount <= IndexKey.maximumByteCount, "Firn: an index key of \(key.byteCount) bytes")
         if root.pointee == 0 {
-            let leaf = SlottedPage.make(level: 0, byteCount: SlottedPage.smallByteCount, writer)
+            let leaf = SlottedPage.make(level: 0, byteCount: NodeLayout.BytesIndex.pageByteCounts.least, writer)
             leaf.insert(key, value, at: 0)
             root.pointee = NodeRef(leaf.node).word
             return
@@ -23,7 +23,7 @@ extension BytesIndexTree {
                 insertSplitting(key, value, at: root, writer)
                 return
             }
-            page = resize(page, byteCount: page.node.byteCount * 4, at: slot, writer)
+            page = resize(page, byteCount: page.node.byteCount * NodeLayout.RootSizes.growth, at: slot, writer)
         }
         page.insert(key, value, at: page.upperBound(key, value))
     }

@@ -42,7 +42,7 @@ extension BytesIndexTree {
         try InvariantViolation.check(page.count >= 1, "\(location) is empty")
         try InvariantViolation.check(
             node.byteCount == SlottedPage.fullByteCount
-                || isRoot && level == 0 && (node.byteCount == 256 || node.byteCount == 1024),
+                || isRoot && level == 0 && NodeLayout.BytesIndex.pageByteCounts.contains(node.byteCount),
             "\(location) length \(node.byteCount)")
         try checkBytes(page, location)
         var total = 0

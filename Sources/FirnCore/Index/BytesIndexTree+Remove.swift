@@ -83,8 +83,10 @@ extension BytesIndexTree {
         if page.count == 0 {
             writer.retire(page.node)
             root.pointee = 0
-        } else if page.isLeaf, page.node.byteCount > SlottedPage.smallByteCount, page.used < page.node.byteCount / 8 {
-            _ = resize(page, byteCount: page.node.byteCount / 4, at: root, writer)
+        } else if page.isLeaf, page.node.byteCount > NodeLayout.BytesIndex.pageByteCounts.least,
+            page.used < page.node.byteCount / 8
+        {
+            _ = resize(page, byteCount: page.node.byteCount / NodeLayout.RootSizes.growth, at: root, writer)
         }
     }
 

@@ -6,7 +6,7 @@ extension IntegerIndexTree {
     ) -> NodeRef {
         guard count > 0 else { return .none }
         if count <= fanout {
-            let leaf = IntegerIndexLeaf.make(capacity: count <= 4 ? 4 : count <= 16 ? 16 : fanout, writer)
+            let leaf = IntegerIndexLeaf.make(capacity: NodeLayout.IntegerIndexLeaf.capacities.size(for: count), writer)
             leaf.keys.update(from: keys, count: count)
             leaf.values.update(from: values, count: count)
             leaf.node.count = count

@@ -28,7 +28,7 @@ extension IntegerIndexTree {
     ) {
         precondition(value != .min, "Firn: an index can't hold the value Int64.min")
         if root.pointee == 0 {
-            let leaf = IntegerIndexLeaf.make(capacity: 4, writer)
+            let leaf = IntegerIndexLeaf.make(capacity: NodeLayout.IntegerIndexLeaf.capacities.least, writer)
             leaf.insert(key, value, at: 0)
             root.pointee = NodeRef(leaf.node).word
             return
@@ -48,7 +48,7 @@ extension IntegerIndexTree {
                 insertSplitting(key, value, at: root, writer)
                 return
             }
-            node = resize(node, capacity: node.capacity * 4, at: slot, writer)
+            node = resize(node, capacity: node.capacity * NodeLayout.RootSizes.growth, at: slot, writer)
         }
         let leaf = IntegerIndexLeaf(node)
         leaf.insert(key, value, at: leaf.upperBound(key, value))

@@ -46,7 +46,7 @@ extension IntegerIndexTree {
             let leaf = IntegerIndexLeaf(node)
             try InvariantViolation.check(node.kind == .integerIndexLeaf, "\(location) kind \(node.kind)")
             try InvariantViolation.check(
-                node.capacity == fanout || isRoot && (node.capacity == 4 || node.capacity == 16),
+                node.capacity == fanout || isRoot && NodeLayout.IntegerIndexLeaf.capacities.contains(node.capacity),
                 "\(location) capacity \(node.capacity)")
             try InvariantViolation.check(
                 node.byteCount

@@ -59,8 +59,10 @@ extension IntegerIndexTree {
         if node.count == 0 {
             writer.retire(node)
             root.pointee = 0
-        } else if node.width == 0, node.capacity > 4, node.count <= node.capacity / 8 {
-            _ = resize(node, capacity: node.capacity / 4, at: root, writer)
+        } else if node.width == 0, node.capacity > NodeLayout.IntegerIndexLeaf.capacities.least,
+            node.count <= node.capacity / 8
+        {
+            _ = resize(node, capacity: node.capacity / NodeLayout.RootSizes.growth, at: root, writer)
         }
     }
 

@@ -26,8 +26,7 @@ struct SlottedPage {
     @inline(__always) init(_ node: Node) { self.node = node }
 
     /// The length of every page except a small tree's only leaf.
-    static let fullByteCount = 4096
-    static let smallByteCount = 256
+    static var fullByteCount: Int { @inline(__always) get { NodeLayout.BytesIndex.pageByteCounts.full } }
 
     var count: Int { @inline(__always) get { node.count } }
     var isLeaf: Bool { @inline(__always) get { node.width == 0 } }

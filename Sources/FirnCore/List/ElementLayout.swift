@@ -1,13 +1,13 @@
 /// The type of a collection's elements, and how they are laid out in an `ElementBlock`.
 @frozen
-public struct ElementLayout: Equatable, Sendable {
-    public let type: ColumnType
-    public let collection: CollectionKind
-    public let form: Chunk.Form
+package struct ElementLayout: Equatable, Sendable {
+    package let type: ColumnType
+    package let collection: CollectionKind
+    package let form: Chunk.Form
     /// The number of bytes per element, 0 if that varies.
-    public let width: Int
+    package let width: Int
 
-    public init(type: ColumnType, collection: CollectionKind, isNullable: Bool = false) {
+    package init(type: ColumnType, collection: CollectionKind, isNullable: Bool = false) {
         self.type = type
         self.collection = collection
         if collection != .map, let width = type.fixedWidth {
@@ -19,7 +19,7 @@ public struct ElementLayout: Equatable, Sendable {
         }
     }
 
-    public init(_ column: ColumnSchema) {
+    package init(_ column: ColumnSchema) {
         self.init(type: column.type, collection: column.collection, isNullable: column.isNullable)
     }
 

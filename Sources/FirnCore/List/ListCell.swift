@@ -3,8 +3,8 @@
 /// It is a view that owns nothing. It is valid as long as the version that it was read from is pinned, or, within a
 /// write transaction, until the row or the collection is written.
 @frozen
-public struct ListCell {
-    public let layout: ElementLayout
+package struct ListCell {
+    package let layout: ElementLayout
     /// The block if the collection is short, nil if it is empty or a tree.
     @usableFromInline let block: UnsafeRawPointer?
     /// The tree's root, if the collection is long.
@@ -14,12 +14,12 @@ public struct ListCell {
 
     /// The collection in a row of a chunk. A null cell is an empty collection.
     @inlinable @inline(__always)
-    public init(_ chunk: Chunk, _ row: Int, _ layout: ElementLayout) {
+    package init(_ chunk: Chunk, _ row: Int, _ layout: ElementLayout) {
         self.init(chunk.cell(row), layout)
     }
 
     @inlinable @inline(__always)
-    public init(_ cell: VariableCell, _ layout: ElementLayout) {
+    package init(_ cell: VariableCell, _ layout: ElementLayout) {
         if let root = cell.tree {
             self.init(root: root, layout)
         } else {
@@ -31,7 +31,7 @@ public struct ListCell {
 
     /// A collection that is stored inline. No bytes mean an empty one.
     @inlinable @inline(__always)
-    public init(inline bytes: UnsafeRawBufferPointer, _ layout: ElementLayout) {
+    package init(inline bytes: UnsafeRawBufferPointer, _ layout: ElementLayout) {
         self.layout = layout
         // A block begins with its count.
         let isEmpty = bytes.count < NodeLayout.ElementBlock.headerByteCount
@@ -42,7 +42,7 @@ public struct ListCell {
 
     /// A collection that is a tree.
     @inlinable @inline(__always)
-    public init(root: NodeRef, _ layout: ElementLayout) {
+    package init(root: NodeRef, _ layout: ElementLayout) {
         self.layout = layout
         block = nil
         blockByteCount = 0
@@ -50,12 +50,12 @@ public struct ListCell {
     }
 
     /// The number of elements. O(1).
-    public var count: Int {
+    package var count: Int {
         if let block { return Int(block.loadUnaligned(as: UInt16.self)) }
         return root.isNone ? 0 : ListTree.count(root.node)
     }
 
-    public var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// The block that contains the element at `index`, and the element's index in that block. O(log n).
     @inline(__always)
@@ -70,32 +70,32 @@ public struct ListCell {
 
     /// The element's value (in a map, the entry's value). O(log n), plus a walk through the leaf if elements vary in
     /// length.
-    public func value(at index: Int) -> Value {
+    package func value(at index: Int) -> Value {
         let location = locate(index)
         return location.block.value(location.index)
     }
 
-    public func isNull(at index: Int) -> Bool {
+    package func isNull(at index: Int) -> Bool {
         let location = locate(index)
         return location.block.isNull(location.index)
     }
 
     /// The plain bytes of an element's value, nil for null: the UTF-8 of a string, or the tag and payload of a mixed
     /// value.
-    public func bytes(at index: Int) -> UnsafeRawBufferPointer? {
+    package func bytes(at index: Int) -> UnsafeRawBufferPointer? {
         let location = locate(index)
         return location.block.bytes(location.index)
     }
 
     /// A fixed-width element in its in-memory type: `Int64` for ints and links, and so on. A null's bytes are zeros.
-    public func load<T: BitwiseCopyable>(at index: Int, as type: T.Type = T.self) -> T {
+    package func load<T: BitwiseCopyable>(at index: Int, as type: T.Type = T.self) -> T {
         let location = locate(index)
         assert(layout.width == MemoryLayout<T>.size, "Firn: an element of \(layout.width) bytes read as \(T.self)")
         return location.block.values.loadUnaligned(fromByteOffset: location.index &* MemoryLayout<T>.size, as: T.self)
     }
 
     /// The int or link at `index`.
-    public func int64(at index: Int) -> Int64 { load(at: index) }
+    package func int64(at index: Int) -> Int64 { load(at: index) }
 
     // MARK: Runs
 
@@ -103,7 +103,7 @@ public struct ListCell {
     ///
     /// Costs a few loads and allocates nothing. The run is not aligned: use `loadUnaligned`.
     @inlinable @inline(__always)
-    public var contiguousElements: (start: UnsafeRawPointer, count: Int)? {
+    package var contiguousElements: (start: UnsafeRawPointer, count: Int)? {
         if let block {
             guard layout.form == .fixed else { return nil }
             return (block + NodeLayout.ElementBlock.headerByteCount, Int(block.loadUnaligned(as: UInt16.self)))
@@ -119,7 +119,7 @@ public struct ListCell {
 
     /// Calls `body` with the elements of fixed width block by block, until it returns false. It gets the start of a
     /// run's values, their null flags (nil if the elements have none) and the number of values.
-    public func forEachRun(
+    package func forEachRun(
         _ range: Range<Int>? = nil,
         _ body: (_ values: UnsafeRawPointer, _ nullFlags: UnsafePointer<UInt8>?, _ count: Int) -> Bool
     ) {
@@ -144,13 +144,13 @@ public struct ListCell {
     }
 
     /// Calls `body` with the value of each element in order, until it returns false.
-    public func forEach(_ range: Range<Int>? = nil, _ body: (Value) -> Bool) {
+    package func forEach(_ range: Range<Int>? = nil, _ body: (Value) -> Bool) {
         forEachBytes(range) { _, bytes in body(bytes.map { PlainCoding.load($0, as: layout.type) } ?? .null) }
     }
 
     /// Calls `body` with the key (in a map) and the plain bytes of each element in order, until it returns false.
     /// Allocates nothing.
-    public func forEachBytes(
+    package func forEachBytes(
         _ range: Range<Int>? = nil, _ body: (_ key: UnsafeRawBufferPointer?, _ bytes: UnsafeRawBufferPointer?) -> Bool
     ) {
         forEachBlock(range ?? 0..<count) { block, range in
@@ -176,7 +176,7 @@ public struct ListCell {
 
     /// All elements' values. Once damage has been met there are fewer, which does not matter, as nothing uses them
     /// then. O(n).
-    public var values: [Value] {
+    package var values: [Value] {
         var result: [Value] = []
         result.reserveCapacity(min(count, ListCell.mostReserved))
         forEach {
@@ -194,7 +194,7 @@ public struct ListCell {
     static func goesOn(after count: Int) -> Bool { count & 255 != 0 || !Faults.isSet }
 
     /// The whole collection as one value.
-    public var collectionValue: Value {
+    package var collectionValue: Value {
         switch layout.collection {
         case .map: .map(entries)
         case .set: .set(values)
@@ -205,7 +205,7 @@ public struct ListCell {
     // MARK: Searching
 
     /// The first index at or after `start` whose element is the int or link. O(n), a run at a time.
-    public func firstIndex(of key: Int64, from start: Int = 0) -> Int? {
+    package func firstIndex(of key: Int64, from start: Int = 0) -> Int? {
         assert(layout.width == 8)
         var passed = start
         var found: Int?
@@ -222,7 +222,7 @@ public struct ListCell {
     }
 
     /// The first index whose element is equal to `value`. O(n).
-    public func firstIndex(of value: Value) -> Int? {
+    package func firstIndex(of value: Value) -> Int? {
         var index = 0
         var found: Int?
         forEach {

@@ -162,8 +162,32 @@ extension NodeLayout {
 // MARK: Indexes
 
 extension NodeLayout {
+    /// The sizes of an index's only leaf: it grows from the least size to that of all other leaves, `growth` times at
+    /// each step.
+    struct RootSizes {
+        let least: Int
+        let full: Int
+        @inline(__always) static var growth: Int { 4 }
+
+        /// Whether a leaf may have this size.
+        func contains(_ size: Int) -> Bool {
+            var step = least
+            while step < full, step != size { step *= Self.growth }
+            return step == size
+        }
+
+        /// The least of them that `needed` fits in; `needed` is not above the full size.
+        func size(for needed: Int) -> Int {
+            var step = least
+            while step < needed { step *= Self.growth }
+            return step
+        }
+    }
+
     /// See `FirnCore.IntegerIndexTree`.
     enum IntegerIndexLeaf {
+        /// The capacities of a leaf, in entries.
+        static var capacities: RootSizes { @inline(__always) get { RootSizes(least: 4, full: Limits.fanout) } }
         static var keys: Int { @inline(__always) get { 32 } }
 
         @inline(__always)
@@ -195,6 +219,8 @@ extension NodeLayout {
 
     /// See `SlottedPage`. Slots and entries consist of words of 8 bytes.
     enum BytesIndex {
+        /// The lengths of a page. Inner pages, and all leaves of a tree that has several, have the full length.
+        static var pageByteCounts: RootSizes { @inline(__always) get { RootSizes(least: 256, full: 4096) } }
         static var garbage: Int { @inline(__always) get { 32 } }
         static var slots: Int { @inline(__always) get { 40 } }
         static var wordByteCount: Int { @inline(__always) get { 8 } }

@@ -1,12 +1,12 @@
 /// The layout of a column's values in its chunks.
 public struct ChunkLayout: Equatable, Sendable {
-    public var form: ChunkForm
+    package var form: ChunkForm
     /// Bytes per value; `slotByteCount` for variable values.
-    public var width: Int
+    package var width: Int
     /// The initial value of a new row's cell. It is not part of the chunk.
-    public var blank: Blank
+    package var blank: Blank
 
-    public enum Blank: Sendable {
+    package enum Blank: Sendable {
         /// 0, false, the empty string or collection.
         case zero
         case null
@@ -14,7 +14,7 @@ public struct ChunkLayout: Equatable, Sendable {
         case noLink
     }
 
-    public init(form: ChunkForm, width: Int, blank: Blank = .zero) {
+    package init(form: ChunkForm, width: Int, blank: Blank = .zero) {
         self.form = form
         self.width = width
         self.blank = blank
@@ -33,7 +33,7 @@ public struct ChunkLayout: Equatable, Sendable {
 }
 
 /// How the cells of a chunk on the heap are arranged.
-public enum ChunkForm: UInt8, Sendable {
+package enum ChunkForm: UInt8, Sendable {
     /// `width` bytes per row.
     case fixed = 0
     /// A slot of four bytes per row, and after the slots a heap that holds the values.

@@ -24,7 +24,7 @@ public enum ColumnType: UInt8, Sendable, Hashable, CaseIterable {
     case mixed = 12
 
     /// Bytes of a value; nil if values differ in length.
-    public var fixedWidth: Int? {
+    package var fixedWidth: Int? {
         switch self {
         case .bool: 1
         case .float: 4
@@ -65,19 +65,19 @@ public enum CollectionKind: UInt8, Sendable, Hashable, CaseIterable {
 }
 
 /// A property of a table. Its index in `TableSchema.columns` is its number, which never changes.
-public struct ColumnSchema: Sendable, Hashable {
-    public var name: String
-    public var type: ColumnType
-    public var collection: CollectionKind
+package struct ColumnSchema: Sendable, Hashable {
+    package var name: String
+    package var type: ColumnType
+    package var collection: CollectionKind
     /// Whether the value, or a collection's element, may be null. A to-one link always may be (null is the key -1).
-    public var isNullable: Bool
-    public var isIndexed: Bool
+    package var isNullable: Bool
+    package var isIndexed: Bool
     /// The table that a link leads to.
-    public var target: TableID?
+    package var target: TableID?
     /// Whether the column was removed. No other column gets its number.
-    public var isRemoved: Bool
+    package var isRemoved: Bool
 
-    public init(
+    package init(
         name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
         isIndexed: Bool = false, target: TableID? = nil, isRemoved: Bool = false
     ) {
@@ -90,11 +90,11 @@ public struct ColumnSchema: Sendable, Hashable {
         self.isRemoved = isRemoved
     }
 
-    public var isLink: Bool { type == .link }
+    package var isLink: Bool { type == .link }
 
     /// The layout of the column's chunks. A collection's cell is variable: it holds a short collection itself, and a
     /// reference to the tree of a long one.
-    public var layout: ChunkLayout {
+    package var layout: ChunkLayout {
         guard collection == .none else { return .variable() }
         guard let width = type.fixedWidth else {
             return .variable(blank: isNullable || type == .mixed ? .null : .zero)
@@ -105,19 +105,19 @@ public struct ColumnSchema: Sendable, Hashable {
     }
 
     /// Whether a write to the column changes nothing but its own cell, so that accessors may write it in place.
-    public var isPlain: Bool { collection == .none && type.fixedWidth != nil && !isIndexed && type != .link }
+    package var isPlain: Bool { collection == .none && type.fixedWidth != nil && !isIndexed && type != .link }
 }
 
 /// The table of one class.
-public struct TableSchema: Sendable, Hashable {
-    public var name: String
+package struct TableSchema: Sendable, Hashable {
+    package var name: String
     /// Whether each object of the table belongs to one parent, and is deleted with it.
-    public var isEmbedded: Bool
-    public var primaryKey: Int?
-    public var columns: [ColumnSchema]
-    public var isRemoved: Bool
+    package var isEmbedded: Bool
+    package var primaryKey: Int?
+    package var columns: [ColumnSchema]
+    package var isRemoved: Bool
 
-    public init(
+    package init(
         name: String, isEmbedded: Bool = false, primaryKey: Int? = nil, columns: [ColumnSchema], isRemoved: Bool = false
     ) {
         self.name = name
@@ -127,27 +127,27 @@ public struct TableSchema: Sendable, Hashable {
         self.isRemoved = isRemoved
     }
 
-    public func column(named name: String) -> Int? {
+    package func column(named name: String) -> Int? {
         columns.firstIndex { !$0.isRemoved && $0.name == name }
     }
 }
 
 /// All tables of a store, by number, and the application's schema version.
-public struct StoreSchema: Sendable, Hashable {
-    public var version: UInt64
+package struct StoreSchema: Sendable, Hashable {
+    package var version: UInt64
     /// A table's index is its number.
-    public var tables: [TableSchema]
+    package var tables: [TableSchema]
 
-    public init(version: UInt64 = 0, tables: [TableSchema] = []) {
+    package init(version: UInt64 = 0, tables: [TableSchema] = []) {
         self.version = version
         self.tables = tables
     }
 
-    public func table(named name: String) -> TableID? {
+    package func table(named name: String) -> TableID? {
         tables.firstIndex { !$0.isRemoved && $0.name == name }.map(TableID.init)
     }
 
-    public subscript(id: TableID) -> TableSchema { tables[id.index] }
+    package subscript(id: TableID) -> TableSchema { tables[id.index] }
 }
 
 extension StoreSchema {

@@ -3,18 +3,24 @@ import FirnStorage
 /// The change summaries of recent versions, kept while an observer has yet to see them.
 ///
 /// `lock` guards all of it. Each change cursor has a **position**: the version up to which its observer has been shown
-/// the changes. Summaries after the lowest position are kept.
+/// the changes. Summaries after the lowest position are kept. Moving a cursor costs O(1), apart from what is dropped,
+/// however many cursors there are.
 final class ChangeJournal: @unchecked Sendable {
     private let lock = Lock(.innermost)
     /// Ascending. Each has what changed from version `after` to `version`. That is more than one step if commits of
     /// other processes were applied together.
     private var summaries: [(after: UInt64, version: UInt64, summary: ChangeSummary)] = []
+    /// By cursor.
     private var positions: [Int: UInt64] = [:]
+    /// How many cursors are at each position.
+    private var cursorCounts: [UInt64: Int] = [:]
     private var lastCursor = 0
-    /// What `composed` has returned for versions up to `lastThrough`, by the version that each begins after. So
-    /// observers that have seen the same version share one summary. Those for other versions are composed again.
-    private var lastComposed: [UInt64: ChangeSummary] = [:]
-    private var lastThrough: UInt64 = 0
+    /// What is known of several versions together, so that observers that have seen the same version share it: by the
+    /// version after which it begins, and the last one. Kept while a cursor is at the first.
+    private var composed: [UInt64: [UInt64: ChangeSummary]] = [:]
+
+    /// What is to be released outside of the lock.
+    private typealias Dropped = (summaries: [ChangeSummary], composed: [UInt64: ChangeSummary]?)
 
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
@@ -26,44 +32,57 @@ final class ChangeJournal: @unchecked Sendable {
         lock.withLock {
             lastCursor += 1
             positions[lastCursor] = version
+            cursorCounts[version, default: 0] += 1
             return lastCursor
         }
     }
 
     func move(_ cursor: Int, to version: UInt64) {
-        _ = lock.withLock {
-            positions[cursor] = version
-            return trim()
+        _ = lock.withLock { () -> Dropped? in
+            cursorCounts[version, default: 0] += 1
+            return positions.updateValue(version, forKey: cursor).flatMap(leave)
         }
     }
 
     func remove(_ cursor: Int) {
-        _ = lock.withLock {
-            positions[cursor] = nil
-            return trim()
+        _ = lock.withLock { positions.removeValue(forKey: cursor).flatMap(leave) }
+    }
+
+    /// Counts a cursor that has left a position. Drops what no cursor needs any more, and returns it.
+    private func leave(_ position: UInt64) -> Dropped? {
+        let count = cursorCounts[position, default: 0] - 1
+        guard count <= 0 else {
+            cursorCounts[position] = count
+            return nil
         }
+        cursorCounts[position] = nil
+        let lowest = cursorCounts.keys.min() ?? .max
+        let unneeded = summaries.prefix { $0.version <= lowest }.map(\.summary)
+        summaries.removeFirst(unneeded.count)
+        return (unneeded, composed.removeValue(forKey: position))
     }
 
-    /// Drops what no cursor needs any more. Returns it, so that the caller releases it outside of the lock.
-    private func trim() -> [ChangeSummary] {
-        let lowest = positions.values.min() ?? .max
-        let unneeded =
-            summaries.prefix { $0.version <= lowest }.map(\.summary) + lastComposed.filter { $0.key < lowest }.values
-        summaries.removeFirst(summaries.firstIndex { $0.version > lowest } ?? summaries.count)
-        lastComposed = lastComposed.filter { $0.key >= lowest }
-        return unneeded
-    }
-
-    /// Returns one summary of the versions `after + 1 ... through`; nil if some of them were not kept.
-    func composed(after: UInt64, through: UInt64) -> ChangeSummary? {
+    /// Returns one summary of the versions `after + 1 ... through`. It is composed of the summaries of these versions,
+    /// or else by `compare`, once for all cursors at `after`.
+    func changes(after: UInt64, through: UInt64, orElse compare: () -> ChangeSummary) -> ChangeSummary {
         let (known, parts) = lock.withLock {
-            if lastThrough == through, let known = lastComposed[after] {
-                return (known as ChangeSummary?, summaries[..<0])
-            }
+            if let known = composed[after]?[through] { return (known as ChangeSummary?, summaries[..<0]) }
             let first = summaries.firstIndex { $0.version > after } ?? summaries.count
             return (nil, summaries[first...].prefix { $0.version <= through })
         }
         if let known { return known }
+        let result = Self.compose(parts, after: after, through: through) ?? compare()
+        lock.withLock {
+            // A cursor that has moved meanwhile does not need it again.
+            if cursorCounts[after] != nil { composed[after, default: [:]][through] = result }
+        }
+        return result
+    }
+
+    /// Returns the summary of consecutive parts; nil if they do not cover the versions `after + 1 ... through`.
+    private static func compose(
+        _ parts: ArraySlice<(after: UInt64, version: UInt64, summary: ChangeSummary)>, after: UInt64, through: UInt64
+    ) -> ChangeSummary? {
         var result = ChangeSummary()
         var reached = after
         for part in parts {
@@ -71,17 +90,7 @@ final class ChangeJournal: @unchecked Sendable {
             reached = part.version
             result.append(part.summary)
         }
-        guard reached == through else { return nil }
-        _ = lock.withLock {
-            var unneeded: [UInt64: ChangeSummary] = [:]
-            if lastThrough != through {
-                swap(&unneeded, &lastComposed)
-                lastThrough = through
-            }
-            lastComposed[after] = result
-            return unneeded
-        }
-        return result
+        return reached == through ? result : nil
     }
 }
 
@@ -99,8 +108,9 @@ package final class ChangeCursor: Sendable {
     /// written before the cursor was made), the two are compared by their values instead.
     package func changes(from old: Pin, to new: Pin) -> ChangeSummary {
         precondition(old.version <= new.version, "Firn: changes can only be read forwards")
-        return store.changeJournal.composed(after: old.version, through: new.version)
-            ?? old.snapshot.difference(to: new.snapshot)
+        return store.changeJournal.changes(after: old.version, through: new.version) {
+            old.snapshot.difference(to: new.snapshot)
+        }
     }
 
     /// Notes that the observer has seen `version`: summaries up to it are no longer kept for the observer.

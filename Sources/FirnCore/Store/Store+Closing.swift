@@ -62,7 +62,7 @@ extension Store {
         guard log.failure == nil else { return }
         var byteCount = 0
         // Another process may have written and compacted since this one last wrote.
-        try inTurn { () throws(LogError) in byteCount = log.byteCountBehindCheckpoint }
+        try withWriteLock { () throws(LogError) in byteCount = log.byteCountBehindCheckpoint }
         guard byteCount > options.compaction.closingLogByteCount else { return }
         try writeDueCheckpoint(options.compaction)
     }

@@ -42,7 +42,7 @@ extension Store {
     package func compact(garbageShare: Double, rewritesAll: Bool = true) throws(StoreError) -> CompactionReport? {
         try checkWritable()
         return try compactor.run { () throws(StoreError) in
-            try writeCheckpoint(CompactionOptions(garbageShare: garbageShare, rewritesAll: rewritesAll, pace: nil))
+            try writeCheckpoint(CompactionOptions(garbageShare: garbageShare, rewritesAll: rewritesAll, limiter: nil))
         }
     }
 
@@ -51,7 +51,7 @@ extension Store {
         /// The share of dead nodes that occupy blocks in the files, above which live nodes are written again.
         var garbageShare: Double
         var rewritesAll: Bool
-        var pace: RateLimiter?
+        var limiter: RateLimiter?
     }
 
     /// Whether the pin's version is the newest one, but with another tree by now, so that only the pin holds the old
@@ -115,7 +115,7 @@ extension Store {
         _ = try writeCheckpoint(
             CompactionOptions(
                 garbageShare: rule.garbageShare, rewritesAll: false,
-                pace: rule.bytesPerSecond > 0 ? RateLimiter(bytesPerSecond: rule.bytesPerSecond) : nil))
+                limiter: rule.bytesPerSecond > 0 ? RateLimiter(bytesPerSecond: rule.bytesPerSecond) : nil))
     }
 
     /// Whether a checkpoint is due because of the memory that the newest version takes: a few bytes of the log may
@@ -161,7 +161,7 @@ extension Store {
     }
 
     private func writeCheckpoint(_ log: Log, _ compaction: CompactionOptions) throws(StoreError) -> CompactionReport? {
-        try inTurn { () throws(LogError) in
+        try withWriteLock { () throws(LogError) in
             try log.adoptCheckpoint()
             // Only sealed segments can be removed, so the checkpoint must cover sealed segments only.
             try log.sealSegment()
@@ -173,13 +173,13 @@ extension Store {
             guard let plan = try self.plan(pin, log, compaction) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
             }
-            return (plan, try write(pin, log, plan, compaction.pace))
+            return (plan, try write(pin, log, plan, compaction.limiter))
         }
         guard let (plan, written) = planned else { return nil }
         let checkpoint = written.checkpoint
         let history = try neededByHistory(log)
         let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
-        try inTurn { () throws(LogError) in
+        try withWriteLock { () throws(LogError) in
             try log.publish(checkpoint, keepingVersionsAfter: needed, and: history.kept)
         }
         notePublished(checkpoint, plan, stamp: pin.stamp)
@@ -226,18 +226,18 @@ extension Store {
     }
 
     private func write(
-        _ pin: Pin, _ log: Log, _ plan: CheckpointPlan, _ pace: RateLimiter?
+        _ pin: Pin, _ log: Log, _ plan: CheckpointPlan, _ limiter: RateLimiter?
     ) throws(StoreError) -> WrittenCheckpoint {
         let addition = plan.addition
         let file: CheckpointFileWriter
         do { file = try log.beginCheckpoint(start: addition?.start ?? 0) } catch { throw StoreError(error) }
-        var pace = pace
+        var limiter = limiter
         let compactor = compactor
         var writer = CheckpointWriter(
             pin.snapshot, to: file, adding: addition?.mapping, moving: addition?.cleaning
         ) { (byteCount) throws(StoreError) in
             try compactor.checkNotStopped()
-            if let end = pace?.restEnd(after: byteCount) { compactor.rest(until: end) }
+            if let end = limiter?.restEnd(after: byteCount) { compactor.rest(until: end) }
         }
         let root = try writer.write()
         // Without its footer the file is no checkpoint.

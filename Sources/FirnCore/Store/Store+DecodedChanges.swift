@@ -28,7 +28,7 @@ extension Store {
         let first = min(past.oldest, last)
         var candidates = [first]
         try forEachBlock(after: first, through: last) { version, block in
-            if candidates.last != version, block.touches(key, in: table) { candidates.append(version) }
+            if candidates.last != version, block.concerns(key, in: table) { candidates.append(version) }
         }
         var result: [PastVersion] = []
         var before: [Value]?
@@ -76,7 +76,7 @@ extension Store {
 
 extension ChangesetBlock {
     /// Whether the block changes a row.
-    fileprivate func touches(_ key: Int64, in wanted: TableID) -> Bool {
+    fileprivate func concerns(_ key: Int64, in wanted: TableID) -> Bool {
         func has(_ keys: IntRun) -> Bool { (0..<keys.count).contains { keys[$0] == key } }
         return switch self {
         case .insert(let rows), .insertMore(let rows): rows.table == wanted && has(rows.keys)

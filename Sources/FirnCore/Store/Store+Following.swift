@@ -9,7 +9,7 @@ import FirnStorage
 /// become one version, with the number and time of the last of them. Observers get change summaries made from these
 /// changes.
 /// 2. A transaction begins when this process has the writer lock and has applied everything up to the end of the log
-/// (`takeTurn`). So its base is the newest version of all.
+/// (`acquireWriteLock`). So its base is the newest version of all.
 /// 3. When others wait, the thread that ends a transaction (`letOthersWrite`) or the follower's thread releases the
 /// lock.
 ///
@@ -76,23 +76,23 @@ extension Store {
         publish(through: progress.version)
     }
 
-    // MARK: Turns
+    // MARK: The write lock
 
-    /// Waits until it is this process's turn to write, and this transaction's turn within the process. Then the
-    /// caller has the write lock. Blocks.
-    func takeTurn() throws(StoreError) {
+    /// Waits until this process may write, and until the write lock is free within the process, and acquires it.
+    /// Blocks.
+    func acquireWriteLock() throws(StoreError) {
         guard let log else { return queue.acquire() }
         while true {
             if !log.isWriting { do { try log.awaitWriting { !isClosed } } catch { throw StoreError(error) } }
             queue.acquire()
-            if try isTurn(log) { return }
+            if try mayWrite(log) { return }
             queue.release()
         }
     }
 
-    /// Like `takeTurn`, for a checkpoint: if the process ends, it throws instead of waiting long for others.
-    private func takeTurnForCheckpoint() throws(StoreError) {
-        guard let log, let timeout = compactor.transactionTimeout else { return try takeTurn() }
+    /// Like `acquireWriteLock`, for a checkpoint: if the process ends, it throws instead of waiting long for others.
+    private func acquireWriteLockForCheckpoint() throws(StoreError) {
+        guard let log, let timeout = compactor.transactionTimeout else { return try acquireWriteLock() }
         let deadline = SystemClock.shared.monotonic() + timeout
         while true {
             if !log.isWriting {
@@ -106,7 +106,7 @@ extension Store {
                 dropWritingWhenFree(log)
                 throw Store.endsBesideTransaction
             }
-            if try isTurn(log) { return }
+            if try mayWrite(log) { return }
             queue.release()
         }
     }
@@ -125,10 +125,10 @@ extension Store {
         }
     }
 
-    /// Runs `body` in this process's turn, with the write lock held. It is for changes of the log's files other than
-    /// commits.
-    func inTurn(_ body: () throws(LogError) -> Void) throws(StoreError) {
-        try takeTurnForCheckpoint()
+    /// Runs `body` with the write lock held, when this process may write. It is for changes of the log's files other
+    /// than commits.
+    func withWriteLock(_ body: () throws(LogError) -> Void) throws(StoreError) {
+        try acquireWriteLockForCheckpoint()
         defer {
             endTransaction(wakesFollower: false)
             letOthersWriteIfAsked()
@@ -136,10 +136,10 @@ extension Store {
         do { try body() } catch { throw StoreError(error) }
     }
 
-    /// Whether it is this process's turn. The write lock is held; it is released if this throws.
-    private func isTurn(_ log: Log) throws(StoreError) -> Bool {
+    /// Whether this process may write now. The write lock is held; it is released if this throws.
+    private func mayWrite(_ log: Log) throws(StoreError) -> Bool {
         if log.isWriting {
-            guard log.shouldReleaseWriting, log.isTurnOver else { return true }
+            guard log.shouldReleaseWriting, log.isTimeSliceOver else { return true }
             log.releaseWriting()
             return false
         }
@@ -156,9 +156,9 @@ extension Store {
     }
 
     /// Called after a transaction: lets other processes write if they wait. While transactions of this process wait,
-    /// too, it continues to write until its turn is over.
+    /// too, it continues to write until its time slice is over.
     func letOthersWriteIfAsked() {
-        guard let log, log.shouldReleaseWriting, log.isTurnOver || !queue.hasWaiters else { return }
+        guard let log, log.shouldReleaseWriting, log.isTimeSliceOver || !queue.hasWaiters else { return }
         letOthersWrite()
     }
 
@@ -232,7 +232,7 @@ private final class FollowedCommits {
     private func begin() -> WriteTransaction {
         let base = store.versions.pinForStore(.tip)
         let begun = WriteTransaction(store.context, owner: store, base: base)
-        begun.endsTurn = false
+        begun.releasesWriteLock = false
         transaction = begun
         return begun
     }

@@ -148,7 +148,7 @@ final class PostponedWrites: @unchecked Sendable {
 /// and exists only while there are any.
 ///
 /// `lock` guards all state.
-final class RequestsForTurn: @unchecked Sendable {
+final class WaitingRequests: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private var requests: [PostponedWrites.Request] = []
     private var hasThread = false

@@ -15,7 +15,7 @@ extension Store {
         var deadline: Int64?
         while true {
             try checkWritable()
-            try takeTurn()
+            try acquireWriteLock()
             if let transaction = try makeTransaction(replacing: own, at: callSite) { return transaction }
             try waitForHolders(replacing: own, &deadline)
         }
@@ -37,7 +37,7 @@ extension Store {
         if let log, !log.isWriting { return beginOnThread(request) }
         queue.request { [self] in
             // By now it may be another process's turn.
-            if let log, !log.isWriting || log.shouldReleaseWriting && log.isTurnOver {
+            if let log, !log.isWriting || log.shouldReleaseWriting && log.isTimeSliceOver {
                 queue.release()
                 return beginOnThread(request)
             }
@@ -56,14 +56,14 @@ extension Store {
 
     /// Makes a thread that waits for other processes. It serves all requests that arrive meanwhile.
     private func beginOnThread(_ request: PostponedWrites.Request) {
-        guard waitingForTurn.add(request) else { return }
+        guard waitingRequests.add(request) else { return }
         do throws(StorageError) {
             try StorageThread.start(name: "firn-write") { [self] in
-                while let requests = waitingForTurn.takeAll() { begin(requests[...]) }
+                while let requests = waitingRequests.takeAll() { begin(requests[...]) }
             }
         } catch {
             let failure = StoreError(LogError(.storage(error), path: log?.options.folder ?? ""))
-            while let requests = waitingForTurn.takeAll() {
+            while let requests = waitingRequests.takeAll() {
                 for request in requests { request.ready(.failure(failure)) }
             }
         }

@@ -24,7 +24,7 @@ package final class Store: TransactionOwner {
     let limit: VersionLimit
     let policy: ActiveVersionPolicy
     let postponed = PostponedWrites()
-    let waitingForTurn = RequestsForTurn()
+    let waitingRequests = WaitingRequests()
     /// Writes out versions that are held; nil unless the policy is `.spill`.
     let spiller: VersionSpiller?
     let history = History()

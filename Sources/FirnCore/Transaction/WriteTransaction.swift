@@ -50,7 +50,7 @@ package final class WriteTransaction {
     /// Whether the transaction applies changesets. Some of them may come from an earlier release.
     @exclusivity(unchecked) var isReplay = false
     /// Whether the end of the transaction releases the write lock. False if the caller keeps the lock after it.
-    @exclusivity(unchecked) var endsTurn = true
+    @exclusivity(unchecked) var releasesWriteLock = true
     /// The memory in which one list at a time is edited.
     var scratch: UnsafeMutableRawPointer {
         if let madeScratch { return madeScratch }
@@ -293,7 +293,7 @@ package final class WriteTransaction {
         core = nil
         heldBase = nil
         context.workspace.keep(writer.dispose())
-        if endsTurn { owner.endTransaction(wakesFollower: true) }
+        if releasesWriteLock { owner.endTransaction(wakesFollower: true) }
     }
 
     /// Makes sure that no key of a new object is used again: the object may still have accessors, which must never

@@ -28,9 +28,9 @@ extension Log {
     }
 
     /// Whether this process has written for long enough while others waited, or can't write any more.
-    package var isTurnOver: Bool {
+    package var isTimeSliceOver: Bool {
         guard let writer else { return false }
-        return writer.group.hasFailed || writer.lock.isTurnOver
+        return writer.group.hasFailed || writer.lock.isTimeSliceOver
     }
 
     /// Whether the log has been idle for a while, so that the lock may be released. True once for each such time.

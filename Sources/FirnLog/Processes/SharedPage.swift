@@ -20,7 +20,7 @@ import FirnStorage
 ///     80 ├───────────┬───────────┼───────────────────────┤
 ///        │ wake word │ sleeping  │ manifest generation   │
 ///     96 ├───────────┴───────────┼───────────┬───────────┤
-///        │ writer's process id   │ wanted    │ turns     │
+///        │ writer's process id   │ wanted    │ handovers │
 ///    112 ├───────────────────────┼───────────┴───────────┤
 ///        │ slots used            │ session               │
 ///    128 ├───────────────────────┴───────────────────────┤
@@ -39,7 +39,7 @@ import FirnStorage
 /// **writer's process id** is that of the process that holds the writer lock and has begun to write; it is set to 0
 /// before the lock is released. So a process that gets the lock and finds an id there knows that the former holder
 /// died. **wanted** is 1 if another opener waits for that lock, and is cleared by the one that releases it;
-/// **turns** counts how often the lock has passed to an opener.
+/// **handovers** counts how often the lock has passed to an opener.
 ///
 /// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high
 /// ^ 0x4D41524B` ("MARK"). The two marks are written alternately, mark before check, so that at least one of the
@@ -85,7 +85,7 @@ final class SharedPage: @unchecked Sendable {
     private let memory: any SharedMemory
     let storeHigh: UInt64
     /// Which of the two pairs is written next. Guarded by the publisher: the leader of a sync.
-    private var turn = 0
+    private var nextPair = 0
 
     /// Maps the page of a store, for an opener that may write.
     init(_ folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
@@ -214,8 +214,8 @@ final class SharedPage: @unchecked Sendable {
 
     /// Called after the sync that made `mark` durable.
     func setDurable(_ mark: UInt64) {
-        let pair = turn == 0 ? 32 : 48
-        turn ^= 1
+        let pair = nextPair == 0 ? 32 : 48
+        nextPair ^= 1
         store(mark, pair)
         store(mark ^ storeHigh ^ Self.checkSalt, pair + 8)
     }
@@ -257,7 +257,7 @@ final class SharedPage: @unchecked Sendable {
     }
 
     private var wanted: SharedWord { SharedWord(memory.bytes.baseAddress! + 104) }
-    private var turnWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 108) }
+    private var handoverWord: SharedWord { SharedWord(memory.bytes.baseAddress! + 108) }
 
     /// Whether another opener waits for the writer lock. One load, because each commit checks it.
     var isWriterWanted: Bool { wanted.load() != 0 }
@@ -271,8 +271,8 @@ final class SharedPage: @unchecked Sendable {
     func clearWriterRequest() { wanted.store(0) }
 
     /// How often the writer lock has passed to an opener.
-    var turns: UInt32 { turnWord.load() }
-    func countTurn() { turnWord.add(1) }
+    var handovers: UInt32 { handoverWord.load() }
+    func countHandover() { handoverWord.add(1) }
 
     /// Waits until `isMet` returns true, for `nanoseconds` at most. It is called whenever something is published.
     func wait(nanoseconds: Int64, until isMet: () -> Bool) {

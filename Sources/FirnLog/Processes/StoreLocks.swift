@@ -21,7 +21,7 @@ struct StoreLocks: Sendable {
     private static let openForWritingByte = 2
     private static let compactorByte = 3
     private static let readingByte = 4
-    private static let stayingByte = 5
+    private static let finalCheckpointByte = 5
     private static let firstSlotByte = 64
 
     /// Nil for a reader that can't open the file: it does not exist, as on an image of a store, or this user may
@@ -127,24 +127,24 @@ struct StoreLocks: Sendable {
 
     /// Declares that this opener has the store open for writing. False if another one is recovering it.
     ///
-    /// - Parameter stays: whether this opener writes the checkpoint that is due before it ends.
-    func registerWriter(stays: Bool) throws(LogError) -> Bool {
+    /// - Parameter writesFinalCheckpoint: whether this opener writes the checkpoint that is due before it ends.
+    func registerWriter(writesFinalCheckpoint: Bool) throws(LogError) -> Bool {
         guard try tryLock(Self.openForWritingByte, exclusive: false) else { return false }
-        guard stays else { return true }
+        guard writesFinalCheckpoint else { return true }
         // No opener ever holds that byte exclusively.
-        return try tryLock(Self.stayingByte, exclusive: false)
+        return try tryLock(Self.finalCheckpointByte, exclusive: false)
     }
 
-    /// Declares that this opener ends. True if no opener stays that writes the checkpoint that is due. If several
-    /// end at the same time, the last one to declare it gets true, so at least one does.
+    /// Declares that this opener ends. True if no other opener is left that writes the checkpoint that is due. If
+    /// several end at the same time, the last one to declare it gets true, so at least one does.
     func beginEnding() throws(LogError) -> Bool {
-        try unlock(Self.stayingByte)
-        return try !isLocked(Self.stayingByte, exclusive: true)
+        try unlock(Self.finalCheckpointByte)
+        return try !isLocked(Self.finalCheckpointByte, exclusive: true)
     }
 
     /// Undoes `registerWriter`.
     func unregisterWriter() throws(LogError) {
-        try unlock(Self.stayingByte)
+        try unlock(Self.finalCheckpointByte)
         try unlock(Self.openForWritingByte)
     }
 
@@ -200,7 +200,7 @@ struct StoreLocks: Sendable {
     /// Like `releaseAll`, but keeps what `keepReading` declared. If this throws, nothing is kept.
     func leaveReading(slot: Int?) throws(LogError) {
         do throws(LogError) {
-            for byte in [Self.writerByte, Self.openForWritingByte, Self.compactorByte, Self.stayingByte] {
+            for byte in [Self.writerByte, Self.openForWritingByte, Self.compactorByte, Self.finalCheckpointByte] {
                 try unlock(byte)
             }
             if let slot { try unlockSlot(slot) }

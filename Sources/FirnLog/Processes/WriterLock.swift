@@ -31,7 +31,7 @@ import Synchronization
 /// - `state`: atomic. Set to *locked* by the thread that acquires the lock; to *ready* and to *away* by the holder
 ///   of the process's write lock, so that *ready* does not change while that is held; and to *away* by `close()`.
 /// - `isAcquiring`: guarded by `lock`; one thread at a time tries for all.
-/// - `heldSince`, `yieldedAt`, `yieldedTurn`, `wantsIdleRelease`: atomic; hints that decide when, never whether.
+/// - `heldSince`, `yieldedAt`, `yieldedHandover`, `wantsIdleRelease`: atomic; hints that decide when, never whether.
 final class WriterLock: @unchecked Sendable {
     private enum State: UInt8, AtomicRepresentable { case away, locked, ready }
 
@@ -54,7 +54,7 @@ final class WriterLock: @unchecked Sendable {
     private var isAcquiring = false
     private let heldSince = Atomic<Int64>(0)
     private let yieldedAt = Atomic<Int64>(0)
-    private let yieldedTurn = Atomic<UInt32>(0)
+    private let yieldedHandover = Atomic<UInt32>(0)
     private let wantsIdleRelease = Atomic<Bool>(false)
 
     init(locks: StoreLocks, page: SharedPage, isReady: Bool, mayWait: Bool, clock: any Clock) {
@@ -74,7 +74,7 @@ final class WriterLock: @unchecked Sendable {
     var isAway: Bool { state.load(ordering: .acquiring) == .away }
 
     /// Whether this process has written for as long as it may while others wait.
-    var isTurnOver: Bool {
+    var isTimeSliceOver: Bool {
         clock.monotonic() - heldSince.load(ordering: .relaxed) > Self.timeSlice
     }
 
@@ -135,7 +135,7 @@ final class WriterLock: @unchecked Sendable {
             try? locks.unlockWriter()
             throw error
         }
-        page.countTurn()
+        page.countHandover()
         heldSince.store(clock.monotonic(), ordering: .relaxed)
         yieldedAt.store(0, ordering: .relaxed)
         wantsIdleRelease.store(false, ordering: .relaxed)
@@ -146,7 +146,7 @@ final class WriterLock: @unchecked Sendable {
     /// The nanoseconds for which the lock is still left to the process that asked for it.
     private var graceLeft: Int64 {
         let yielded = yieldedAt.load(ordering: .relaxed)
-        guard yielded != 0, page.turns == yieldedTurn.load(ordering: .relaxed) else { return 0 }
+        guard yielded != 0, page.handovers == yieldedHandover.load(ordering: .relaxed) else { return 0 }
         return yielded + Self.handoffGrace - clock.monotonic()
     }
 
@@ -172,7 +172,7 @@ final class WriterLock: @unchecked Sendable {
     /// when it has it.
     func release() {
         if page.isWriterWanted {
-            yieldedTurn.store(page.turns, ordering: .relaxed)
+            yieldedHandover.store(page.handovers, ordering: .relaxed)
             yieldedAt.store(clock.monotonic(), ordering: .relaxed)
         }
         page.clearWriterRequest()

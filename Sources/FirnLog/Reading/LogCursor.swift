@@ -118,6 +118,15 @@ package struct LogPosition: Sendable, Equatable {
         self.offset = offset
         self.chain = chain
     }
+
+    /// The position of a follower that has found its segment.
+    init(_ position: LogReadPosition) {
+        version = position.version
+        segment = position.segment
+        epoch = position.epoch
+        offset = position.offset
+        chain = position.chain
+    }
 }
 
 /// Walks the whole commits of a store in order, checking every byte on the way.

@@ -8,7 +8,7 @@ extension Log {
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks
     ) throws(LogError) -> Log? {
         guard try folder.find() == .store, try locks.isOpenForWriting(),
-            try locks.registerWriter(stays: options.endsWithCheckpoint)
+            try locks.registerWriter(writesFinalCheckpoint: options.endsWithCheckpoint)
         else { return nil }
         var manifest = try folder.readManifest()
         let page = try SharedPage(folder, manifest.storeID)
@@ -56,19 +56,29 @@ extension Log {
         // published.
         let manifest = try folder.readManifest()
         let published = page.published
+        let checkpoints: [Checkpoint]
+        do { checkpoints = try folder.readCheckpoints(manifest) } catch {
+            // A compactor that had looked for other openers before this one may have removed what it replaced.
+            guard try folder.readManifest() == manifest else { return nil }
+            throw error
+        }
         let follower = LogFollower(folder)
         let first = manifest.segments.last { $0.firstVersion <= published + 1 } ?? manifest.segments[0]
-        var (position, listed): (LogReadPosition, Manifest)
+        var position = LogReadPosition(version: first.firstVersion - 1)
+        var listed = manifest
+        // The replay that opens the store begins behind the checkpoint's version, if this read passes it.
+        var checkpointPosition: LogPosition?
         do {
-            (position, listed) = try follower.read(
-                from: LogReadPosition(version: first.firstVersion - 1), manifest, through: published
-            ) { _ in }
+            if let version = checkpoints.last?.version, version > position.version, version <= published {
+                (position, listed) = try follower.read(from: position, listed, through: version) { _ in }
+                checkpointPosition = LogPosition(position)
+            }
+            (position, listed) = try follower.read(from: position, listed, through: published) { _ in }
         } catch {
             throw error as! LogError  // the body throws nothing, and everything else throws only this type
         }
         _ = try follower.readMarks(&position, listed)
         guard listed == manifest else { return nil }
-        let checkpoints = try folder.readCheckpoints(listed)
         let path = folder.segment(listed.openSegment.segment)
         let file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }
         let group = GroupCommit(
@@ -87,7 +97,8 @@ extension Log {
             epoch: listed.epoch)
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page, schema: [],
-            checkpoints: checkpoints, nextCheckpointID: (checkpoints.last?.id ?? 0) + 1, writer: writer, slot: slot)
+            checkpoints: checkpoints, nextCheckpointID: (checkpoints.last?.id ?? 0) + 1, writer: writer, slot: slot,
+            checkpointPosition: checkpointPosition)
     }
 
     /// Takes a slot of the shared page for an opener that writes.

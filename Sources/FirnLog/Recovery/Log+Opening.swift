@@ -63,7 +63,7 @@ extension Log {
                     if created { try create(folder, clock, randomness, sector: options.sectorByteCount) }
                     let log = try openLocked(
                         options, folder, clock, randomness, locks, created: created, isFirst: isFirst)
-                    _ = try locks.registerWriter(stays: options.endsWithCheckpoint)
+                    _ = try locks.registerWriter(writesFinalCheckpoint: options.endsWithCheckpoint)
                     return log
                 }
                 if let log = try join(options, folder, clock, locks) { return log }

@@ -88,7 +88,7 @@ struct Recovery {
     let sector: Int
 
     var lastVersion: UInt64 { scan.lastVersion }
-    var needsTakeover: Bool { tornTail != nil || lastVersion > durable || missing != nil }
+    var needsRewrite: Bool { tornTail != nil || lastVersion > durable || missing != nil }
 
     /// Reads and decides (steps 1 to 4), changing nothing. `pageMark` is the shared page's durable mark, or 0 if
     /// the page is not to be believed.
@@ -222,7 +222,7 @@ struct Recovery {
     mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
         try removeUnlistedSegments()
         var rewritten = 0
-        if needsTakeover || page.hasFailed {
+        if needsRewrite || page.hasFailed {
             rewritten = try usingReserve { recovery throws(LogError) in try recovery.rewriteTail(page) }
         }
         // A step of its own, so that a retry does not repeat the takeover: the new manifest is already in force.

@@ -6,14 +6,14 @@ import FirnCore
 struct RowSet {
     private(set) var leaves: [Leaf] = []
     /// The leaf's index in `leaves`, shifted by 8, and the row in that leaf.
-    private(set) var places: [UInt64] = []
+    private(set) var locations: [UInt64] = []
     /// Whether the rows are in the order of the table, so that the rows of a leaf are neighbours.
     private(set) var isInOrder = true
 
-    var count: Int { places.count }
+    var count: Int { locations.count }
 
     mutating func reserve(_ count: Int) {
-        places.reserveCapacity(count)
+        locations.reserveCapacity(count)
         leaves.reserveCapacity(count / 200 + 1)
     }
 
@@ -21,19 +21,19 @@ struct RowSet {
     mutating func append(_ leaf: Leaf, _ rows: RowMask) {
         let base = UInt64(leaves.count) << 8
         leaves.append(leaf)
-        rows.forEach { places.append(base | UInt64($0)) }
+        rows.forEach { locations.append(base | UInt64($0)) }
     }
 
     /// Adds a row of any leaf.
     mutating func append(_ leaf: Leaf, _ row: Int) {
         isInOrder = false
         if leaves.last?.node != leaf.node { leaves.append(leaf) }
-        places.append(UInt64(leaves.count - 1) << 8 | UInt64(row))
+        locations.append(UInt64(leaves.count - 1) << 8 | UInt64(row))
     }
 
     @inline(__always)
     subscript(index: Int) -> (leaf: Leaf, row: Int) {
-        let location = places[index]
+        let location = locations[index]
         return (leaves[Int(location >> 8)], Int(location & 255))
     }
 
@@ -46,13 +46,13 @@ struct RowSet {
             var index = 0
             forEachRun { leaf, run in
                 if let keys = leaf.explicitKeys {
-                    for location in places[run] {
+                    for location in locations[run] {
                         buffer[index] = keys[Int(location & 255)]
                         index &+= 1
                     }
                 } else {
                     let first = leaf.key(0)
-                    for location in places[run] {
+                    for location in locations[run] {
                         buffer[index] = first &+ Int64(location & 255)
                         index &+= 1
                     }
@@ -66,10 +66,10 @@ struct RowSet {
     @inline(__always)
     func forEachRun(_ body: (Leaf, Range<Int>) -> Void) {
         var start = 0
-        while start < places.count {
-            let leaf = places[start] >> 8
+        while start < locations.count {
+            let leaf = locations[start] >> 8
             var end = start + 1
-            while end < places.count, places[end] >> 8 == leaf { end += 1 }
+            while end < locations.count, locations[end] >> 8 == leaf { end += 1 }
             body(leaves[Int(leaf)], start..<end)
             start = end
         }

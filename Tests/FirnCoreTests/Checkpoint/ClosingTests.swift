@@ -150,7 +150,7 @@ import Testing
             isHeld.withLock { if !$0 { $0 = other.queue.tryAcquire() } }
         }
         other.compactor.processEnds()
-        #expect { try other.inTurn {} } throws: { ($0 as? StoreError)?.code == .closed }
+        #expect { try other.withWriteLock {} } throws: { ($0 as? StoreError)?.code == .closed }
         mine.beforeEachCall(nil)
         #expect(isHeld.withLock { $0 } && other.log?.isAboutToWrite == true)
         other.queue.release()

@@ -1,5 +1,6 @@
 import FirnLog
 import FirnStorage
+import FirnTestSupport
 import FuzzTargets
 import Testing
 

@@ -1,6 +1,7 @@
 import FirnCore
 import FirnLog
 import FirnStorage
+import FirnTestSupport
 
 /// The store that every target forges: a checkpoint with nodes of every kind, and a log after it. Each process makes
 /// it again, always with the same bytes.

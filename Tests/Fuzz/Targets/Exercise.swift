@@ -1,6 +1,7 @@
 import FirnCore
 import FirnLog
 import FirnStorage
+import FirnTestSupport
 
 /// Does everything that a program may do to a store, except what can't throw.
 enum Exercise {

@@ -2,6 +2,7 @@ import FirnBytes
 import FirnCore
 import FirnLog
 import FirnStorage
+import FirnTestSupport
 
 /// A part of a store that is forged.
 ///
