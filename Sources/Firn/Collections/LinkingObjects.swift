@@ -1,10 +1,24 @@
 import FirnCore
 
-/// The objects that link to this one: `@Persisted(originProperty: "dogs") var owners: LinkingObjects<Person>`.
+/// The objects that link to this one.
+///
+/// ```swift
+/// class Dog: Object {
+///     @Persisted(originProperty: "dogs") var owners: LinkingObjects<Person>
+/// }
+///
+/// for owner in dog.owners.where({ $0.age > 18 }) { print(owner.name) }
+/// ```
 ///
 /// It is live and read-only, and has one entry for each link: a list that holds the object twice counts twice. It is
-/// empty while the object is unmanaged. A managed one belongs to its realm's thread, queue or actor, and stops the
-/// program if it is used elsewhere; a frozen one may be used on any thread.
+/// empty while the object is unmanaged.
+///
+/// **Cost.** The links are read from an index, in O(links), at the first read after a change of the realm. Then an
+/// element is O(1), and O(log objects) to find its object. Each access to the property makes a new value, which reads
+/// the links again: keep it in a constant to read it more than once.
+///
+/// A managed one belongs to its realm's thread, queue or actor, and stops the program if it is used elsewhere; a frozen
+/// one may be used on any thread.
 public struct LinkingObjects<Element: Object>: RealmCollection {
     /// The name of the linking property.
     let originProperty: String
@@ -29,22 +43,24 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
         return source
     }
 
-    /// The number of links. O(links) at the first read after a change, then O(1).
+    /// The number of links. O(links) at the first read of this value after a change, then O(1).
     public var count: Int { source?.count ?? 0 }
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// The number of links.
+    /// The number of links. Costs what `count` costs.
     public var endIndex: Int { count }
-    /// The linking object at an index. Stops the program if the index is out of bounds.
+    /// The linking object at an index. O(links) at the first read of this value after a change, then O(1). Stops the
+    /// program if the index is out of bounds, and if the object is unmanaged.
     public subscript(position: Int) -> Element { _source.element(at: position) }
-    /// Iterates over the objects that link here now, whatever is written meanwhile.
+    /// Iterates over the objects that link here now, whatever is written meanwhile. O(links) at the start, if they were
+    /// not read since the last change. Holds their keys and no version.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         source.map { RealmCollectionIterator($0) } ?? RealmCollectionIterator([])
     }
 
-    /// The realm that manages the object; nil if the object is unmanaged.
+    /// The realm that manages the object; nil if the object is unmanaged. O(1).
     public var realm: Realm? { source.map { Realm($0.realm) } }
-    /// Whether the object was deleted or its realm was invalidated.
+    /// Whether the object was deleted or its realm was invalidated. It is empty then. O(log objects) at most.
     public var isInvalidated: Bool { source?.isInvalidated ?? false }
     /// Whether it belongs to a frozen realm and never changes.
     public var isFrozen: Bool { source?.realm.isFrozen ?? false }
@@ -77,7 +93,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
             && property === otherProperty
     }
 
-    /// The type and the elements as text.
+    /// The type and the first 100 elements as text.
     public var description: String { describe(depth: 0) }
 }
 

@@ -134,7 +134,7 @@ extension List: Equatable {
 }
 
 extension List: DescribedCollection {
-    /// The type and the elements as text.
+    /// The type and the first 100 elements as text. Stops the program on the wrong thread.
     public var description: String { describe(depth: 0) }
 }
 

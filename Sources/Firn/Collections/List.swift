@@ -5,20 +5,37 @@ public import Foundation
 ///
 /// ```swift
 /// class Person: Object {
+///     @Persisted var name = ""
 ///     @Persisted var dogs: List<Dog>
 /// }
+///
+/// try realm.write {
+///     person.dogs.append(rex)
+///     person.dogs.move(from: 2, to: 0)
+/// }
+/// for dog in person.dogs.where({ $0.age > 3 }).sorted(by: \.name) { print(dog.name) }
 /// ```
 ///
-/// A list behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. To change it,
-/// the realm must be in a write transaction, or the program stops; a frozen list can't be changed. Adding an
-/// unmanaged object to a managed list adds the object to the realm.
+/// A list behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. Adding an
+/// unmanaged object to a managed list adds the object to the realm. Removing an object from a list does not delete the
+/// object.
 ///
-/// Reading, inserting or removing an element of a managed list is O(log n) at most. In a transaction that has met
-/// damage, changes do nothing, and the transaction throws.
+/// **Cost.** In a managed list, reading, setting, inserting, removing or moving one element is O(log n) at most. If the
+/// elements are objects, each change also updates the index of the links to them. The first access after the realm has
+/// changed finds the list's object again, in O(log objects). An unmanaged list costs what an array costs.
 ///
-/// The program stops if an index is out of bounds, and if a managed list is read or changed after its object was
-/// deleted. A managed list belongs to its realm's thread, queue or actor, and stops the program if it is used
-/// elsewhere. A frozen one may be used on any thread.
+/// **What stops the program.** A managed list belongs to its realm's thread, queue or actor; a frozen one may be read
+/// on any thread. These stop the program:
+///
+/// - an index or range that is out of bounds;
+/// - changing a managed list outside a write transaction, or a frozen one;
+/// - reading or changing a managed list after its object was deleted (see `isInvalidated`);
+/// - using a managed list on another thread, queue or actor;
+/// - adding an object to a managed list that belongs to another realm, is frozen or deleted, or is an instance of a
+///   subclass of `Element`, or is an unmanaged one that `Realm.add(_:update:)` refuses, as if its primary key exists;
+/// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.
+///
+/// In a transaction that has met damage, changes do nothing, and the transaction throws.
 public final class List<Element: RealmCollectionValue>: RealmCollection {
     /// The elements while unmanaged.
     var elements: [Element] = []
@@ -46,8 +63,10 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     /// The number of elements. O(1).
     public var endIndex: Int { count }
 
-    /// The element at an index. O(log n) at most if managed. Setting it needs a write transaction if the list is
-    /// managed. Stops the program if the index is out of bounds.
+    /// The element at an index. Stops the program if the index is out of bounds.
+    ///
+    /// Cost: O(log n) at most if managed, else O(1). Setting it needs a write transaction if the list is managed. The
+    /// element that was there stays in the realm, if it is an object.
     public subscript(position: Int) -> Element {
         get {
             if location == nil {
@@ -71,14 +90,16 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// The realm that manages the list; nil if it is unmanaged.
+    /// The realm that manages the list; nil if it is unmanaged. O(1).
     public var realm: Realm? { location.map { Realm($0.realm) } }
-    /// Whether the list's object was deleted or its realm was invalidated. False if the list is unmanaged.
+    /// Whether the list's object was deleted or its realm was invalidated. False if the list is unmanaged. O(log
+    /// objects) at most. Stops the program on the wrong thread.
     public var isInvalidated: Bool { location?.isInvalidated ?? false }
     /// Whether the list belongs to a frozen realm and never changes.
     public var isFrozen: Bool { location?.realm.isFrozen ?? false }
 
-    /// What `freeze()` does. Stops the program if the list is unmanaged or its object is gone.
+    /// What `freeze()` does. Stops the program if the list is unmanaged or its object is gone, in a write transaction,
+    /// and on the wrong thread.
     public func _freeze(_ file: StaticString, _ line: UInt) -> List {
         guard let location else {
             fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
@@ -112,8 +133,10 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         fatalError("Firn: a list was frozen whose object is gone. Check isInvalidated first.")
     }
 
-    /// Iterates over the elements that the list has now, whatever is written meanwhile. O(n) at the start if managed:
-    /// the values or keys are copied.
+    /// Iterates over the elements that the list has now, whatever is written meanwhile.
+    ///
+    /// Cost: O(n) at the start if managed: the values, or the keys of the objects, are copied. The iteration holds no
+    /// version.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         guard location != nil else { return RealmCollectionIterator(elements) }
         let cell = cell
@@ -133,7 +156,8 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     // MARK: Adding
 
-    /// Adds an element at the end. O(log n) if managed.
+    /// Adds an element at the end. O(log n) if managed, and adding an unmanaged object to the realm; O(1) on average if
+    /// not. A managed list needs a write transaction.
     public func append(_ object: Element) {
         guard location != nil else { return elements.append(object) }
         edit { list in
@@ -142,17 +166,20 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Adds the elements of a sequence at the end. The sequence may be this very list.
+    /// Adds the elements of a sequence at the end. The sequence may be this very list. A managed list needs a write
+    /// transaction and takes O(log n) for each element.
     public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
         replace({ count in count..<count }, with: Array(objects))
     }
 
     /// Inserts an element before the one at `index`, or at the end if `index` is the count. Stops the program if
-    /// `index` is out of bounds.
+    /// `index` is out of bounds, and outside a write transaction if the list is managed. O(log n) if managed, else
+    /// O(n).
     public func insert(_ object: Element, at index: Int) { insert(contentsOf: CollectionOfOne(object), at: index) }
 
-    /// Inserts elements before the one at `index`, or at the end if `index` is the count. Stops the program if
-    /// `index` is out of bounds.
+    /// Inserts elements before the one at `index`, or at the end if `index` is the count. Stops the program if `index`
+    /// is out of bounds, and outside a write transaction if the list is managed. A managed list takes O(log n) for each
+    /// element.
     public func insert<C: Collection>(contentsOf objects: C, at index: Int) where C.Element == Element {
         replace(
             { count in
@@ -163,7 +190,8 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
 
     // MARK: Removing
 
-    /// Removes the element at an index. An object stays in the realm. Stops the program if the index is out of bounds.
+    /// Removes the element at an index. An object stays in the realm. Stops the program if the index is out of bounds,
+    /// and outside a write transaction if the list is managed. O(log n) if managed, else O(n).
     public func remove(at index: Int) {
         guard location != nil else {
             check(index, below: elements.count)
@@ -176,13 +204,15 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Removes all elements. Objects stay in the realm.
+    /// Removes all elements. Objects stay in the realm. O(n). Stops the program outside a write transaction if the list
+    /// is managed.
     public func removeAll() {
         guard location != nil else { return elements.removeAll() }
         edit { list in list.removeAll() }
     }
 
-    /// Removes the first elements. Stops the program if there are fewer, or if the number is negative.
+    /// Removes the first elements. Stops the program if there are fewer, if the number is negative, and outside a write
+    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(n).
     public func removeFirst(_ number: Int = 1) {
         replace(
             { count in
@@ -191,7 +221,8 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
             }, with: [])
     }
 
-    /// Removes the last elements. Stops the program if there are fewer, or if the number is negative.
+    /// Removes the last elements. Stops the program if there are fewer, if the number is negative, and outside a write
+    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(number).
     public func removeLast(_ number: Int = 1) {
         replace(
             { count in
@@ -206,19 +237,26 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Removes the elements in a range. Stops the program if the range is out of bounds.
+    /// Removes the elements in a range. Stops the program if the range is out of bounds, and outside a write
+    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(n).
     public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int {
         replaceSubrange(bounds, with: [])
     }
 
     // MARK: Replacing and moving
 
-    /// Replaces the element at an index. Stops the program if the index is out of bounds.
+    /// Replaces the element at an index: the same as `self[index] = object`. Stops the program if the index is out of
+    /// bounds, and outside a write transaction if the list is managed. O(log n) if managed, else O(1).
     public func replace(index: Int, object: Element) { self[index] = object }
 
-    /// Replaces the elements in a range by others, which may be this list's own and need not be as many. Stops the
-    /// program if the range is out of bounds. A managed list takes O(log n) for each element that is removed or
-    /// inserted.
+    /// Replaces the elements in a range by others, which may be this list's own and need not be as many.
+    ///
+    /// ```swift
+    /// try realm.write { person.dogs.replaceSubrange(1..<3, with: [rex]) }
+    /// ```
+    ///
+    /// Stops the program if the range is out of bounds, and outside a write transaction if the list is managed. A
+    /// managed list takes O(log n) for each element that is removed or inserted; an unmanaged one O(n).
     public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
     where C.Element == Element, R.Bound == Int {
         replace(
@@ -244,7 +282,8 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Moves the element at `from` so that it then stands at `to`. Stops the program if either is out of bounds.
+    /// Moves the element at `from` so that it then stands at `to`. Stops the program if either is out of bounds, and
+    /// outside a write transaction if the list is managed. O(log n) if managed, else O(n).
     public func move(from: Int, to: Int) {
         guard location != nil else {
             check(from, below: elements.count)
@@ -259,11 +298,19 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Removes the elements at several indices. Stops the program if one is out of bounds.
+    /// Removes the elements at several indices. Stops the program if one is out of bounds, and outside a write
+    /// transaction if the list is managed. O(log n) for each index if managed, else O(n).
     public func remove(atOffsets offsets: IndexSet) { for index in offsets.reversed() { remove(at: index) } }
 
-    /// Moves the elements at several indices, in their order, to before the element that now stands at `destination`.
-    /// Stops the program if an index is out of bounds.
+    /// Moves the elements at several indices, in their order, to before the element that now stands at `destination`,
+    /// or to the end if `destination` is the count.
+    ///
+    /// ```swift
+    /// try realm.write { person.dogs.move(fromOffsets: [0, 2], toOffset: person.dogs.count) }
+    /// ```
+    ///
+    /// Stops the program if an index is out of bounds, and outside a write transaction if the list is managed. O(log n)
+    /// for each index if managed, else O(n).
     public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
         for (number, index) in offsets.filter({ $0 < destination }).enumerated() {
             move(from: index - number, to: destination - 1)
@@ -273,7 +320,8 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// Exchanges two elements. Stops the program if an index is out of bounds.
+    /// Exchanges two elements. Stops the program if an index is out of bounds, and outside a write transaction if the
+    /// list is managed. O(log n) if managed, else O(1).
     public func swapAt(_ index1: Int, _ index2: Int) {
         guard location != nil else {
             check(index1, below: elements.count)

@@ -8,19 +8,26 @@ import FirnCore
 /// for person in adults { … }
 /// ```
 ///
-/// They always show what the realm shows, including its own uncommitted changes. For all objects of a class, `count`
-/// is O(1) and an element is O(log n). A filter or sort runs when the results are first read after a change. Copies
-/// are the same results, and equal; two results that were made by separate calls are not equal.
+/// They always show what the realm shows, including its own uncommitted changes. Copies are the same results, and
+/// equal; two results that were made by separate calls are not equal.
 ///
-/// Results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen
-/// ones may be used on any thread. An index that is out of bounds stops the program.
+/// **Cost.** For all objects of a class, `count` is O(1) and an element is O(log n). A query runs when the results are
+/// first read after a change of the realm, whichever class it concerns: it scans the class, O(n), or reads an index if
+/// that is cheaper, and then sorts what it has found. `count` finds without sorting, and in O(log n) if one index has
+/// the answer. The keys that were found are kept, so further reads of the results and of their copies cost O(1), and
+/// O(log n) to find an element's object. In a write transaction each change makes the next read run the query again:
+/// keep what you need in a constant, or iterate.
+///
+/// Results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones
+/// may be used on any thread. An index that is out of bounds stops the program.
 public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// The elements and their order. All copies of the results share it.
     public let _source: _CollectionSource
 
     init(_ source: _CollectionSource) { _source = source }
 
-    /// The number of elements. O(1) for all objects of a class; a query counts at the first read after a change.
+    /// The number of elements. O(1) for all objects of a class. A query counts at the first read after a change: O(n),
+    /// or O(log n) if one index has the answer. Stops the program on the wrong thread.
     public var count: Int { _source.count }
     /// Whether there are no elements. Costs what `count` costs.
     public var isEmpty: Bool { count == 0 }
@@ -29,13 +36,14 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// The number of elements. Costs what `count` costs.
     public var endIndex: Int { count }
 
-    /// The element at an index. Stops the program if the index is out of bounds.
+    /// The element at an index. O(log n) for all objects of a class; a query runs if that is due. Stops the program if
+    /// the index is out of bounds, and on the wrong thread.
     public subscript(position: Int) -> Element { _source.element(at: position) }
 
-    /// The realm that the results belong to.
+    /// The realm that the results belong to. Never nil. O(1).
     public var realm: Realm? { Realm(_source.realm) }
     /// Whether the realm was invalidated after the results were made, or the object that they belong to was deleted.
-    /// They are empty then.
+    /// They are empty then. O(log objects) at most.
     public var isInvalidated: Bool { _source.isInvalidated }
     /// Whether the results belong to a frozen realm and never change.
     public var isFrozen: Bool { _source.realm.isFrozen }
@@ -59,10 +67,14 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// Whether both are copies of the same results.
     public static func == (a: Results, b: Results) -> Bool { a._source === b._source }
 
-    /// The type and the elements as text.
+    /// The type and the first 100 elements as text.
     public var description: String { describe(depth: 0) }
 
     /// Iterates over the elements that there are now, whatever is written meanwhile.
+    ///
+    /// A query runs if that is due, and the iteration then holds the keys that were found. Over all objects of a class
+    /// it begins in O(1) and holds the version: see <doc:HoldingVersions>. An object that was deleted meanwhile is
+    /// passed invalidated. Stops the program on the wrong thread.
     public func makeIterator() -> RealmCollectionIterator<Element> { RealmCollectionIterator(_source) }
 }
 
