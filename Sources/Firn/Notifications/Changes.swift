@@ -4,7 +4,7 @@ public import Foundation
 public enum ObjectChange<T: ObjectBase> {
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(_ error: NSError)
-    /// Properties were assigned, even if to the value that they had.
+    /// Properties were assigned, even if to the value that they had. They are in the order of the class.
     case change(_ object: T, _ properties: [PropertyChange])
     /// The object was deleted. The block is not called again.
     case deleted

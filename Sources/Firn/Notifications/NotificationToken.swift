@@ -3,7 +3,16 @@ import FirnStorage
 
 /// Keeps an observer active: hold it as long as the block is to be called.
 ///
-/// Releasing it, or `invalidate()`, ends the calls. Either may be done on any thread.
+/// ```swift
+/// final class DogView {
+///     private var token: NotificationToken?
+///     func appear(_ dog: Dog) { token = dog.observe { (_: ObjectChange<Dog>) in … } }
+///     func disappear() { token = nil }
+/// }
+/// ```
+///
+/// Releasing it, or `invalidate()`, ends the calls. Either may be done on any thread. The observer then holds no
+/// version any more.
 public final class NotificationToken: @unchecked Sendable {
     // Unchecked because the observer belongs to its realm's thread. The token only holds it, under the lock.
     private struct State {
@@ -16,7 +25,11 @@ public final class NotificationToken: @unchecked Sendable {
 
     deinit { invalidate() }
 
-    /// Ends the calls. Returns false if they had already ended. May be called on any thread, and more than once.
+    /// Ends the calls, and releases the version that the observer holds. Returns false if they had already ended. O(1).
+    /// May be called on any thread, and more than once.
+    ///
+    /// A call that is running on another thread at that moment is not waited for. On the observer's own thread, queue
+    /// or actor no call follows.
     @discardableResult
     public func invalidate() -> Bool {
         // The observer is released outside of the lock, because it may hold the last reference to its realm.

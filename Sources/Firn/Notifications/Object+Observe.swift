@@ -5,13 +5,30 @@ extension ObjectBase {
     /// Calls `block` after each write that assigns a property of the object, even to the value it had, or deletes it.
     /// There is no first call.
     ///
-    /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`. Several
-    /// changes may be shown in one call. The block may write.
+    /// ```swift
+    /// token = dog.observe { (change: ObjectChange<Dog>) in
+    ///     switch change {
+    ///     case .change(let dog, let properties): print(dog.name, properties.map(\.name))
+    ///     case .deleted: print("deleted")
+    ///     case .error: break
+    ///     }
+    /// }
+    /// ```
     ///
-    /// To be called on the thread, queue or actor of the object's realm. Stops the program if the object is
-    /// unmanaged, frozen or gone, if its realm was opened read-only or is in a transaction that has changed
-    /// something, if a key path names no property, and, if no queue is given, on a thread that has no running run
-    /// loop.
+    /// **When and where.** The block is called on the realm's run loop, queue or actor, or on `queue`: at the next turn
+    /// after the commit, or within `refresh()` or at the beginning of a write there, whichever is first. Several
+    /// changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are shown once
+    /// the realm has advanced.
+    ///
+    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until the
+    /// block has been called for the next one: see <doc:HoldingVersions>. A call costs O(changes since the last one),
+    /// whatever the number of objects. A nested key path also costs a search backwards, from the changed objects along
+    /// the links to them.
+    ///
+    /// To be called on the thread, queue or actor of the object's realm. Stops the program if the object is unmanaged,
+    /// frozen or gone, if its realm was opened read-only or is in a transaction that has changed something, if a key
+    /// path names no property, if `queue` is a global one, and, if no queue is given, on a thread that has no running
+    /// run loop.
     ///
     /// - Parameters:
     ///   - keyPaths: names of the properties that matter; nil or an empty array for all of the object's own.
@@ -41,7 +58,8 @@ extension ObjectBase {
         return token
     }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of Swift. Stops the program if one does not lead to a stored
+    /// Calls `block` after each write that assigns one of the properties: `observe(keyPaths:on:_:)` with key paths of
+    /// Swift, as `dog.observe(keyPaths: [\Dog.name]) { … }`. Also stops the program if one does not lead to a stored
     /// property.
     public final func observe<T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void,
@@ -66,12 +84,21 @@ extension ObjectBase {
 }
 
 extension Object {
-    /// Calls `block` on an actor after each write that assigns a property of the object or deletes it, with the
-    /// actor's own object.
+    /// Calls `block` on an actor after each write that assigns a property of the object or deletes it, with the actor's
+    /// own object.
     ///
-    /// To be called where the object's realm belongs; stops the program as the call with a queue does. If `keyPaths`
-    /// is nil or empty, all of the object's own properties matter. If the task was cancelled, the returned token has
-    /// ended and the block is never called.
+    /// ```swift
+    /// token = await dog.observe(on: kennel) { (kennel, change: ObjectChange<Dog>) in
+    ///     if case .change(let dog, _) = change { kennel.show(dog.name) }
+    /// }
+    /// ```
+    ///
+    /// There is no first call. The block is called as soon as the actor is free after the commit. The observer costs
+    /// what one on a queue costs, and does not keep the actor alive.
+    ///
+    /// To be called where the object's realm belongs; stops the program as the call with a queue does. If `keyPaths` is
+    /// nil or empty, all of the object's own properties matter. If the task was cancelled, the returned token has ended
+    /// and the block is never called.
     public final func observe<A: Actor, T: Object>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
@@ -96,8 +123,8 @@ extension Object {
         return token
     }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of Swift. Stops the program if one does not lead to a stored
-    /// property.
+    /// Calls `block` on an actor after each write that assigns one of the properties: `observe(keyPaths:on:_:)` with
+    /// key paths of Swift. Also stops the program if one does not lead to a stored property.
     public final func observe<A: Actor, T: Object>(
         keyPaths: [PartialKeyPath<T>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,

@@ -4,16 +4,38 @@ import FirnCore
 extension RealmCollection {
     /// Calls `block` once with the collection, then after each write that inserts, deletes, moves or modifies elements.
     ///
-    /// The block is called some time after the commit, on the realm's run loop or queue, or on `queue`. Several
-    /// changes may be shown in one call. The block may write.
+    /// ```swift
+    /// token = realm.objects(Dog.self).where { $0.age > 3 }.observe { change in
+    ///     switch change {
+    ///     case .initial(let dogs): print("\(dogs.count) dogs")
+    ///     case .update(_, let deleted, let inserted, let modified): print(deleted, inserted, modified)
+    ///     case .error: break
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// **When and where.** The block is called on the realm's run loop, queue or actor, or on `queue`. The first call
+    /// comes at the next turn, never within this one. Later calls come at the next turn after the commit, or within
+    /// `refresh()` or at the beginning of a write there, whichever is first. Several changes may be shown in one call.
+    /// The block may write. If `autorefresh` is off, changes by others are shown once the realm has advanced.
+    ///
+    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until it has
+    /// been shown the next one: see <doc:HoldingVersions>. Being shown a version costs:
+    ///
+    /// - for all objects of a class: O(log n) for each changed object;
+    /// - for a list: O(edits), and a search of the list if an object in it has changed;
+    /// - for a query, a sort or backlinks: running the query again and comparing what it finds, O(n), after every
+    ///   write, whichever class it concerns. The keys of all elements are kept;
+    /// - unless key paths are given: following the links from each changed object back to the elements, up to four
+    ///   deep. Naming the properties that matter saves most of that.
     ///
     /// If the object that a list or backlinks belong to is deleted before the first call, the block is called with an
     /// empty, unmanaged collection. Observing goes on when the realm is invalidated.
     ///
     /// To be called on the thread, queue or actor of the collection's realm. Stops the program if the collection is
     /// unmanaged, frozen, or was made before its realm was invalidated, if the realm was opened read-only or is in a
-    /// transaction that has changed something, if a key path names no property, and, if no queue is given, on a
-    /// thread that has no running run loop.
+    /// transaction that has changed something, if a key path names no property, if `queue` is a global one, and, if no
+    /// queue is given, on a thread that has no running run loop.
     ///
     /// - Parameters:
     ///   - keyPaths: names of the elements' properties that matter; nil or an empty array for all, including those of
@@ -49,6 +71,15 @@ extension RealmCollection {
 
     /// Calls `block` on an actor, with the actor's own collection: once, and then after each write that changes the
     /// collection.
+    ///
+    /// ```swift
+    /// token = await realm.objects(Dog.self).observe(on: kennel) { kennel, change in
+    ///     if case .initial(let dogs) = change { kennel.count = dogs.count }
+    /// }
+    /// ```
+    ///
+    /// The block is called as soon as the actor is free. The observer costs what one on a queue costs, and does not
+    /// keep the actor alive.
     ///
     /// To be called where the collection's realm belongs; stops the program as the call with a queue does. If
     /// `keyPaths` is nil or empty, all properties matter. If the task was cancelled, the returned token has ended and
@@ -104,7 +135,8 @@ extension _CollectionSource {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of Swift. Stops the program if one does not lead to a stored
+    /// Calls `block` once, then after each write that changes the collection or one of the properties:
+    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
     /// property.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
