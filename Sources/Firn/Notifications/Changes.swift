@@ -31,7 +31,7 @@ public enum RealmCollectionChange<Collection> {
     /// version that `withoutNotifying` has hidden since; insertions are indices in the collection passed now. Each
     /// list ascends. An element that moved is both deleted and inserted, unless its neighbours are the same again. If
     /// elements occur several times in a collection and its edits are not known, as in a sorted list, more than 512
-    /// deletions and insertions are not told apart: everything between the equal ends is deleted and inserted.
+    /// deletions and insertions are not computed one by one: everything between the equal ends is deleted and inserted.
     case update(Collection, deletions: [Int], insertions: [Int], modifications: [Int])
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(Swift.Error)

@@ -9,7 +9,7 @@ extension ObjectBase {
         return "\(binding.info.name).\(binding.property(column: column).name)"
     }
 
-    /// Begins a write to a cell: finds the running transaction, and the row again where it has moved.
+    /// Begins a write to a cell: finds the running transaction, and finds the row again if it has moved.
     ///
     /// Stops the program outside a write transaction, on the wrong thread, if the row is gone, and if the column is
     /// the primary key. Returns nil if the transaction has met damage: nothing is written then.

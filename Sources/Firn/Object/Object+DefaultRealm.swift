@@ -5,8 +5,8 @@ public protocol ObjectKind: Object {}
 extension Object: ObjectKind {}
 
 // The functions of RLMObject that work on the default realm, or on a given one. Those that use the default realm open
-// it on the calling thread, and stop the program if it can't be opened. Where something can fail because of data, use
-// the throwing functions of `Realm` instead.
+// it on the calling thread, and stop the program if it can't be opened. If something can fail because of data, use the
+// throwing functions of `Realm` instead.
 extension ObjectKind {
     /// Creates an object in the default realm, as `Realm.create(_:value:update:)` does.
     ///
