@@ -24,7 +24,8 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     let originProperty: String
     private let source: _CollectionSource?
 
-    /// Backlinks through a property of a class, to be used as the initial value of a declaration.
+    /// Backlinks through a property of a class, to be used as the initial value of a declaration. Opening throws
+    /// `.schemaMismatch` if the class has no such property, or if it does not link to the object's class.
     public init(fromType _: Element.Type, property propertyName: String) {
         originProperty = propertyName
         source = nil

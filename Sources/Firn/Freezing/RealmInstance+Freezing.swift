@@ -45,23 +45,26 @@ extension Realm {
     ///
     /// It shows what that thread's realm shows, or the newest version if the thread has not read from it. On a queue
     /// or an actor other than the main one, open the realm there instead: this function returns the realm of the
-    /// thread that is running the queue or the actor at the moment.
+    /// thread that is running the queue or the actor at the moment. O(1). May be called on any thread for a frozen
+    /// realm.
     public func thaw(file: StaticString = #fileID, line: UInt = #line) -> Realm {
         Realm(instance.thaw(at: CallSite(file, line)))
     }
 
-    /// The object at the version that its realm shows now: the same as `object.freeze()`.
+    /// The object at the version that its realm shows now: the same as `object.freeze()`. O(log n). Stops the program
+    /// as that does.
     public func freeze<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T {
         object._freeze(file, line)
     }
 
-    /// The live form of a frozen object in the calling thread's realm; nil if the object has been deleted: the same
-    /// as `object.thaw()`.
+    /// The live form of a frozen object in the calling thread's realm; nil if the object has been deleted: the same as
+    /// `object.thaw()`. O(log n). Stops the program as that does.
     public func thaw<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T? {
         object._thaw(file, line)
     }
 
-    /// The collection at the version that its realm shows now: the same as `collection.freeze()`.
+    /// The collection at the version that its realm shows now: the same as `collection.freeze()`. O(log n) at most.
+    /// Stops the program as that does.
     public func freeze<C: RealmCollection>(_ collection: C, file: StaticString = #fileID, line: UInt = #line) -> C {
         collection._freeze(file, line)
     }

@@ -43,7 +43,7 @@ extension Realm {
     /// one inserted.
     ///
     /// Cost: both versions are opened, and the commits between them are decoded; beyond that O(objects changed)
-    /// memory.
+    /// memory. Stops the program on the wrong thread.
     ///
     /// - Throws: as `asOf(version:)`, for both versions.
     public func changes(

@@ -20,14 +20,15 @@ extension Realm {
     /// the complete past is retained.
     ///
     /// Cost: O(versions) in time and memory; the headers of their commits are read from the log. Stops the program if
-    /// the log can't be read; `tryVersions()` throws instead.
+    /// the log can't be read, for which `tryVersions()` throws instead, and on the wrong thread.
     public var versions: [Version] {
         do { return try tryVersions() } catch {
             fatalError("Firn: the versions could not be read: \(error) Use tryVersions() to handle this.")
         }
     }
 
-    /// The versions that can be opened: `versions`, for a log that may be damaged.
+    /// The versions that can be opened: `versions`, for a log that may be damaged. Costs the same. Stops the program on
+    /// the wrong thread.
     ///
     /// - Throws: `Realm.Error`: `.invalidDatabase` or the file system's error if the log can't be read.
     public func tryVersions() throws -> [Version] {
@@ -50,7 +51,8 @@ extension Realm {
     ///
     /// Cost: O(active versions) if something holds the version. Otherwise the commits before it are replayed from the
     /// nearest checkpoint or opened version, which takes that time, and memory for what changed since that
-    /// checkpoint. See <doc:History>.
+    /// checkpoint. See <doc:History>. Readers and writers do not wait meanwhile. Stops the program on the wrong thread;
+    /// a frozen realm may be asked on any thread.
     ///
     /// - Throws: `Realm.Error`: `.versionNotRetained`, which names those that can be opened, also for a realm in
     ///   memory; `.invalidInput` for a version that does not exist yet; `.schemaMismatch` if a class had another name
@@ -68,7 +70,7 @@ extension Realm {
     /// ```
     ///
     /// Cost: as `asOf(version:)`, and reading the commit headers of one segment of the log and one header of each
-    /// newer segment.
+    /// newer segment. Stops the program on the wrong thread.
     ///
     /// - Throws: as `asOf(version:)`; `.versionNotRetained` also if the store was created later than the date.
     public func asOf(date: Date, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {

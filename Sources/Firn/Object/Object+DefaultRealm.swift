@@ -81,7 +81,7 @@ extension ObjectKind {
         defaultRealm(file, line).objects(Self.self)
     }
 
-    /// All objects of the class in a realm: the same as `realm.objects(Self.self)`. O(1).
+    /// All objects of the class in a realm: the same as `realm.objects(Self.self)`. O(1). Stops the program as it does.
     public static func allObjects(in realm: Realm) -> Results<Self> { realm.objects(Self.self) }
 
     /// The objects of the default realm that match a predicate, live.
@@ -98,8 +98,9 @@ extension ObjectKind {
         allObjects(file: file, line: line).filtered(predicateFormat, args)
     }
 
-    /// The objects of a realm that match a predicate, live. Stops the program if the text is not a valid predicate
-    /// for the class.
+    /// The objects of a realm that match a predicate, live. The query runs when the results are first read. Stops the
+    /// program if the text is not a valid predicate for the class, if the realm does not have the class, and on the
+    /// wrong thread.
     public static func objects(in realm: Realm, where predicateFormat: String, _ args: Any...) -> Results<Self> {
         allObjects(in: realm).filtered(predicateFormat, args)
     }
@@ -114,8 +115,8 @@ extension ObjectKind {
         object(in: defaultRealm(file, line), forPrimaryKey: key)
     }
 
-    /// The object of a realm with this primary key; nil if there is none: `Realm.object(ofType:forPrimaryKey:)`.
-    /// O(log n).
+    /// The object of a realm with this primary key; nil if there is none: `Realm.object(ofType:forPrimaryKey:)`. O(log
+    /// n). Stops the program as it does.
     public static func object(in realm: Realm, forPrimaryKey key: Any?) -> Self? {
         realm.object(ofType: Self.self, forPrimaryKey: key)
     }

@@ -1,20 +1,21 @@
 import FirnCore
 
 extension ObjectBase {
-    /// The realm that manages the object; nil if it is unmanaged. Still returned after the object was deleted.
+    /// The realm that manages the object; nil if it is unmanaged. Still returned after the object was deleted. O(1).
     public final var realm: Realm? { isManaged ? Realm(_RealmInstance.of(_row)) : nil }
 
-    /// The object's class and its properties, also for an unmanaged object.
+    /// The object's class and its properties, also for an unmanaged object. Made at each call, in O(properties).
     public final var objectSchema: ObjectSchema { ObjectSchema(classInfo) }
 
     /// Whether the object is gone: it was deleted, the write transaction that created it was cancelled, or its realm
     /// was invalidated.
     ///
-    /// Reading or setting a property of such an object then stops the program. False for an unmanaged object. O(log
-    /// n) at most.
+    /// Reading or setting a property of such an object then stops the program. False for an unmanaged object. O(log n)
+    /// at most. Stops the program on the wrong thread.
     public final var isInvalidated: Bool { isManaged && !_RealmInstance.isValid(_row) }
 
     /// Whether the object shows one version for good and may be read on any thread. False for an unmanaged object.
+    /// O(1).
     public final var isFrozen: Bool { isManaged && _RealmInstance.of(_row).isFrozen }
 
     /// Whether both are the same row of the same realm: both live in one realm, or both frozen at one version of it.

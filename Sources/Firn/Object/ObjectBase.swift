@@ -99,7 +99,8 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     /// The class and the values of its properties, for people: linked objects are shown three levels deep, and the
-    /// first 100 elements of a collection.
+    /// first 100 elements of a collection. An object that is gone is described as such. Stops the program on the wrong
+    /// thread.
     open var description: String { describe(depth: 0) }
 }
 

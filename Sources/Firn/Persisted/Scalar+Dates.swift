@@ -2,7 +2,7 @@ public import FirnCore
 public import Foundation
 
 /// A date is stored as seconds and nanoseconds since 1970, both of one sign, and read back as the `Date` nearest to
-/// that. So a date comes back to half a nanosecond, or exactly where a `Date` is coarser than that (more than 100
+/// that. So a date comes back to half a nanosecond, or exactly if a `Date` is coarser than that (more than 100
 /// days from 2001).
 ///
 /// A date that can't be stored is clamped when it is assigned or compared with: NaN becomes the start of 1970; what

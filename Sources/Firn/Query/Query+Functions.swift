@@ -2,41 +2,45 @@ import FirnCore
 import FirnQuery
 
 extension Query where T: _QueryText {
-    /// Whether the string contains `value`. Every string that is not nil contains an empty `value`.
+    /// Whether the string contains `value`. Every string that is not nil contains an empty `value`. Nil matches only a
+    /// `value` of nil.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.contains, value, options) }
-    /// Whether the string begins with `value`.
+    /// Whether the string begins with `value`. Nil matches only a `value` of nil. Without options, an index on the
+    /// property is used if that costs less than a scan.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> { text(.beginsWith, value, options) }
-    /// Whether the string ends with `value`.
+    /// Whether the string ends with `value`. Nil matches only a `value` of nil.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> { text(.endsWith, value, options) }
-    /// Whether the string matches the pattern: `*` stands for any characters, `?` for one.
+    /// Whether the whole string matches the pattern: `*` stands for any characters, also none, and `?` for one code
+    /// point. Nil matches only a `value` of nil.
     public func like(_ value: T, caseInsensitive: Bool = false) -> Query<Bool> {
         text(.like, value, caseInsensitive ? .caseInsensitive : [])
     }
-    /// Whether the strings are equal under the options.
+    /// Whether the strings are equal under the options. Nil equals only nil.
     public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.equal, value, options) }
-    /// Whether the strings differ under the options.
+    /// Whether the strings differ under the options. Nil differs from every string, and not from nil.
     public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.notEqual, value, options) }
 
     private func text(_ operation: Comparison.Operation, _ value: T, _ options: StringOptions) -> Query<Bool> {
         Query<Bool>(.compare(expression, operation, .value(value._queryValue), options: options.comparison))
     }
 
-    /// Whether the string contains that of another property.
+    /// Whether the string contains that of another property. Nil matches only nil.
     public func contains<U: _QueryText>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .contains, other.expression.operand, options: options.comparison))
     }
-    /// Whether the string begins with that of another property.
+    /// Whether the string begins with that of another property. Nil matches only nil.
     public func starts<U: _QueryText>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .beginsWith, other.expression.operand, options: options.comparison))
     }
-    /// Whether the string ends with that of another property.
+    /// Whether the string ends with that of another property. Nil matches only nil.
     public func ends<U: _QueryText>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .endsWith, other.expression.operand, options: options.comparison))
     }
 }
 
 extension Query where T: _QueryValue {
-    /// Whether the value is one of `values`.
+    /// Whether the value is one of `values`: `dogs.where { $0.name.in(["Rex", "Max"]) }`. Nil is found if it is one of
+    /// them. The sequence is read at once.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         let values = Array(values)
         return Query<Bool>(
@@ -45,14 +49,14 @@ extension Query where T: _QueryValue {
 }
 
 extension Query where T: PersistableEnum {
-    /// Whether the value is one of `values`.
+    /// Whether the value is one of `values`, which are read at once.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         Query<Bool>(.compare(expression, .in, .values(values.map(\._value))))
     }
 }
 
 extension Query where T: _QueryOrdered {
-    /// Whether the value lies within the range, its end excluded.
+    /// Whether the value lies within the range, its end excluded: `dogs.where { $0.age.contains(3..<7) }`.
     public func contains(_ range: Range<T>) -> Query<Bool> where T: Comparable {
         Query<Bool>(.compare(expression, within: range))
     }
@@ -76,10 +80,11 @@ extension Query where T: _OptionalProtocol, T.Wrapped: _QueryOrdered & Comparabl
 }
 
 extension Query where T: RealmCollection, T.Element: _QueryValue {
-    /// Whether the collection contains the element.
+    /// Whether the collection contains the element. Through a path with another collection, whether any of the
+    /// collections does.
     public func contains(_ value: T.Element) -> Query<Bool> { self == value }
 
-    /// Whether the collection contains any of the elements.
+    /// Whether the collection contains any of the elements, which are read at once. Never holds if there are none.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
         let values = Array(values)
         return Query<Bool>(
@@ -88,11 +93,11 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
 }
 
 extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable {
-    /// Whether any element lies within the range, its end excluded.
+    /// Whether any element lies within the range, its end excluded. An element that is nil does not.
     public func contains(_ range: Range<T.Element>) -> Query<Bool> {
         Query<Bool>(.compare(expression, within: range))
     }
-    /// Whether any element lies within the range, both ends included.
+    /// Whether any element lies within the range, both ends included. An element that is nil does not.
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
         Query<Bool>(
             .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))

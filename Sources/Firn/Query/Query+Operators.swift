@@ -3,7 +3,8 @@ import FirnQuery
 
 // MARK: Logic
 
-/// Holds if both conditions hold.
+/// Holds if both conditions hold. The one that costs less is tested first, and the other one only for the objects that
+/// are left.
 public func && (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
     Query(
         QueryExpression(
@@ -11,7 +12,8 @@ public func && (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
             objects: a.expression.objects + b.expression.objects))
 }
 
-/// Holds if at least one of the conditions holds.
+/// Holds if at least one of the conditions holds. The one that costs less is tested first, and the other one only for
+/// the objects that are left.
 public func || (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
     Query(
         QueryExpression(
@@ -19,60 +21,67 @@ public func || (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
             objects: a.expression.objects + b.expression.objects))
 }
 
-/// Holds if the condition does not hold.
+/// Holds if the condition does not hold: also for objects whose property is nil, if the condition does not hold for
+/// nil.
 public prefix func ! (a: Query<Bool>) -> Query<Bool> {
     Query(QueryExpression(kind: .condition(!a.expression.condition), objects: a.expression.objects))
 }
 
 // MARK: A property and a value
 
-/// Holds if the property equals `value`, which may be nil if the property is optional.
+/// Holds if the property equals `value`, which may be nil if the property is optional: nil equals only nil. A NaN
+/// equals nothing. An index on the property is used if that costs less than a scan.
 public func == <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .equal, value))
 }
-/// Holds if the property differs from `value`; nil differs from every other value.
+/// Holds if the property differs from `value`. Nil differs from every other value, so objects whose property is nil are
+/// found, and those with a nil link on the way to it. A NaN differs from everything.
 public func != <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, value))
 }
-/// Holds if the number or date is less than `value`; nil never is.
+/// Holds if the number or date is less than `value`. Never holds if either is nil, or NaN.
 public func < <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .less, value))
 }
-/// Holds if the number or date is less than or equal to `value`.
+/// Holds if the number or date is less than or equal to `value`. Never holds if either is nil, not even if both are, or
+/// NaN.
 public func <= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .lessOrEqual, value))
 }
-/// Holds if the number or date is greater than `value`; nil never is.
+/// Holds if the number or date is greater than `value`. Never holds if either is nil, or NaN.
 public func > <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greater, value))
 }
-/// Holds if the number or date is greater than or equal to `value`.
+/// Holds if the number or date is greater than or equal to `value`. Never holds if either is nil, not even if both are,
+/// or NaN.
 public func >= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
 
-/// Holds if the string is less than `value`, compared by UTF-8 bytes.
+/// Holds if the string is less than `value`, compared by UTF-8 bytes. Never holds if either is nil.
 public func < <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .less, value))
 }
-/// Holds if the string is less than or equal to `value`, compared by UTF-8 bytes.
+/// Holds if the string is less than or equal to `value`, compared by UTF-8 bytes. Never holds if either is nil, not
+/// even if both are.
 public func <= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .lessOrEqual, value))
 }
-/// Holds if the string is greater than `value`, compared by UTF-8 bytes.
+/// Holds if the string is greater than `value`, compared by UTF-8 bytes. Never holds if either is nil.
 public func > <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greater, value))
 }
-/// Holds if the string is greater than or equal to `value`, compared by UTF-8 bytes.
+/// Holds if the string is greater than or equal to `value`, compared by UTF-8 bytes. Never holds if either is nil, not
+/// even if both are.
 public func >= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
 
-/// Holds if the property has this case.
+/// Holds if the property has this case. Never holds if a link on the way to it is nil.
 public func == <V: PersistableEnum>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .equal, .value(value._value)))
 }
-/// Holds if the property has another case.
+/// Holds if the property has another case, or if a link on the way to it is nil.
 public func != <V: PersistableEnum>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, .value(value._value)))
 }
@@ -87,33 +96,35 @@ public func != <V: PersistableEnum>(property: Query<V?>, value: V?) -> Query<Boo
 
 // MARK: Two properties
 
-/// Holds if the two properties are equal.
+/// Holds if the two properties are equal; nil equals only nil.
 public func == <V: _QueryValue>(a: Query<V>, b: Query<V>) -> Query<Bool> { Query(.compare(a, .equal, b)) }
-/// Holds if the two properties differ.
+/// Holds if the two properties differ; nil differs from every value, and not from nil.
 public func != <V: _QueryValue>(a: Query<V>, b: Query<V>) -> Query<Bool> { Query(.compare(a, .notEqual, b)) }
-/// Holds if the two numbers are equal by value; their types may differ.
+/// Holds if the two numbers are equal by value; their types may differ. Nil equals only nil.
 @_disfavoredOverload
 public func == <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .equal, b))
 }
-/// Holds if the two numbers differ by value; their types may differ.
+/// Holds if the two numbers differ by value; their types may differ. Nil differs from every number, and not from nil.
 @_disfavoredOverload
 public func != <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .notEqual, b))
 }
-/// Holds if the first property is less than the second.
+/// Holds if the first property is less than the second. Never holds if either is nil, or NaN.
 public func < <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .less, b))
 }
-/// Holds if the first property is less than or equal to the second.
+/// Holds if the first property is less than or equal to the second. Never holds if either is nil, not even if both are,
+/// or NaN.
 public func <= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .lessOrEqual, b))
 }
-/// Holds if the first property is greater than the second.
+/// Holds if the first property is greater than the second. Never holds if either is nil, or NaN.
 public func > <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .greater, b))
 }
-/// Holds if the first property is greater than or equal to the second.
+/// Holds if the first property is greater than or equal to the second. Never holds if either is nil, not even if both
+/// are, or NaN.
 public func >= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .greaterOrEqual, b))
 }
@@ -128,32 +139,33 @@ extension QueryExpression {
 
 // MARK: Elements of a collection: any of them
 
-/// Holds if any element equals `value`.
+/// Holds if any element equals `value`. An element that is nil equals only nil. Never holds for an empty collection.
 public func == <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryValue {
     Query(.compare(collection.expression, .equal, value))
 }
-/// Holds if any element differs from `value`.
+/// Holds if any element differs from `value`. An element that is nil differs from every value. Never holds for an empty
+/// collection.
 public func != <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryValue {
     Query(.compare(collection.expression, .notEqual, value))
 }
-/// Holds if any element is less than `value`.
+/// Holds if any element is less than `value`. An element that is nil or NaN never is.
 public func < <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryOrdered {
     Query(.compare(collection.expression, .less, value))
 }
-/// Holds if any element is less than or equal to `value`.
+/// Holds if any element is less than or equal to `value`. An element that is nil or NaN never is.
 public func <= <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryOrdered {
     Query(.compare(collection.expression, .lessOrEqual, value))
 }
-/// Holds if any element is greater than `value`.
+/// Holds if any element is greater than `value`. An element that is nil or NaN never is.
 public func > <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryOrdered {
     Query(.compare(collection.expression, .greater, value))
 }
-/// Holds if any element is greater than or equal to `value`.
+/// Holds if any element is greater than or equal to `value`. An element that is nil or NaN never is.
 public func >= <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryOrdered {
     Query(.compare(collection.expression, .greaterOrEqual, value))

@@ -4,9 +4,16 @@ import FirnQuery
 
 /// A property, or a condition on properties, in `where { }`: `dogs.where { $0.age > 3 && $0.owner.name == "Ann" }`.
 ///
-/// It is built by naming properties and using operators. The compiler checks it, and it runs like the text
-/// `age > 3 AND owner.name == 'Ann'`. Building one reads no data. A condition can't be compared and has no properties:
-/// such an expression stops the program.
+/// It is built by naming properties and using operators. The compiler checks it, and it runs like the text `age > 3 AND
+/// owner.name == 'Ann'`. Building one reads no data, and takes microseconds. A condition can't be compared and has no
+/// properties: such an expression stops the program.
+///
+/// **Nil.** A property is nil if it holds nil, and if a link on the way to it is nil. Nil equals nil and differs from
+/// every value. It is neither less nor greater than anything, nil included, and no text is in it. Every condition
+/// either holds or does not, so `!` of a condition that nil does not fulfil holds for nil: `!($0.age < 3)` finds dogs
+/// without an age, and `$0.age >= 3` does not.
+///
+/// **NaN** equals nothing, itself included, and is neither less nor greater than anything.
 @dynamicMemberLookup
 public struct Query<T> {
     let expression: QueryExpression
@@ -152,7 +159,12 @@ public protocol _OptionalProtocol {
 }
 extension Optional: _OptionalProtocol {}
 
-/// How a query compares strings: by their bytes if there is no option.
+/// How a query compares strings: by their bytes if there is no option, so that "é" as one character differs from "e"
+/// with an accent.
+///
+/// ```swift
+/// dogs.where { $0.name.starts(with: "re", options: [.caseInsensitive, .diacriticInsensitive]) }
+/// ```
 public struct StringOptions: OptionSet, Sendable {
     /// The options as bits.
     public let rawValue: UInt8

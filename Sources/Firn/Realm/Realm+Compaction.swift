@@ -18,7 +18,7 @@ extension Realm {
     /// observer is called. Frozen objects stay valid: what they alone need stays on the disk until they are released.
     /// Does nothing for a realm in memory.
     ///
-    /// Cost: reading and writing what is written again, at worst everything.
+    /// Cost: reading and writing what is written again, at worst everything. Stops the program on the wrong thread.
     ///
     /// - Throws: `Realm.Error`: `.outOfDiskSpace` if there is no space for the new files beside the old ones: nothing
     ///   has changed then. `.fail` in a write transaction, and for a realm that was opened read-only. `.writeFailed`
@@ -47,7 +47,7 @@ extension Realm {
     /// The copy begins with the same version, under the same number and date. Other threads read and write meanwhile;
     /// the calling thread is blocked. A frozen realm may be copied on any thread.
     ///
-    /// Cost: O(everything).
+    /// Cost: O(everything). Stops the program on the wrong thread.
     ///
     /// - Parameter fileURL: the folder to create, which only its owner can access. Its parent must exist.
     /// - Parameter encryptionKey: must be nil: encryption does not exist yet.

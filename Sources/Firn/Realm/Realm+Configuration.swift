@@ -112,7 +112,7 @@ extension Realm {
         /// need no new version.
         ///
         /// The next opening then migrates the store. New properties have blank values; the values of a dropped or
-        /// retyped property are gone; nil becomes a blank value where a property is no longer optional. If the
+        /// retyped property are gone; nil becomes a blank value if a property is no longer optional. If the
         /// migration does more than add something, opening throws `.alreadyOpen` as long as this process holds a
         /// realm, an object, a collection or an observer of the store, or another process has it open. A version
         /// below the store's throws `.schemaMismatch`.
@@ -160,7 +160,7 @@ extension Realm {
         public var historyRetention: HistoryRetention = .none
 
         /// How long opening waits for another process that is just opening the store, too, and recovering it, in
-        /// seconds. Once it is open, processes take turns writing, and wait as long as it takes.
+        /// seconds. Once it is open, processes write one after the other, and wait as long as it takes.
         ///
         /// Less than 0 counts as 0; `.infinity` and anything above a century count as a century. Opening throws
         /// `.invalidInput` for NaN.

@@ -26,17 +26,18 @@ extension Realm {
     ///
     /// Cost: O(log n) for each object, and for each of its indexed properties.
     ///
-    /// Stops the program outside a write transaction; if the object belongs to another realm, is frozen or was
-    /// deleted; if its primary key exists and `update` is `.error`; if `update` is another policy and the class has
-    /// no primary key; if a required property is nil; if a string or data value has more than 16 MiB; if the realm
-    /// does not have the class; and if a link leads to an instance of a subclass, which has its own table.
+    /// Stops the program outside a write transaction, and on the wrong thread; if the object belongs to another realm,
+    /// is frozen or was deleted; if its primary key exists and `update` is `.error`; if `update` is another policy and
+    /// the class has no primary key; if a required property is nil; if a string or data value has more than 16 MiB; if
+    /// the realm does not have the class; and if a link leads to an instance of a subclass, which has its own table.
     /// `add(validating:update:)` throws instead.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
         let inserter = instance.inserter(update)
         do { try inserter.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
     }
 
-    /// Adds each object of a sequence, as `add(_:update:)` does.
+    /// Adds each object of a sequence, as `add(_:update:)` does, at the same cost for each. Stops the program as it
+    /// does.
     ///
     /// An object is added to the transaction that is running when the sequence returns it.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
@@ -150,8 +151,8 @@ extension Realm {
         }
     }
 
-    /// Deletes all objects of the realm's classes, at the cost of deleting each of them. Stops the program outside a
-    /// write transaction.
+    /// Deletes all objects of the realm's classes, at the cost of deleting each of them. The classes stay. Stops the
+    /// program outside a write transaction, and on the wrong thread.
     public func deleteAll() {
         let transaction = instance.writing("delete all objects")
         for binding in instance.schema.tables { transaction.deleteAll(binding.table) }

@@ -20,7 +20,11 @@ extension Realm {
     ///    realm have been called by then; those of objects and collections are called at the next turn of the run
     ///    loop, queue or actor.
     ///
-    /// The calling thread is blocked while it waits for other writers and for the disk. Stops the program if the
+    /// Cost: O(changes), the block's and the observers' work, and with `.full` durability one sync of the disk, which
+    /// commits of several threads share. The calling thread is blocked while it waits for other writers and for the
+    /// disk.
+    ///
+    /// Stops the program if the
     /// realm is in a write transaction already, if it is frozen or was opened read-only, on the wrong thread, and if
     /// another realm of the store is in a write transaction on this thread.
     ///
@@ -75,10 +79,13 @@ extension Realm {
     /// try realm.commitWrite()
     /// ```
     ///
+    /// Cost: O(1), and the observers' work; the calling thread is blocked while it waits. Stops the program whenever
+    /// `write` stops it.
+    ///
     /// - Throws: `Realm.Error`: `.tooManyActiveVersions` if more is held than the configuration allows, at once or
-    ///   after waiting, as `activeVersionPolicy` has it; `.writeFailed` if an earlier commit failed;
-    ///   `.schemaMismatch` if another process has changed the schema so that this one can't go on; `.invalidDatabase`
-    ///   or the file system's error if the log can't be read.
+    ///   after waiting, as `activeVersionPolicy` has it; `.writeFailed` if an earlier commit failed; `.schemaMismatch`
+    ///   if another process has changed the schema so that this one can't go on; `.invalidDatabase` or the file
+    ///   system's error if the log can't be read; `.fail` if the store has been closed.
     public func tryBeginWrite(file: StaticString = #fileID, line: UInt = #line) throws {
         try instance.beginWrite(at: CallSite(file, line))
     }
@@ -86,7 +93,7 @@ extension Realm {
     /// Commits the transaction, and returns when it is durable, as the configuration has it: what `write` does after
     /// its block.
     ///
-    /// Stops the program if no write transaction is running, and on the wrong thread.
+    /// Cost: as `write`. Stops the program if no write transaction is running, and on the wrong thread.
     ///
     /// - Parameter tokens: observers of this realm that are not called for these changes. They are called for what
     ///   others have written. A token of another realm stops the program.
@@ -96,7 +103,7 @@ extension Realm {
     }
 
     /// Undoes everything that was done since the transaction began, and ends it. Objects created in it become
-    /// invalid, as do unmanaged objects that were added in it.
+    /// invalid, as do unmanaged objects that were added in it. O(changes).
     ///
     /// The realm then shows at least the version that the transaction began from: if that is another thread's commit
     /// which is still on its way to the disk, this waits for it. Stops the program if no write transaction is

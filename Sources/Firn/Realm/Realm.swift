@@ -133,29 +133,37 @@ public struct Realm {
     // MARK: What it is
 
     /// How the realm was opened: the configuration of the call that made the realm of this thread, queue or actor.
+    /// O(1). May be read on any thread.
     public var configuration: Configuration { instance.configuration }
 
-    /// The realm's classes and their properties.
+    /// The realm's classes and their properties. Made at each call, in O(properties), so keep it in a constant. May be
+    /// read on any thread.
     public var schema: Schema { Schema(instance.schema) }
 
-    /// Whether there are no objects of the realm's classes, uncommitted changes included. O(classes).
+    /// Whether there are no objects of the realm's classes, uncommitted changes included. O(classes). Stops the program
+    /// on the wrong thread.
     public var isEmpty: Bool {
         instance.check()
         return instance.schema.tables.allSatisfy { (instance.table($0)?.count ?? 0) == 0 }
     }
 
-    /// Whether this realm is in a write transaction. Transactions of other threads and processes do not count.
+    /// Whether this realm is in a write transaction. Transactions of other threads and processes do not count. O(1). To
+    /// be read on the realm's thread, queue or actor, which is not checked.
     public var isInWriteTransaction: Bool { instance.isInTransaction }
 
-    /// Whether the realm shows one version for good and may be used on any thread.
+    /// Whether the realm shows one version for good and may be used on any thread. O(1). May be read on any thread.
     public var isFrozen: Bool { instance.isFrozen }
 
     /// Whether the realm advances by itself at the next turn of its run loop, queue or actor after something was
     /// committed. True at first, false for a frozen realm.
     ///
-    /// If it is false, observers of the realm are called with `.refreshRequired` instead of `.didChange`, and the
-    /// data stays as it is until `refresh()` or the next write. Setting it to true on a frozen realm stops the
-    /// program.
+    /// ```swift
+    /// realm.autorefresh = false      // what is shown stays as it is until refresh()
+    /// ```
+    ///
+    /// If it is false, observers of the realm are called with `.refreshRequired` instead of `.didChange`, and the data
+    /// stays as it is until `refresh()` or the next write. It is one setting for all `Realm` values of the thread,
+    /// queue or actor. To be used there, which is not checked. Setting it to true on a frozen realm stops the program.
     public var autorefresh: Bool {
         get { instance.autorefresh }
         nonmutating set {
@@ -169,16 +177,27 @@ public struct Realm {
     /// Adds classes to those that a realm without `objectTypes` has. Needed only for generic classes, which can't be
     /// found.
     ///
-    /// It counts for realms that are opened afterwards. May be called on any thread.
+    /// ```swift
+    /// Realm.register(Box<Dog>.self)
+    /// ```
+    ///
+    /// It counts for realms that are opened afterwards. O(number of classes given). May be called on any thread.
     public static func register(_ types: ObjectBase.Type...) { ClassDiscovery.register(types) }
 
     // MARK: Versions
 
     /// Advances to the newest version, and calls observers with what is due before it returns.
     ///
-    /// Does nothing and returns false in a write transaction, on a frozen realm, and while observers are called,
-    /// except for `.refreshRequired`. Stops the program on the wrong thread, and for a realm that was opened
-    /// read-only. O(1), and the observers' work.
+    /// ```swift
+    /// while !isDone { work(); realm.refresh() }      // on a thread without a run loop
+    /// ```
+    ///
+    /// First applies what other processes have committed, as far as this process has not read it yet. What can't be
+    /// shown here is passed over: `tryRefresh()` throws it. Does nothing and returns false in a write transaction, on a
+    /// frozen realm, and while observers are called, except for `.refreshRequired`. Stops the program on the wrong
+    /// thread, and for a realm that was opened read-only.
+    ///
+    /// Cost: O(1), the observers' work, and O(changes) for what other processes have committed.
     ///
     /// - Returns: whether the realm shows a newer version now.
     @discardableResult
@@ -189,13 +208,13 @@ public struct Realm {
 
     /// Advances to the newest version: `refresh()`, for a store that other processes write to.
     ///
-    /// If another process has written what this one can't show, this throws, where `refresh()` returns `false`. The
-    /// realm stays as it is.
+    /// If another process has written what this one can't show, this throws, and the realm stays as it is; `refresh()`
+    /// ignores that. Costs and stops the program as `refresh()` does.
     ///
     /// - Returns: whether the realm shows a newer version now.
-    /// - Throws: `Realm.Error`: `.schemaMismatch` if another process has removed or changed classes or properties
-    ///   that were there when this one opened the store; `.invalidDatabase` or the file system's error if the log
-    ///   can't be read.
+    /// - Throws: `Realm.Error`: `.schemaMismatch` if another process has removed or changed classes or properties that
+    ///   were there when this one opened the store; `.invalidDatabase` or the file system's error if the log can't be
+    ///   read.
     @discardableResult
     public func tryRefresh(file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
         checkRefreshable()
@@ -211,10 +230,14 @@ public struct Realm {
 
     /// Releases the version shown, so that it need not be kept for this realm.
     ///
-    /// Objects, lists, backlinks and results made so far become invalid, and results and backlinks are empty from
-    /// then on; a running write transaction is cancelled. The realm can still be used, and shows the newest version
-    /// when it is read next. Its observers go on. Stops the program on the wrong thread, and for a frozen realm,
-    /// which is released instead.
+    /// Objects, lists, backlinks and results made so far become invalid, and results and backlinks are empty from then
+    /// on; a running write transaction is cancelled. The realm can still be used, and shows the newest version when it
+    /// is read next. Its observers go on, and an observer of an object or a collection keeps the version that it was
+    /// shown last.
+    ///
+    /// Cost: O(1), and undoing a running transaction. That waits, as `cancelWrite()` does, if the transaction began
+    /// from a commit that is still on its way to the disk. Stops the program on the wrong thread, and for a frozen
+    /// realm, which is released instead.
     public func invalidate() {
         if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; release it instead.") }
         instance.invalidate()
