@@ -63,7 +63,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     public var realm: Realm? { source.map { Realm($0.realm) } }
     /// Whether the object was deleted or its realm was invalidated. It is empty then. O(log objects) at most.
     public var isInvalidated: Bool { source?.isInvalidated ?? false }
-    /// Whether it belongs to a frozen realm and never changes.
+    /// Whether it belongs to a frozen realm and never changes. O(1). May be read on any thread.
     public var isFrozen: Bool { source?.realm.isFrozen ?? false }
     /// What `freeze()` does. Stops the program if the object is unmanaged.
     public func _freeze(_ file: StaticString, _ line: UInt) -> LinkingObjects {
@@ -82,7 +82,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
     /// Empty, unmanaged backlinks.
     public var _withoutOwner: LinkingObjects { LinkingObjects(originProperty, nil) }
 
-    /// Whether both are the backlinks of one row through one property in one realm.
+    /// Whether both are the backlinks of one row through one property in one realm. O(1).
     public static func == (a: LinkingObjects, b: LinkingObjects) -> Bool {
         guard let x = a.source, let y = b.source else {
             return a.source == nil && b.source == nil && a.originProperty == b.originProperty
@@ -94,7 +94,7 @@ public struct LinkingObjects<Element: Object>: RealmCollection {
             && property === otherProperty
     }
 
-    /// The type and the first 100 elements as text.
+    /// The type and the first 100 elements as text. Stops the program on the wrong thread.
     public var description: String { describe(depth: 0) }
 }
 

@@ -95,7 +95,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     /// Whether the list's object was deleted or its realm was invalidated. False if the list is unmanaged. O(log
     /// objects) at most. Stops the program on the wrong thread.
     public var isInvalidated: Bool { location?.isInvalidated ?? false }
-    /// Whether the list belongs to a frozen realm and never changes.
+    /// Whether the list belongs to a frozen realm and never changes. O(1). May be read on any thread.
     public var isFrozen: Bool { location?.realm.isFrozen ?? false }
 
     /// What `freeze()` does. Stops the program if the list is unmanaged or its object is gone, in a write transaction,

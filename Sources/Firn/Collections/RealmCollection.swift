@@ -319,7 +319,7 @@ public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         self.init(traced.name, traced.path, ascending: ascending)
     }
 
-    /// Sorts by the property of this name, ascending.
+    /// Sorts by the property of this name, ascending. The name is checked when the descriptor is used.
     public init(stringLiteral value: String) { self.init(keyPath: value) }
 
     /// The same property in the other direction.

@@ -45,7 +45,7 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// Whether the realm was invalidated after the results were made, or the object that they belong to was deleted.
     /// They are empty then. O(log objects) at most.
     public var isInvalidated: Bool { _source.isInvalidated }
-    /// Whether the results belong to a frozen realm and never change.
+    /// Whether the results belong to a frozen realm and never change. O(1). May be read on any thread.
     public var isFrozen: Bool { _source.realm.isFrozen }
 
     /// What `freeze()` does.
@@ -64,10 +64,10 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// The results themselves: results of a list that is gone are empty.
     public var _withoutOwner: Results { self }
 
-    /// Whether both are copies of the same results.
+    /// Whether both are copies of the same results. O(1).
     public static func == (a: Results, b: Results) -> Bool { a._source === b._source }
 
-    /// The type and the first 100 elements as text.
+    /// The type and the first 100 elements as text. Stops the program on the wrong thread.
     public var description: String { describe(depth: 0) }
 
     /// Iterates over the elements that there are now, whatever is written meanwhile.

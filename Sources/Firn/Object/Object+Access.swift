@@ -107,10 +107,10 @@ extension ObjectBase {
         }
     }
 
-    /// The value of the property with this name: the same as `self[key]`.
+    /// The value of the property with this name: the same as `self[key]`. Stops the program as that does.
     public final func value(forKey key: String) -> Any? { self[key] }
 
-    /// Sets the property with this name: the same as `self[key] = value`.
+    /// Sets the property with this name: the same as `self[key] = value`. Stops the program as that does.
     public final func setValue(_ value: Any?, forKey key: String) { self[key] = value }
 
     /// The property with a name. Stops the program if there is none.

@@ -29,7 +29,7 @@ extension ObjectBase {
             && _RealmInstance.of(_row) === _RealmInstance.of(object._row)
     }
 
-    /// Whether both are the same row of the same realm: the same as `isSameObject(as:)`.
+    /// Whether both are the same row of the same realm: the same as `isSameObject(as:)`. O(1).
     public final func isEqual(to object: ObjectBase) -> Bool { isSameObject(as: object) }
 
     /// Whether two objects count as equal because they are one row: frozen objects, and those of classes with a

@@ -79,17 +79,17 @@ open class ObjectBase: Hashable, CustomStringConvertible {
 
     // MARK: Equality
 
-    /// Whether both are the same row, for frozen objects and for classes with a primary key; otherwise whether both
-    /// are the same instance.
+    /// Whether both are the same row, for frozen objects and for classes with a primary key; otherwise whether both are
+    /// the same instance. O(1), also for objects that are gone.
     open func isEqual(_ object: Any?) -> Bool {
         guard let other = unwrapped(object) as? ObjectBase else { return false }
         return self === other || equalsByRow(other)
     }
 
-    /// A hash value; objects that are equal have the same one.
+    /// A hash value; objects that are equal have the same one. O(1), also for an object that is gone.
     ///
-    /// It changes when an object of a class with a primary key becomes managed, so take such an object out of sets
-    /// and dictionaries before adding it to a realm.
+    /// It changes when an object of a class with a primary key becomes managed, so take such an object out of sets and
+    /// dictionaries before adding it to a realm.
     open var hash: Int { hashByRow() }
 
     /// Whether two objects are equal, as `isEqual(_:)` says.

@@ -141,8 +141,9 @@ public struct _PersistedOptions: OptionSet, Sendable {
 }
 
 extension Persisted where Value: _PrimaryKey {
-    /// The class's primary key: unique and indexed, and not changed once the object is managed. With `false` an
-    /// ordinary property.
+    /// The class's primary key: unique and indexed, so that an object is found by it in O(log n), and not changed once
+    /// the object is managed. With `false` an ordinary property. A class with two primary keys is refused: opening
+    /// throws `.schemaMismatch`.
     @inlinable @inline(__always)
     public init(primaryKey: Bool) { self.init(_options: primaryKey ? .primaryKey : [], _stored: Value._initial) }
 
@@ -157,8 +158,9 @@ extension Persisted where Value: _PrimaryKey {
 }
 
 extension Persisted where Value: _Indexable {
-    /// A property with an index: queries for equality and ranges need not look at each object, and writes cost a
-    /// little more. With `false` an ordinary property.
+    /// A property with an index: a query for one value or for a range finds its objects in O(log n) instead of looking
+    /// at each object, and adding, changing or deleting an object costs O(log n) more. With `false` an ordinary
+    /// property.
     @inlinable @inline(__always)
     public init(indexed: Bool) { self.init(_options: indexed ? .indexed : [], _stored: Value._initial) }
 

@@ -56,11 +56,12 @@ extension Query where T: PersistableEnum {
 }
 
 extension Query where T: _QueryOrdered {
-    /// Whether the value lies within the range, its end excluded: `dogs.where { $0.age.contains(3..<7) }`.
+    /// Whether the value lies within the range, its end excluded: `dogs.where { $0.age.contains(3..<7) }`. Never holds
+    /// if a link on the way to it is nil. An index on the property is used if that costs less than a scan.
     public func contains(_ range: Range<T>) -> Query<Bool> where T: Comparable {
         Query<Bool>(.compare(expression, within: range))
     }
-    /// Whether the value lies within the range, both ends included.
+    /// Whether the value lies within the range, both ends included. Never holds if a link on the way to it is nil.
     public func contains(_ range: ClosedRange<T>) -> Query<Bool> where T: Comparable {
         Query<Bool>(
             .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))

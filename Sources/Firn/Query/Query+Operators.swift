@@ -39,40 +39,40 @@ public func == <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
 public func != <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, value))
 }
-/// Holds if the number or date is less than `value`. Never holds if either is nil, or NaN.
+/// Holds if the number or date is less than `value`. Never holds if one of the two is nil or NaN.
 public func < <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .less, value))
 }
-/// Holds if the number or date is less than or equal to `value`. Never holds if either is nil, not even if both are, or
-/// NaN.
+/// Holds if the number or date is less than or equal to `value`. Never holds if one of the two is nil or NaN, or both
+/// are.
 public func <= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .lessOrEqual, value))
 }
-/// Holds if the number or date is greater than `value`. Never holds if either is nil, or NaN.
+/// Holds if the number or date is greater than `value`. Never holds if one of the two is nil or NaN.
 public func > <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greater, value))
 }
-/// Holds if the number or date is greater than or equal to `value`. Never holds if either is nil, not even if both are,
-/// or NaN.
+/// Holds if the number or date is greater than or equal to `value`. Never holds if one of the two is nil or NaN, or
+/// both are.
 public func >= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
 
-/// Holds if the string is less than `value`, compared by UTF-8 bytes. Never holds if either is nil.
+/// Holds if the string is less than `value`, compared by UTF-8 bytes. Never holds if one of the two is nil.
 public func < <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .less, value))
 }
-/// Holds if the string is less than or equal to `value`, compared by UTF-8 bytes. Never holds if either is nil, not
-/// even if both are.
+/// Holds if the string is less than or equal to `value`, compared by UTF-8 bytes. Never holds if one of the two is nil,
+/// or both are.
 public func <= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .lessOrEqual, value))
 }
-/// Holds if the string is greater than `value`, compared by UTF-8 bytes. Never holds if either is nil.
+/// Holds if the string is greater than `value`, compared by UTF-8 bytes. Never holds if one of the two is nil.
 public func > <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greater, value))
 }
-/// Holds if the string is greater than or equal to `value`, compared by UTF-8 bytes. Never holds if either is nil, not
-/// even if both are.
+/// Holds if the string is greater than or equal to `value`, compared by UTF-8 bytes. Never holds if one of the two is
+/// nil, or both are.
 public func >= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
@@ -110,21 +110,21 @@ public func == <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Q
 public func != <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .notEqual, b))
 }
-/// Holds if the first property is less than the second. Never holds if either is nil, or NaN.
+/// Holds if the first property is less than the second. Never holds if one of the two is nil or NaN.
 public func < <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .less, b))
 }
-/// Holds if the first property is less than or equal to the second. Never holds if either is nil, not even if both are,
-/// or NaN.
+/// Holds if the first property is less than or equal to the second. Never holds if one of the two is nil or NaN, or
+/// both are.
 public func <= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .lessOrEqual, b))
 }
-/// Holds if the first property is greater than the second. Never holds if either is nil, or NaN.
+/// Holds if the first property is greater than the second. Never holds if one of the two is nil or NaN.
 public func > <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .greater, b))
 }
-/// Holds if the first property is greater than or equal to the second. Never holds if either is nil, not even if both
-/// are, or NaN.
+/// Holds if the first property is greater than or equal to the second. Never holds if one of the two is nil or NaN, or
+/// both are.
 public func >= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .greaterOrEqual, b))
 }

@@ -52,6 +52,7 @@ extension Realm {
         }
     }
 
-    /// What recovery did when this process opened the store; nil for a realm in memory.
+    /// What recovery did when this process opened the store; nil for a realm in memory. O(1). May be read on any
+    /// thread.
     public var recovery: Recovery? { instance.store.recovery.map(Recovery.init) }
 }

@@ -294,7 +294,7 @@ public struct Realm {
 }
 
 extension Realm: Equatable {
-    /// Whether both are the same realm of the same thread, queue or actor.
+    /// Whether both are the same realm of the same thread, queue or actor. O(1).
     public static func == (a: Realm, b: Realm) -> Bool { a.instance === b.instance }
 }
 
