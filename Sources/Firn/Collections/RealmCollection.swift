@@ -71,7 +71,7 @@ extension RealmCollection where Element: Object {
     /// The condition is compiled here, in microseconds, so an error in it shows here. No data is read until the results
     /// are read: see `Results` for the cost of that. Stops the program if the condition compares with an object that is
     /// unmanaged or of another realm, if it takes an aggregate of something that is not a collection, if the collection
-    /// has values instead of objects, if the collection is unmanaged, and on the wrong thread.
+    /// is unmanaged, and on the wrong thread.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
         let expression = isIncluded(Query(.root)).expression
         _source.check(expression.objects)
@@ -98,8 +98,8 @@ extension RealmCollection where Element: Object {
     /// Stops the program if the collection is unmanaged, and on the wrong thread.
     ///
     /// - Throws: `Realm.Error` with `.invalidInput`, showing the position in the text: if it can't be parsed, names a
-    ///   property that the class does not have, or compares values of different kinds; if an argument is missing or
-    ///   can't be compared; and if the collection has values instead of objects.
+    ///   property that the class does not have, or compares values of different kinds, and if an argument is missing or
+    ///   can't be compared.
     public func filter(validating predicateFormat: String, _ args: Any...) throws -> Results<Element> {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch { throw Realm.Error(error) }
     }
@@ -117,7 +117,7 @@ extension RealmCollection where Element: Object {
     ///
     /// The key path may lead through links to one object. Nothing is read here: sorting takes place when an element is
     /// first read after a change, in O(n log n). `count` needs no sort. Stops the program if the key path is wrong, if
-    /// the collection has values instead of objects or is unmanaged, and on the wrong thread.
+    /// the collection is unmanaged, and on the wrong thread.
     public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
         sorted(by: [SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
@@ -156,8 +156,7 @@ extension RealmCollection where Element: Object {
     ///
     /// Elements behind a nil link of a key path are left out; nil values count as one value. Nothing is read here: the
     /// elements are compared when the results are first read after a change, in O(n), also for `count`. Stops the
-    /// program if a key path is wrong, if the collection has values instead of objects or is unmanaged, and on the
-    /// wrong thread.
+    /// program if a key path is wrong, if the collection is unmanaged, and on the wrong thread.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         do { return distinct(try keyPaths.map { try PropertyPath(parsing: $0) }) } catch {
             fatalError("Firn: distinct on \(Element.self): \(error)")
@@ -184,16 +183,15 @@ extension RealmCollection where Element: Object {
     /// let youngest: Int? = dogs.min(ofProperty: "age")
     /// ```
     ///
-    /// **Aggregates of a property** are computed at each call, in O(n). For the objects of a class, or of a query that
-    /// only filters and sorts, the filter runs and the column's numbers are then added or compared by leaves, without
-    /// making objects: less than a nanosecond for each object that passes. Elements of a list or of backlinks are
-    /// looked up one by one, in O(log objects) each. The property may be a path: through links to one object, or
-    /// through a collection, all of whose elements then count.
+    /// **Aggregates of a property** are computed at each call, in O(n), without making objects. For the objects of a
+    /// class, or of a query that only filters and sorts, numbers are added or compared a column of a leaf at a time:
+    /// about half a nanosecond for each object, and the filter. Elements of a list or of backlinks are looked up one by
+    /// one, in O(log objects) each. The property may be a path: through links to one object, or through a collection,
+    /// all of whose elements then count.
     ///
     /// They stop the program if the property is unknown, or is of a type without such an aggregate: numbers have all
-    /// four, dates have `min` and `max`. They also stop it if the collection has values instead of objects or is
-    /// unmanaged, and on the wrong thread. If the realm was invalidated after the collection was made, there are no
-    /// values.
+    /// four, dates have `min` and `max`. They also stop it if the collection is unmanaged, and on the wrong thread. If
+    /// the realm was invalidated after the collection was made, there are no values.
     ///
     /// - Returns: nil also if `V` can't represent the value, as an `Int` for a date.
     public func min<V: MinMaxType>(ofProperty property: String) -> V? {

@@ -30,8 +30,12 @@ extension ThreadConfined {
     /// The same thing in the calling thread's live realm; nil if it no longer exists there. If it is live, it is
     /// returned itself.
     ///
-    /// It shows what that realm shows, which may be newer data. On a queue or an actor other than the main one, look
-    /// it up in a realm that was opened there instead (see `Realm.thaw(file:line:)`). Stops the program if it is
-    /// unmanaged.
+    /// ```swift
+    /// if let live = frozen.thaw() { try live.realm?.write { live.age += 1 } }
+    /// ```
+    ///
+    /// It shows what that realm shows, which may be newer data. On a queue or an actor other than the main one, look it
+    /// up in a realm that was opened there instead (see `Realm.thaw(file:line:)`). O(log n) at most. May be called on
+    /// any thread if it is frozen. Stops the program if it is unmanaged.
     public func thaw(file: StaticString = #fileID, line: UInt = #line) -> Self? { _thaw(file, line) }
 }
