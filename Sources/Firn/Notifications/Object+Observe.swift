@@ -20,10 +20,10 @@ extension ObjectBase {
     /// changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are shown once
     /// the realm has advanced.
     ///
-    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until the
-    /// block has been called for the next one: see <doc:HoldingVersions>. A call costs O(changes since the last one),
-    /// whatever the number of objects. A nested key path also costs a search backwards, from the changed objects along
-    /// the links to them.
+    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until its
+    /// realm has shown it the next one: see <doc:HoldingVersions>. A call costs O(changes since the last one), whatever
+    /// the number of objects. A nested key path also costs a search backwards, from the changed objects along the links
+    /// to them.
     ///
     /// To be called on the thread, queue or actor of the object's realm. Stops the program if the object is unmanaged,
     /// frozen or gone, if its realm was opened read-only or is in a transaction that has changed something, if a key

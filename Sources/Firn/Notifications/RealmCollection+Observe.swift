@@ -19,8 +19,8 @@ extension RealmCollection {
     /// `refresh()` or at the beginning of a write there, whichever is first. Several changes may be shown in one call.
     /// The block may write. If `autorefresh` is off, changes by others are shown once the realm has advanced.
     ///
-    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until it has
-    /// been shown the next one: see <doc:HoldingVersions>. Being shown a version costs:
+    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until its
+    /// realm has shown it the next one: see <doc:HoldingVersions>. Being shown a version costs:
     ///
     /// - for all objects of a class: O(log n) for each changed object;
     /// - for a list: O(edits), and a search of the list if an object in it has changed;

@@ -12,8 +12,8 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// 1. Waits for other writers, in this process and in others, and advances to the newest version; observers are
-    ///    called with what is due.
+    /// 1. Advances to the newest version, and calls observers with what is due. Then waits for other writers, in this
+    ///    process and in others, and begins from the newest version of then.
     /// 2. Runs `block`. If it throws, its changes are undone and its error is thrown on. If it ends the transaction
     ///    by itself, nothing more is done.
     /// 3. Commits, and returns when the changes are durable, as `Configuration.durability` has it. Observers of the
