@@ -9,9 +9,9 @@ import FirnQuery
 /// properties: such an expression stops the program.
 ///
 /// **Nil.** A property is nil if it holds nil, and if a link on the way to it is nil. Nil equals nil and differs from
-/// every value. It is neither less nor greater than anything, nil included, and no text is in it. Every condition
-/// either holds or does not, so `!` of a condition that nil does not fulfil holds for nil: `!($0.age < 3)` finds dogs
-/// without an age, and `$0.age >= 3` does not.
+/// every value. It is neither less nor greater than anything, nil included, and contains no text. Each condition either
+/// holds for an object or does not, and `!` is the opposite: if the age of a dog is nil, `$0.age >= 3` does not hold
+/// for it, and `!($0.age < 3)` does.
 ///
 /// **NaN** equals nothing, itself included, and is neither less nor greater than anything.
 @dynamicMemberLookup

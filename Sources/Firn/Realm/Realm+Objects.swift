@@ -103,7 +103,7 @@ extension Realm {
     /// try realm.write { try realm.create(Dog.self, validating: json, update: .modified) }
     /// ```
     ///
-    /// Stops the program outside a write transaction.
+    /// Cost: as `create(_:value:update:)`. Stops the program outside a write transaction, and on the wrong thread.
     ///
     /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput`, which names the property, if a value does
     ///   not fit, is too long, or is nil for a required property; if the primary key exists and `update` is `.error`;
