@@ -23,11 +23,12 @@ extension RealmCollection {
     /// realm has shown it the next one: see <doc:HoldingVersions>. Being shown a version costs:
     ///
     /// - for all objects of a class: O(log n) for each changed object;
-    /// - for a list: O(edits), and a search of the list if an object in it has changed;
-    /// - for a query, a sort or backlinks: running the query again and comparing what it finds, O(n), after every
-    ///   write, whichever class it concerns. The keys of all elements are kept;
-    /// - unless key paths are given: following the links from each changed object back to the elements, up to four
-    ///   deep. Naming the properties that matter saves most of that.
+    /// - for a list: O(edits), and a search of the list if an object in it has changed; O(n) if its edits are not known;
+    /// - for a query, a sort or backlinks: running the query again and comparing what it finds, O(n), whichever class
+    ///   the writes concern. The keys of all elements are kept.
+    ///
+    /// If the elements are objects, links are also followed from each changed object back to the elements, up to four
+    /// deep. Naming key paths limits that to these paths.
     ///
     /// If the object that a list or backlinks belong to is deleted before the first call, the block is called with an
     /// empty, unmanaged collection. Observing goes on when the realm is invalidated.

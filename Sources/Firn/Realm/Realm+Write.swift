@@ -24,9 +24,8 @@ extension Realm {
     /// commits of several threads share. The calling thread is blocked while it waits for other writers and for the
     /// disk.
     ///
-    /// Stops the program if the
-    /// realm is in a write transaction already, if it is frozen or was opened read-only, on the wrong thread, and if
-    /// another realm of the store is in a write transaction on this thread.
+    /// Stops the program if the realm is in a write transaction already, if it is frozen or was opened read-only, on
+    /// the wrong thread, and if another realm of the store is in a write transaction on this thread.
     ///
     /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of
     /// the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
