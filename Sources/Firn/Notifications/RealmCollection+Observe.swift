@@ -23,7 +23,8 @@ extension RealmCollection {
     /// realm has shown it the next one: see <doc:HoldingVersions>. Being shown a version costs:
     ///
     /// - for all objects of a class: O(log n) for each changed object;
-    /// - for a list: O(edits), and a search of the list if an object in it has changed; O(n) if its edits are not known;
+    /// - for a list: O(edits), and a search of the list if an object in it has changed. If its edits are not known,
+    ///   comparing its elements, O(n);
     /// - for a query, a sort or backlinks: running the query again and comparing what it finds, O(n), whichever class
     ///   the writes concern. The keys of all elements are kept.
     ///
