@@ -12,7 +12,9 @@ import Testing
             try StoreLocks(StoreFolder(path: "/store", storage: disk.disk.newProcess()))
         }
         let (joining, other) = try (locks(), locks())
-        #expect(try other.registerWriter(writesFinalCheckpoint: true) && joining.registerWriter(writesFinalCheckpoint: true))
+        #expect(
+            try other.registerWriter(writesFinalCheckpoint: true) && joining.registerWriter(writesFinalCheckpoint: true)
+        )
         #expect(try other.isOpenForWriting())
         try joining.unregisterWriter()
         #expect(try !other.isOpenForWriting())
