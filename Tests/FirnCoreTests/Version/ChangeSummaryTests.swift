@@ -82,12 +82,13 @@ import Testing
                 let through = version + UInt64(random.below(Int(newest - version) + 1))
                 #expect(
                     isSame(
-                        journal.composed(after: version, through: through), expected(after: version, through: through)))
+                        composed(journal, after: version, through: through), expected(after: version, through: through))
+                )
                 // Others ask for the same versions, too.
                 for other in observers where other.version <= through {
                     #expect(
                         isSame(
-                            journal.composed(after: other.version, through: through),
+                            composed(journal, after: other.version, through: through),
                             expected(after: other.version, through: through)))
                 }
                 journal.move(cursor, to: through)
@@ -106,20 +107,49 @@ import Testing
         let newest: UInt64 = 50_000
         for version in 0..<newest { journal.keep(Self.summary(version + 1), after: version, version + 1) }
         for _ in cursors {
-            #expect(journal.composed(after: 0, through: newest)?.tables[Self.table]?.inserted.isEmpty == false)
+            #expect(composed(journal, after: 0, through: newest)?.tables[Self.table]?.inserted.isEmpty == false)
         }
         journal.move(cursors[0], to: newest)
-        #expect(isSame(journal.composed(after: 0, through: newest), expected(after: 0, through: newest)))
+        #expect(isSame(composed(journal, after: 0, through: newest), expected(after: 0, through: newest)))
     }
 
     @Test("changes that were not kept are not made up") func gaps() {
         let journal = ChangeJournal()
         let cursor = journal.addCursor(after: 5)
         journal.keep(Self.summary(7), after: 6, 7)
-        #expect(journal.composed(after: 5, through: 7) == nil)
-        #expect(isSame(journal.composed(after: 6, through: 7), expected(after: 6, through: 7)))
-        #expect(journal.composed(after: 6, through: 8) == nil)
+        #expect(composed(journal, after: 5, through: 7) == nil)
+        #expect(isSame(composed(journal, after: 6, through: 7), expected(after: 6, through: 7)))
+        #expect(composed(journal, after: 6, through: 8) == nil)
         journal.move(cursor, to: 7)
-        #expect(journal.composed(after: 6, through: 7) == nil, "nobody is behind it any more, so it is not kept")
+        #expect(composed(journal, after: 6, through: 7) == nil, "nobody is behind it any more, so it is not kept")
+    }
+
+    @Test("two versions are compared once for all observers of the first") func comparedOnce() {
+        let journal = ChangeJournal()
+        let cursors = (0..<100).map { _ in journal.addCursor(after: 5) }
+        var comparisons = 0
+        func changes(through: UInt64) -> ChangeSummary {
+            journal.changes(after: 5, through: through) {
+                comparisons += 1
+                return Self.summary(through)
+            }
+        }
+        for _ in cursors {
+            for through in [6, 7] as [UInt64] { #expect(isSame(changes(through: through), Self.summary(through))) }
+        }
+        #expect(comparisons == 2)
+        for cursor in cursors { journal.move(cursor, to: 7) }
+        #expect(isSame(changes(through: 7), Self.summary(7)))
+        #expect(comparisons == 3, "what no observer needs is not kept")
+    }
+
+    /// What a journal composes of what it has kept; nil if it has to compare.
+    private func composed(_ journal: ChangeJournal, after: UInt64, through: UInt64) -> ChangeSummary? {
+        var isCompared = false
+        let changes = journal.changes(after: after, through: through) {
+            isCompared = true
+            return ChangeSummary()
+        }
+        return isCompared ? nil : changes
     }
 }
