@@ -67,7 +67,7 @@ for file in try FileManager.default.contentsOfDirectory(at: graphs, includingPro
 where file.lastPathComponent.hasSuffix(".symbols.json") {
     let graph = try JSONDecoder().decode(Graph.self, from: Data(contentsOf: file))
     for symbol in graph.symbols {
-        // What the compiler has made has no location, and nobody can document it.
+        // Symbols that the compiler has made have no location and cannot be documented.
         guard let location = symbol.location else { continue }
         found.insert("\(URL(string: location.uri)?.path ?? location.uri):\(location.position.line + 1)")
         if !symbol.isHidden { check(symbol) }

@@ -154,7 +154,7 @@ import Testing
 }
 
 @Suite("LZ4", .timeLimit(.minutes(20))) struct LZ4Tests {
-    @Test("compressed bytes are restored, and one state serves for all of them") func roundTrip() throws {
+    @Test("compressed bytes are restored, and one state can be used for all of them") func roundTrip() throws {
         var lz4 = LZ4()
         var generator = SplitMix(seed: 4)
         for length in [0, 1, 12, 13, 64, 200, 4096, 65_536, 300_000] {

@@ -43,7 +43,7 @@ import Testing
         let a: Bench
         let b: Bench
         let c: Bench
-        /// The log of `a`. It is kept here because a log that nobody holds is closed.
+        /// The log of `a`. It is kept here because a log without references is closed.
         let writer: Log
         let reader: Log
         let successor: Log
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a follower reads the complete rest at every moment of a take-over") func following() throws {
+    @Test("a follower reads the complete rest at every moment of another process's recovery") func following() throws {
         let calls = try atEachMoment { moment in
             let death = try Death()
             let before = death.c.storage.callCount
@@ -113,7 +113,7 @@ import Testing
             result.collect {
                 var versions: [UInt64] = []
                 if isCursor {
-                    // As for a past version: reads what this process has seen.
+                    // This reads what this process has seen, as opening a past version does.
                     try reader.replay(after: 0, through: 3) { versions.append(try check(&$0, "at call \(moment)")) }
                 } else {
                     let progress = try reader.readPublished { versions.append(try check(&$0, "at call \(moment)")) }
@@ -222,7 +222,7 @@ import Testing
         #expect(refusals > 0)
     }
 
-    /// With a second slot it would seem to be opening the store forever, and nobody would remove a file.
+    /// With a second slot it would seem to be opening the store forever, and no process would remove a file.
     @Test("a process that begins to join again keeps one slot") func joiningAnew() throws {
         let bench = Bench()
         let first = try bench.open()
@@ -365,7 +365,7 @@ import Testing
     }
 
     @Test("the next writer after a writer's death removes nothing that another process is just opening")
-    func removedByTheNext() throws {
+    func removedByTheNextWriter() throws {
         let removal = try Removal(hasSlot: true)
         let reader = try removal.reading.open()
         #expect(reader.slot != nil)
@@ -380,7 +380,7 @@ import Testing
         #expect(try removal.a.storage.disk.newProcess().list("/store/log").count == 1)
     }
 
-    @Test("a segment that has become shorter ends there, and stops nobody") func shortened() throws {
+    @Test("a segment that has become shorter ends there, and stops no reader") func shortened() throws {
         let bench = Bench()
         let log = try bench.open()
         for _ in 1...4 { try log.waitUntilDurable(try bench.commit(log, [3000])) }

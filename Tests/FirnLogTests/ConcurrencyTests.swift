@@ -272,7 +272,7 @@ import Testing
         return true
     }
 
-    @Test("relaxed durability with an endless interval keeps no thread busy") func relaxedForEver() throws {
+    @Test("relaxed durability with an endless interval keeps no thread busy") func relaxedForever() throws {
         var options = LogOptions(folder: "/store", durability: .relaxed(milliseconds: .max))
         options.idleMilliseconds = 1
         let log = try Log.open(options, storage: MemoryStorage())

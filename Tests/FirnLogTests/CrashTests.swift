@@ -114,7 +114,7 @@ struct CrashTests {
             let script = make()
             script.run(on: storage)
             for seed in 0..<3 as Range<UInt64> {
-                // For the last seed, the process dies and the page cache stays.
+                // For the last seed, only the process dies, so the page cache survives.
                 func left() -> SimulatedDisk {
                     storage.disk.afterPowerCut(seed: seed, seed == 2 ? .probability(data: 1, names: 1) : .seeded)
                 }

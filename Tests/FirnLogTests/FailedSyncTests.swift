@@ -81,7 +81,7 @@ import Testing
     }
 
     /// Such a sync would succeed: the system reports only once what it could not write.
-    @Test("nobody syncs after a failure, even if it looked for one just before") func noSyncAfterwards() throws {
+    @Test("no thread syncs after a failure, even if it checked for one just before") func noSyncAfterwards() throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
         let page = try SharedPage(StoreFolder(path: "", storage: bench.storage), StoreID(high: 1, low: 2))

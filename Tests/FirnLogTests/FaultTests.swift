@@ -38,8 +38,8 @@ import Testing
     }
 
     /// The new manifest may already be in force, with everything that was to be rewritten: that is not begun again.
-    @Test("a disk that is full at one call of an opening that takes over is never taken for damage")
-    func fullWhileTakingOver() throws {
+    @Test("a disk that is full at one call of a recovery is never mistaken for damage")
+    func fullDuringRecovery() throws {
         func dead(_ seed: UInt64) -> (script: LogScript, storage: SimulatedStorage) {
             let script = LogScript([
                 .commit([200]), .wait, .commit([900]), .wait, .commit([300]), .commit([2000]), .commit([40]),
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// What the dead process left has to be made durable without space for another manifest.
+    /// The dead process's data has to be made durable without space for another manifest.
     @Test("a full disk without a reserve can be opened after a process has died there") func fullWithoutReserve() throws
     {
         let bench = Bench(capacity: 1 << 20) { $0.reserveByteCount = 0 }
@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test("whichever single call fails in the life of a store, acknowledged commits stay")
+    @Test("whichever single call fails in the life of a store, acknowledged commits are kept")
     func everyCallFails() throws {
         func make() -> LogScript {
             LogScript([.commit([3000]), .wait, .commit([3000]), .wait, .commit([10]), .commit([20]), .wait, .close]) {

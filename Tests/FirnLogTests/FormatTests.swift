@@ -31,7 +31,7 @@ import Testing
         #expect(crc == CRC32C.checksum(Array(bytes[..<76])))
         let back = try #require(bytes.withUnsafeBytes { FrameHeader.decode($0) })
         #expect(back.header == header && back.crc == crc && header.frameByteCount == 512)
-        // No single flipped bit passes.
+        // Every single flipped bit is refused.
         for bit in 0..<(80 * 8) {
             var damaged = bytes
             damaged[bit / 8] ^= 1 << UInt8(bit % 8)

@@ -44,7 +44,7 @@ import Testing
     /// over must not continue behind it.
     @Test(
         "that a failed sync may have lost are not where a process that takes over continues",
-        // So that the mark sometimes shares a sector with the next commit, and sometimes has one of its own, which is
+        // The mark sometimes shares a sector with the next commit, and sometimes has one of its own, which is
         // then lost.
         arguments: (0..<16).map { 100 + 40 * $0 })
     func lostMark(_ length: Int) throws {

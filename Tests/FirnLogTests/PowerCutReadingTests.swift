@@ -104,9 +104,9 @@ import Testing
     /// The version shown is also in the log of the manifest before: nobody knows which of the two manifests the disk
     /// has.
     @Test(
-        "what is shown after an unfinished take-over survives a power cut",
+        "what is shown after an interrupted recovery survives a power cut",
         arguments: 0..<2, [false, true])
-    func brokenOffTakeOver(step: Int, hasSyncFailed: Bool) throws {
+    func interruptedRecovery(step: Int, hasSyncFailed: Bool) throws {
         let bench = Bench()
         let log = try bench.open()
         try log.waitUntilDurable(try bench.commit(log))

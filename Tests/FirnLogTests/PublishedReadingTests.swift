@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("even if the page is reset meanwhile", arguments: Manner.allCases) func madeAnew(_ manner: Manner)
+    @Test("even if the page is reset meanwhile", arguments: Manner.allCases) func pageIsReset(_ manner: Manner)
         throws
     {
         for first in 0...100 {

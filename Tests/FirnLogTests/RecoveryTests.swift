@@ -89,7 +89,7 @@ struct Bench {
         }
         #expect(again.recovery.lastVersion == 1)
         #expect(torn.offset == second && torn.version == 2 && torn.wholeFrames == 1 && torn.wholeCommits == 1)
-        // What was written counts, not the preallocated space behind it.
+        // Only written bytes count, not the preallocated space behind them.
         #expect(try bench.storage.status(Bench.segment)!.byteCount > end)
         #expect(torn.byteCount == end - second)
         #expect(again.recovery.epoch == 2)
@@ -164,8 +164,8 @@ struct Bench {
         }
     }
 
-    /// A take-over had written the page, and a power cut lost its manifest: the page refers to commits of that epoch.
-    @Test("ignores the shared page of a take-over that was lost", arguments: [true, false])
+    /// A recovery had written the page, and a power cut lost its manifest: the page refers to commits of that epoch.
+    @Test("ignores the shared page of a recovery that a power cut undid", arguments: [true, false])
     func pageOfAnotherEpoch(isReader: Bool) throws {
         let bench = Bench()
         let log = try bench.open()

@@ -18,7 +18,7 @@ import Testing
     private var folder: String { LogScript([]).options.folder }
 
     /// After a crash during deletion there is an intact store, or something that can be deleted.
-    @Test func deletingCanBeTakenUpAgainAfterACrashAtAnyCall() throws {
+    @Test func deletingCanBeRepeatedAfterACrashAtAnyCall() throws {
         let trial = SimulatedStorage(seed: 1)
         try make(trial)
         let before = trial.callCount
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsDeletedOfAStoreThatSomebodyHasOpen() throws {
+    @Test func aStoreThatIsOpenIsNotDeleted() throws {
         let storage = MemoryStorage()
         try make(storage)
         func isRefused() -> Bool {
@@ -77,8 +77,8 @@ import Testing
         #expect(try Log.remove(folder, storage: storage).wasThere)
     }
 
-    /// A process that opened the lock file before it was deleted would hold locks that nobody knows of.
-    @Test func whoMeetsADeletedStoreWhileOpeningItIsTold() throws {
+    /// A process that opened the lock file before it was deleted would hold locks that no other process sees.
+    @Test func openingAStoreThatWasJustDeletedThrows() throws {
         let storage = MemoryStorage()
         try make(storage)
         let locks = try StoreLocks(StoreFolder(path: folder, storage: storage))
@@ -87,7 +87,7 @@ import Testing
         #expect(error?.code == .locked(processID: nil))
     }
 
-    @Test func whatSomebodyElsePutThereStays() throws {
+    @Test func foreignFilesAreNotDeleted() throws {
         let storage = MemoryStorage()
         try make(storage)
         let names = [
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// The path can be used again once that file is gone.
-    @Test func whatStaysIsNamedByWhoWantsToMakeAStoreThere() throws {
+    @Test func creatingAStoreNamesAForeignFileThatIsLeft() throws {
         let storage = MemoryStorage()
         try make(storage)
         try storage.open(folder + "/log/.DS_Store", .create).close()
@@ -118,7 +118,7 @@ import Testing
         return try Log.open(options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
     }
 
-    @Test func aDeletionThatIsRefusedKeepsNobodyOut() throws {
+    @Test func aRefusedDeletionKeepsNobodyFromOpening() throws {
         for access in [LogOptions.Access.readOnly, .readWrite(waitMilliseconds: 0)] {
             let storage = SimulatedStorage(seed: 1)
             try make(storage)
@@ -143,7 +143,7 @@ import Testing
 
     /// Somebody locks a byte after the deletion has checked it. The deletion then holds other bytes for a moment, and
     /// is refused.
-    @Test func aReaderWaitsForADeletionThatIsRefusedInTheEnd() throws {
+    @Test func aReaderWaitsForADeletionThatIsEventuallyRefused() throws {
         let storage = SimulatedStorage(seed: 1)
         try make(storage)
         let deleter = try StoreLocks(StoreFolder(path: folder, storage: storage.disk.newProcess()))
@@ -170,7 +170,7 @@ import Testing
     }
 
     /// The lock file is removed after a reader opens it and before the reader gets its lock.
-    @Test func nobodyOpensAStoreByALockFileThatHasBeenRemoved() throws {
+    @Test func noProcessOpensAStoreThroughARemovedLockFile() throws {
         let storage = SimulatedStorage(seed: 1)
         try make(storage)
         let locks = try StoreLocks(reading: StoreFolder(path: folder, storage: storage))

@@ -39,7 +39,7 @@ struct SpoiledSectorTests {
         }
         let last = log.recovery.lastVersion
         let acknowledged = script.acknowledged
-        // Whatever is shown was committed.
+        // All data that is shown was committed.
         script.acknowledged = min(last, acknowledged)
         defer { script.acknowledged = acknowledged }
         try script.check(log, context)

@@ -119,7 +119,7 @@ import Testing
                 a.storage.crashAt = a.storage.callCount
                 _ = try? a.commit(log, lengths[3]!)
             } else {
-                // The commit is complete, although nobody was told so.
+                // The commit is complete, although it was never acknowledged.
                 try a.commit(log, lengths[3]!)
                 a.storage.disk.kill(a.storage)
             }
@@ -171,7 +171,7 @@ import Testing
     @Test(
         "wherever a process stops while it takes over from one that died, nothing acknowledged is lost",
         arguments: [true, false])
-    func stopsWhileTakingOver(powerGoes: Bool) throws {
+    func stopsDuringRecovery(powerGoes: Bool) throws {
         var calls = 0
         var stops = 0
         var stop = 0
@@ -277,7 +277,7 @@ import Testing
         #expect(died == true)
     }
 
-    @Test("an opener waits while another one recovers the store, as long as it is told to") func opening() throws {
+    @Test("an opener waits while another one recovers the store, as long as its options say") func opening() throws {
         let a = Bench()
         try a.open().close()
         // Like an opener that has got as far as the locks.
@@ -311,7 +311,7 @@ import Testing
             try #require(TestTimeout.awaits { log.shouldReleaseWriting })
             log.releaseWriting()
         case 1:
-            // As the follower's thread does.
+            // The follower's thread does the same.
             try #require(TestTimeout.awaits { log.takeIdleReleaseRequest() })
             log.releaseWriting()
         default: disk.kill(storage)
@@ -327,7 +327,7 @@ import Testing
     @Test(
         "a thread that asks for the lock while another of its process gives it up does not believe it has it",
         arguments: [true, false])
-    func askedForWhileGivenUp(wasReady: Bool) throws {
+    func requestedWhileReleased(wasReady: Bool) throws {
         let a = Bench()
         let log = try a.open()
         try log.waitUntilDurable(try a.commit(log))
@@ -359,7 +359,7 @@ import Testing
         #expect(log.isWriting && !other.isWriting)
     }
 
-    /// The lock file stays open then, and the locks taken through it stay, too.
+    /// The lock file then remains open, and the locks taken through it remain held.
     @Test("a log that gets the lock just after it was closed to read on releases it") func closedWhileAsking()
         throws
     {

@@ -9,11 +9,11 @@ import Testing
 ///
 /// `FIRN_TWO_STOPS` sets how many power cuts follow each pair of stops, and lets the first process stop at each of
 /// its calls instead of its last ones.
-@Suite("Two processes end one after the other, and the power goes", .timeLimit(.minutes(20)))
+@Suite("Two processes end one after the other, and the power fails", .timeLimit(.minutes(20)))
 struct TwoStopsTests {
     private static let powerCuts = TestEnvironment.value("FIRN_TWO_STOPS").flatMap { Int($0) }
 
-    /// What the first process does with its own store.
+    /// The operations of the first process on its own store.
     enum Life: CaseIterable {
         /// It writes checkpoints, after each of which segments and the checkpoint before can be removed.
         case compacts
@@ -113,7 +113,7 @@ struct TwoStopsTests {
     @Test(
         "nothing is lost if a call of the second one fails, and a third continues", arguments: Life.allCases,
         [true, false])
-    func goesOnAfterAFailure(_ life: Life, tells: Bool) throws {
+    func continuesAfterAFailure(_ life: Life, tells: Bool) throws {
         let trial = Bench()
         _ = life.run(trial)
         let opener = trial.another()

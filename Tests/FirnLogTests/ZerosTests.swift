@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnLog
 
-/// What opening reads grows with the file, not with its square.
+/// The number of bytes that opening reads grows with the file's length, not with its square.
 @Suite("Opening examines each byte a few times at most", .timeLimit(.minutes(20))) struct ZerosTests {
     /// A log broken at its third commit, with `gaps` behind it: zeros, then bytes that are no frame.
     func broken(zeros: Int, gaps: Int) throws -> (scan: SegmentScan, reader: SegmentReader) {

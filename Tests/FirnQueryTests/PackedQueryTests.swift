@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Random predicates find the same objects in the checkpoint as on the heap.
-    @Test(arguments: 1...2 as ClosedRange<UInt64>) func predicatesFindWhatTheyFindOnTheHeap(seed: UInt64) throws {
+    @Test(arguments: 1...2 as ClosedRange<UInt64>) func predicatesFindTheSameAsOnTheHeap(seed: UInt64) throws {
         let world = try QueryWorld(seed: seed, things: 1000, owners: 4700, hasFiles: true)
         let before = world.pin
         try world.compact()
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// Sorted rows, distinct values and aggregates are the same, too.
-    @Test func sortsAndDistinctValuesAreThoseOfTheHeap() throws {
+    @Test func sortsAndDistinctValuesAreTheSameAsOnTheHeap() throws {
         let world = try QueryWorld(seed: 8, things: 1000, owners: 4700, hasFiles: true)
         let before = world.pin
         try world.compact()

@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Seconds and nanoseconds have the same sign, so a date can be written in only one way.
-    @Test func theSecondsAndNanosecondsOfADateHaveOneSign() throws {
+    @Test func theSecondsAndNanosecondsOfADateHaveTheSameSign() throws {
         for text in ["T5:-3", "T-5:3", "T1:-999999999"] {
             let error = #expect(throws: QueryError.self) { try self.parse("x == " + text) }
             #expect(error?.code == .syntax, "\(text)")
@@ -111,7 +111,7 @@ import Testing
         #expect(values.count == 34_000)
     }
 
-    @Test func argumentsTakeTheirPlaces() throws {
+    @Test func argumentsReplaceTheirPlaceholders() throws {
         #expect(
             try parse(
                 "%K > %d AND %K.age IN %@",
@@ -125,7 +125,7 @@ import Testing
         #expect(throws: QueryError.self) { try parse("%K > 3", [.value(.int(3))]) }
     }
 
-    @Test func pathsTakeAggregatesKeysAndVariables() throws {
+    @Test func pathsMayHaveAggregatesKeysAndVariables() throws {
         #expect(
             try PropertyPath(parsing: "dogs.@max.age")
                 == PropertyPath([.name("dogs")], aggregate: .max, of: [.name("age")]))
@@ -136,7 +136,7 @@ import Testing
         #expect(throws: QueryError.self) { try parse("SUBQUERY(dogs, $d, $d.age > 3) > 0") }
     }
 
-    @Test func anErrorPointsAtItsPlace() throws {
+    @Test func anErrorHasItsPosition() throws {
         let error = #expect(throws: QueryError.self) { try self.parse("age > 3 AND name ~ 'x'") }
         #expect(error?.position?.offset == 17)
         #expect(error?.description.contains("                   ^") == true)
@@ -175,7 +175,7 @@ import Testing
             ("dog.tags.name == 'x'", .type), ("name ==[c] 3", .type), ("@links.Person.name == 3", .unknownProperty),
             ("tags[0].x == 3", .type), ("dog.dog.dog.x == 1", .unknownProperty),
         ] as [(String, QueryError.Code)])
-    func whatCantBeComparedIsRefused(text: String, code: QueryError.Code) throws {
+    func valuesThatCannotBeComparedAreRefused(text: String, code: QueryError.Code) throws {
         let arguments: [QueryArgument] = text.contains("%@") ? [.value(.typedLink(TableID(7), 1))] : []
         let error = try #require(throws: QueryError.self) {
             _ = try QueryPipeline(

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Whatever the planner's cost rule decides, an index that answers a condition must find the same as the scan.
-    @Test func everyAccessFindsWhatTheScanFinds() throws {
+    @Test func everyIndexAccessFindsTheSameAsAScan() throws {
         let world = try QueryWorld(seed: 11, things: 120)
         let naive = NaiveQuery(world: world)
         let context = QueryContext(world.pin.snapshot)
@@ -56,7 +56,7 @@ import Testing
 
     /// The index holds only the beginning of a long text, so its results are compared with the rows. So are all
     /// objects for an OR of which one part has no index.
-    @Test func whatAnIndexKnowsInPartIsComparedInFull() throws {
+    @Test func valuesOfWhichAnIndexHasOnlyAPartAreComparedInFull() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let transaction = try store.beginWrite()
         try transaction.changeSchema(
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// Backlinks know which objects link to an object, but not which objects link to none.
-    @Test func whoLinksToNothingIsFoundWithoutBacklinks() throws {
+    @Test func objectsWithNilLinksAreFoundWithoutBacklinks() throws {
         let world = try QueryWorld(seed: 3, things: 1500)
         let targets = world.objects[0].keys.sorted().prefix(9)
         let wanted = [Value.null] + targets.map { .link($0) }
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// A value that is stored behind another one, because their hashes lead to the same slot, is found too.
-    @Test func aSetOfBytesHasWhatWasPutIn() {
+    @Test func aByteSetContainsWhatWasInserted() {
         let values = (0..<2000).map { Array("value \($0)".utf8) }
         let set = ByteSet(values)
         #expect(values.allSatisfy { $0.withUnsafeBytes(set.contains) })
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// NaN is skipped, wherever it is among the values.
-    @Test func notANumberIsNeitherTheLeastNorTheGreatest() {
+    @Test func nanIsNeitherTheMinimumNorTheMaximum() {
         for values in [[.nan, 1, 2], [1, .nan, 2], [2, 1, .nan]] as [[Double]] {
             for (aggregate, expected) in [(PropertyPath.Aggregate.min, 1.0), (.max, 2)] {
                 var accumulator = Accumulator(.double, for: aggregate)
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Sums of integers are exact to 128 bits. A sum beyond the largest integer becomes the largest integer.
-    @Test func sumsThatPassAnIntegerStayAtTheLargest() {
+    @Test func integerSumsStopAtTheGreatestInteger() {
         for (values, expected) in [
             ([Int64.max, Int64.max], Int64.max), ([Int64.min, -1], Int64.min), ([.max, .max, .min, .min], -2),
         ] {
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func foldingTakesCaseAndDiacriticsOff() {
+    @Test func foldingRemovesCaseAndDiacritics() {
         let both: Comparison.Options = [.caseInsensitive, .diacriticInsensitive]
         #expect(Folding.folded("ÀÉÎõüÇñŽǺẤΆЙ", both) == Array("aeioucnzaaαи".utf8))
         #expect(Folding.folded("e\u{301}\u{327}x", .diacriticInsensitive) == Array("ex".utf8))

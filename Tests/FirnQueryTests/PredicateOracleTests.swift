@@ -7,7 +7,7 @@ import Testing
     /// Random predicates over random objects: each is written as text, parsed again, and run. By scan, by index, one
     /// by one and as a count it finds the same as the oracle.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func randomPredicatesFindWhatTheOracleFinds(seed: UInt64) throws {
+    func randomPredicatesAgreeWithTheOracle(seed: UInt64) throws {
         let world = try QueryWorld(seed: seed, things: seed == 3 ? 280 : 40)
         let naive = NaiveQuery(world: world)
         let context = QueryContext(world.pin.snapshot)

@@ -7,7 +7,7 @@ import Testing
     /// Random sorts of random objects, in one and several stages, with distinct and limit, give the same as a stable
     /// sort of plain values.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func stagesDoWhatPlainArraysDo(seed: UInt64) throws {
+    func pipelineStagesAgreeWithPlainArrays(seed: UInt64) throws {
         let world = try QueryWorld(seed: seed, things: seed == 2 ? 900 : 60)
         var random = SeededRandom(seed: seed &* 99)
         let view = world.pin.snapshot.table(QueryWorld.thing)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func aggregatesAddUpWhatIsThere() throws {
+    @Test func aggregatesSkipNulls() throws {
         let world = try QueryWorld(seed: 5, things: 600)
         let all = try QueryPipeline(table: QueryWorld.thing, schema: world.schema)
         let some = try QueryPipeline(

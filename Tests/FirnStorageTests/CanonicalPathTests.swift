@@ -9,7 +9,7 @@ import Testing
 
 /// A process opens a store only once, whichever paths lead to it.
 @Suite(.timeLimit(.minutes(20))) struct CanonicalPathTests {
-    @Test func everyPathToAFolderHasOneName() throws {
+    @Test func everyPathToAFolderHasTheSameCanonicalPath() throws {
         let folder = TemporaryFolder()
         let storage = PosixStorage.shared
         let root = storage.canonicalPath(folder.path)

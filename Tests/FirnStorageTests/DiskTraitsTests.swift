@@ -2,7 +2,7 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// What worse disks do, and calls that fail after they took effect: each does happen in the simulation.
+/// The faults of worse disks, and calls that fail after they took effect: each does happen in the simulation.
 @Suite(.timeLimit(.minutes(20))) struct DiskTraitsTests {
     private func makeDisk(
         _ change: (inout DiskTraits) -> Void
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [512, 4096])
-    func aTornSectorIsGarbageWithAllThatItHeld(sector: Int) throws {
+    func aTornSectorIsGarbageIncludingItsSyncedBytes(sector: Int) throws {
         let (disk, _, file) = try makeDisk {
             $0.sectorSize = sector
             $0.tearsSectors = true
@@ -37,7 +37,7 @@ import Testing
         #expect(torn > 5 && torn < 60)
     }
 
-    @Test func withoutTearingASyncedByteStaysWhateverIsWrittenBesideIt() throws {
+    @Test func withoutTearingASyncedByteSurvivesWhateverIsWrittenNextToIt() throws {
         let (disk, _, file) = try makeDisk { _ in }
         try file.write(Array(repeating: 1, count: 100), at: 0)
         try file.sync()
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func blocksGivenBackComeBackInAnyOrder(evenAfterASync: Bool) throws {
+    func deallocatedBlocksMayReappearInAnyOrder(evenAfterASync: Bool) throws {
         let (disk, _, file) = try makeDisk { $0.losesHolePunches = evenAfterASync }
         try file.write(Array(repeating: 1, count: 3 * 4096), at: 0)
         try file.sync()
@@ -89,7 +89,7 @@ import Testing
         #expect(try storage.list("/") == ["d"])
     }
 
-    @Test func aSectorMayBeStaleOrHoldAnothersBytes() throws {
+    @Test func aSectorMayBeStaleOrHoldTheBytesOfAnother() throws {
         let (disk, storage, file) = try makeDisk { $0.remembersSectors = true }
         let other = try storage.open("other", .create)
         try other.write(Array(repeating: 9, count: 1024), at: 0)
@@ -140,7 +140,7 @@ import Testing
         #expect(try memory.map(unmapped, length: 1, at: 0) == false)
     }
 
-    @Test func theTraceOfTwoEqualRunsHasOneHash() throws {
+    @Test func equalRunsHaveTheSameTraceHash() throws {
         func run(_ count: Int) throws -> UInt64 {
             let storage = SimulatedStorage(seed: 3)
             let file = try storage.open("f", .create)

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func openModesMeanWhatTheySay(_ kind: StorageKind) throws {
+    func openModesAreEnforced(_ kind: StorageKind) throws {
         let fixture = kind.make()
         expect(.notFound) { _ = try fixture.open("a", .read) }
         expect(.notFound) { _ = try fixture.open("a", .readWrite) }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func blocksGivenBackReadAsZerosAndTheLengthStays(_ kind: StorageKind) throws {
+    func deallocatedBlocksReadAsZerosAndTheLengthIsKept(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let file = try fixture.open("a", .create)
         try file.write(Array(repeating: 7, count: 100_000), at: 0)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aMappingBehindTheEndOrOffItsAlignmentIsRefused(_ kind: StorageKind) throws {
+    func aMappingBeyondTheEndOrUnalignedIsRefused(_ kind: StorageKind) throws {
         let file = try kind.make().open("a", .create)
         try file.truncate(to: 100_000)
         expectInputError { _ = try file.map(0..<100_001) }
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func threadsWriteSideBySide(_ kind: StorageKind) throws {
+    func threadsWriteConcurrently(_ kind: StorageKind) throws {
         let file = try kind.make().open("a", .create)
         let failures = Lock(.unranked)
         nonisolated(unsafe) var failureCount = 0
@@ -191,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func closingWhileOthersCallHarmsNobody(_ kind: StorageKind) throws {
+    func closingDuringOtherCallsIsSafe(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let other = try fixture.open("other", .create)
         for round in 0..<50 {

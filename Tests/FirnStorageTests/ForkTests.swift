@@ -86,7 +86,7 @@ import Testing
     }
 
     /// If the value were a `static let`, the child would wait for a thread that it does not have.
-    @Test func aGlobalValueIsUsableInAChildThatIsForkedAmidItsFirstUse() async {
+    @Test func aGlobalValueIsUsableInAChildThatIsForkedDuringItsFirstUse() async {
         await #expect(processExitsWith: .success) {
             let making = Signal()
             Slow.making = making
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// The clock, the storage and the randomness with which a child opens a store are shared objects too.
-    @Test func aSharedObjectIsUsableInAChildThatIsForkedAmidItsFirstUse() async {
+    @Test func aSharedObjectIsUsableInAChildThatIsForkedDuringItsFirstUse() async {
         await #expect(processExitsWith: .success) {
             let making = Signal()
             SlowObject.making = making
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func sharedObjectsAreOneForTheProcess() {
+    @Test func aSharedObjectIsTheSameThroughoutTheProcess() {
         #expect(SystemClock.shared === SystemClock.shared && PosixStorage.shared === PosixStorage.shared)
         #expect(SystemRandomness.shared === SystemRandomness.shared)
         #expect(SharedObject.allCases.count <= Int(FIRN_SHARED_OBJECT_COUNT))
@@ -139,7 +139,7 @@ import Testing
         #expect(mutexes.count == GlobalLock.allCases.count)
     }
 
-    @Test func aLockDiesWithItsProcess() async {
+    @Test func aLockIsReleasedWhenItsProcessEnds() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             let path = folder.path + "/lock"
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func aLockDiesWithItsProcessAlthoughAForkOfItLives() async {
+    @Test func aLockIsReleasedWhenItsProcessEndsAlthoughAForkedChildLives() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             let path = folder.path + "/lock"
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func filesAndLocksAreNotLeftToPrograms() async throws {
+    @Test func filesAndLocksAreNotInheritedByOtherPrograms() async throws {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             let storage = PosixStorage.shared

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func sharedLocksGoTogetherAndCanBeRaisedWhenAlone(_ kind: StorageKind) throws {
+    func sharedLocksCoexistAndCanBeUpgradedWhenAlone(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let a = try fixture.storage.lockFile(fixture.path("lock"))
         let b = try fixture.storage.lockFile(fixture.path("lock"))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func closingOrDroppingAHandleFreesWhatItHeld(_ kind: StorageKind) throws {
+    func closingOrReleasingAHandleReleasesItsLocks(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let b = try fixture.storage.lockFile(fixture.path("lock"))
         do {
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func sharedMemoryIsSharedZeroAndTheFilesOwn(_ kind: StorageKind) throws {
+    func sharedMemoryIsSharedZeroedAndSeparateForEachFile(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let a = try fixture.storage.sharedMemory(fixture.path("shared"), byteCount: 8192)
         let b = try fixture.storage.sharedMemory(fixture.path("shared"), byteCount: 8192)
@@ -111,7 +111,7 @@ import Testing
 
     /// The memory has no name, so no other process can map it, whatever its process number is.
     @Test(arguments: StorageKind.allCases)
-    func scratchMemoryIsZeroAndNobodyElses(_ kind: StorageKind) throws {
+    func scratchMemoryIsZeroedAndPrivate(_ kind: StorageKind) throws {
         let fixture = kind.make()
         try fixture.storage.createFolder(fixture.path("folder"))
         let all = try (0..<3).map { _ in
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// On a file system that can't make a file without a name.
-    @Test func scratchMemoryWithANameIsNobodyElsesEither() throws {
+    @Test func namedScratchMemoryIsPrivateToo() throws {
         let folder = TemporaryFolder()
         let a = try PosixSharedMemory(scratchIn: folder.path, byteCount: 8192, allowsNameless: false)
         let b = try PosixSharedMemory(scratchIn: folder.path, byteCount: 8192, allowsNameless: false)
@@ -142,7 +142,7 @@ import Testing
         withExtendedLifetime((a, b)) {}
     }
 
-    @Test func scratchMemoryPassesNamesThatAreTaken() throws {
+    @Test func scratchMemorySkipsNamesThatAreTaken() throws {
         let folder = TemporaryFolder()
         let seed: UInt64 = 7
         let names = SeededRandomness(seed: seed)
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aLockFileKnowsThatItHasLostItsName(_ kind: StorageKind) throws {
+    func aLockFileDetectsThatItWasRemoved(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let lock = try fixture.storage.lockFile(fixture.path("lock"))
         #expect(try !lock.isRemoved())
@@ -174,7 +174,7 @@ import Testing
         expect(.closed) { _ = try lock.isRemoved() }
     }
 
-    @Test func linksAreTold() throws {
+    @Test func linksAreDetected() throws {
         let folder = TemporaryFolder()
         let storage = PosixStorage.shared
         try storage.createFolder(folder.path + "/folder")
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func memoryThatIsGivenBackStaysReadableAndWritable(_ kind: StorageKind) throws {
+    func evictedMemoryRemainsReadableAndWritable(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let count = 1 << 20
         let memory = try fixture.storage.sharedMemory(fixture.path("scratch"), byteCount: count)

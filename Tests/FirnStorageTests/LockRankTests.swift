@@ -6,7 +6,7 @@ import Testing
     /// In debug builds, a wrong order of locks stops the program at once, whether or not threads contend. Each test
     /// runs in a process of its own.
     @Suite(.timeLimit(.minutes(20))) struct LockRankTests {
-        @Test func locksTakenInTheirOrderGoThrough() {
+        @Test func locksTakenInOrderAreAllowed() {
             let (outer, inner) = (Lock(.history), Lock(.versionTable))
             outer.withLock { inner.withLock {} }
             inner.withLock {}
@@ -42,7 +42,7 @@ import Testing
             }
         }
 
-        @Test func anEventAwaitedUnderALockStopsTheProgram() async {
+        @Test func waitingForAnEventUnderALockStopsTheProgram() async {
             await #expect(processExitsWith: .failure) {
                 let event = EventCount()
                 let ticket = event.ticket()

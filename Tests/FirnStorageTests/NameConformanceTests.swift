@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func statusTellsFilesFromFolders(_ kind: StorageKind) throws {
+    func statusDistinguishesFilesFromFolders(_ kind: StorageKind) throws {
         let fixture = kind.make()
         try fixture.storage.createFolder(fixture.path("d"))
         try fixture.open("f", .create).write(Array(repeating: 1, count: 9000), at: 0)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func renamingReplacesInOneStep(_ kind: StorageKind) throws {
+    func renamingReplacesAtomically(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let storage = fixture.storage
         try fixture.open("a", .create).write([1], at: 0)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func misnamedThingsGiveTheRightError(_ kind: StorageKind) throws {
+    func wrongNamesGiveTheRightError(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let storage = fixture.storage
         _ = try fixture.open("f", .create)
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func theVolumeIsLocalAndHasRoom(_ kind: StorageKind) throws {
+    func theVolumeIsLocalAndHasSpace(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let volume = try fixture.storage.volume(of: fixture.path(""))
         #expect(!volume.isNetwork && volume.availableByteCount > 0 && !volume.fileSystem.isEmpty)

@@ -20,13 +20,13 @@ import Testing
         (ENOSPC, .noSpace), (EDQUOT, .noSpace), (EMFILE, .tooManyOpenFiles), (ENFILE, .tooManyOpenFiles),
         (EROFS, .readOnlyFileSystem), (ENOMEM, .outOfMemory), (EIO, .io), (ESTALE, .io),
     ])
-    func everyNumberHasItsCode(_ number: Int32, _ code: StorageError.Code) {
+    func everyErrorNumberHasItsCode(_ number: Int32, _ code: StorageError.Code) {
         let error = StorageError(number: number, operation: "open", path: "/a/b")
         #expect(error.code == code && error.number == number)
         #expect(error.description.hasPrefix("open of /a/b: ") && error.description.hasSuffix("(errno \(number))"))
     }
 
-    @Test func whatIsNotARegularFileIsRefusedWithoutWaiting() throws {
+    @Test func filesThatAreNotRegularAreRefusedWithoutWaiting() throws {
         let folder = TemporaryFolder()
         #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
         expectInputError { _ = try PosixStorage.shared.open(folder.path + "/pipe", .read) }
@@ -41,7 +41,7 @@ import Testing
         #expect(try PosixStorage.shared.status(folder.path + "/pipe")?.kind == .other)
     }
 
-    @Test func linksThatGoInCirclesAreRefused() throws {
+    @Test func circularLinksAreRefused() throws {
         let folder = TemporaryFolder()
         #expect(symlink("b", folder.path + "/a") == 0)
         #expect(symlink("a", folder.path + "/b") == 0)
@@ -50,7 +50,7 @@ import Testing
 
     /// The last call that uses the descriptor closes it. If it were closed earlier, its number could become another
     /// file's while the call still runs, and that file would be closed at the end of the call.
-    @Test func aFileThatIsClosedWhileItIsReadClosesNoOther() async {
+    @Test func closingAFileDuringAReadClosesNoOtherFile() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             let byteCount = 128 << 20
@@ -78,7 +78,7 @@ import Testing
 
     #if os(Linux)
         /// A folder of a virtual file system such as /proc can't be synced.
-        @Test func aSyncOfAFolderThatFailsIsThrown() {
+        @Test func aFailedSyncOfAFolderIsThrown() {
             expectInputError { try PosixStorage.shared.syncFolder("/proc") }
         }
     #endif
@@ -89,8 +89,8 @@ import Testing
             _ = try PosixStorage.shared.open(folder.path + "/f", .create)
             var before = rlimit()
             getrlimit(Self.openFiles, &before)
-            // No new descriptor is below 0, whichever are free. With a higher limit the result would depend on the
-            // files of other threads.
+            // With a limit of 0, no new descriptor is allowed, whichever are free. With a higher limit the result would
+            // depend on the files of other threads.
             var none = rlimit(rlim_cur: 0, rlim_max: before.rlim_max)
             setrlimit(Self.openFiles, &none)
             expect(.tooManyOpenFiles) { _ = try PosixStorage.shared.open(folder.path + "/f", .read) }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func aWriteThatTheSystemCutsShortIsCarriedOnUntilItFails() async {
+    @Test func aShortWriteIsContinuedUntilItFails() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             let file = try PosixStorage.shared.open(folder.path + "/f", .create)
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func networkFileSystemsAreKnownAsSuch() {
+    @Test func networkFileSystemsAreDetected() {
         // nfs, cifs, smb, smb2, afs, ceph, 9p, lustre, gfs2, ocfs2.
         let networks: [UInt32] = [
             0x6969, 0xFF53_4D42, 0x517B, 0xFE53_4D42, 0x5346_414F, 0x00C3_6400, 0x0102_1997, 0x0BD0_0BD0, 0x0116_1970,

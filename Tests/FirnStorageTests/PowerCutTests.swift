@@ -2,7 +2,7 @@ import FirnStorage
 import FirnTestSupport
 import Testing
 
-/// What a power cut may leave: each fault that `SimulatedDisk` models does happen, and durable data stays.
+/// What a power cut may leave: each fault that `SimulatedDisk` models does happen, and durable data survives.
 @Suite(.timeLimit(.minutes(20))) struct PowerCutTests {
     static let sector = 512
 
@@ -32,14 +32,14 @@ import Testing
         }
     }
 
-    @Test func whatIsSyncedStays() throws {
+    @Test func syncedBytesSurvive() throws {
         let (disk, _, _) = try makeDisk()
         for bytes in try outcomes(disk, "d/f") {
             #expect(bytes == Array(repeating: 1, count: 4 * Self.sector), "\(disk)")
         }
     }
 
-    @Test func unsyncedWritesAreDroppedTornBetweenSectorsAndReordered() throws {
+    @Test func unsyncedWritesMayBeDroppedTornBetweenSectorsAndReordered() throws {
         let (disk, _, file) = try makeDisk()
         try file.write(Array(repeating: 2, count: 2 * Self.sector), at: 0)
         try file.write(Array(repeating: 3, count: 2 * Self.sector), at: 2 * Self.sector)
@@ -65,7 +65,7 @@ import Testing
         #expect(seen == [1, 2, 3])
     }
 
-    @Test func theLengthMayBeThereWithoutTheDataAndTheDataWithoutTheLength() throws {
+    @Test func theLengthMaySurviveWithoutTheDataAndTheDataWithoutTheLength() throws {
         let (disk, _, file) = try makeDisk(sectors: 1)
         try file.write(Array(repeating: 2, count: 2 * Self.sector), at: Self.sector)
         let seen = Set(try outcomes(disk, "d/f").map { $0! })
@@ -75,7 +75,7 @@ import Testing
         #expect(seen == [base, base + zeros + zeros, base + twos + zeros, base + zeros + twos, base + twos + twos])
     }
 
-    @Test func aTruncationMayComeBack() throws {
+    @Test func aTruncationMayBeUndone() throws {
         let (disk, _, file) = try makeDisk(sectors: 2)
         try file.truncate(to: 100)
         #expect(Set(try outcomes(disk, "d/f").map { $0!.count }) == [100, 2 * Self.sector])
@@ -100,7 +100,7 @@ import Testing
         #expect(Set(try outcomes(disk, "e/x")) == [[]])
     }
 
-    @Test func aRemovalMayComeBack() throws {
+    @Test func aRemovalMayBeUndone() throws {
         let (disk, storage, _) = try makeDisk()
         try storage.remove("d/f")
         #expect(Set(try outcomes(disk, "d/f").map { $0 == nil }) == [true, false])
@@ -108,7 +108,7 @@ import Testing
         #expect(Set(try outcomes(disk, "d/f").map { $0 == nil }) == [true])
     }
 
-    @Test func aRenameReplacesWhollyOrNotAtAllAndMayComeBeforeTheData() throws {
+    @Test func aRenameIsAtomicAndMaySurviveWithoutTheData() throws {
         let (disk, storage, _) = try makeDisk(sectors: 1)
         let old = Array(repeating: UInt8(1), count: Self.sector)
         let new = try storage.open("d/f.new", .create)
@@ -126,7 +126,7 @@ import Testing
         #expect(Set(try outcomes(disk, "d/f.new")) == [nil])
     }
 
-    @Test func namesAreReorderedAgainstEachOther() throws {
+    @Test func nameChangesMayBeReordered() throws {
         let (disk, storage, _) = try makeDisk()
         _ = try storage.open("d/a", .create)
         _ = try storage.open("d/b", .create)
@@ -135,7 +135,7 @@ import Testing
         #expect(seen == [["f"], ["a", "f"], ["b", "f"], ["a", "b", "f"]])
     }
 
-    @Test func afterAFailedSyncReadsShowWhatNoLaterSyncSaves() throws {
+    @Test func afterAFailedSyncReadsShowBytesThatNoLaterSyncSaves() throws {
         let (disk, storage, file) = try makeDisk(sectors: 2)
         storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .sync })
         try file.write([2, 2], at: 0)
@@ -201,7 +201,7 @@ import Testing
         #expect(try lock.tryLock(0, exclusive: true))
     }
 
-    @Test func theSameSeedTellsTheSameStory() throws {
+    @Test func theSameSeedGivesTheSameOutcome() throws {
         func run(_ seed: UInt64) throws -> String {
             let disk = SimulatedDisk(seed: seed)
             let storage = disk.newProcess()

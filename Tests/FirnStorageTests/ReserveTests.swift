@@ -12,7 +12,7 @@ import Testing
     import Glibc
 #endif
 
-/// Where the file system has no `fallocate`, a file gets its blocks by writing, and keeps its bytes.
+/// If the file system has no `fallocate`, a file gets its blocks by writing, and keeps its bytes.
 @Suite(.timeLimit(.minutes(20))) struct ReserveTests {
     private static let length = 1 << 20
 
@@ -30,7 +30,9 @@ import Testing
         return (try file.read(Self.length, at: 0), Int(status.st_size))
     }
 
-    @Test(arguments: [0, 1, 4096, 70_001, 1 << 20, 3 << 20]) func everyBlockIsThereAndNoByteChanges(size: Int) throws {
+    @Test(arguments: [0, 1, 4096, 70_001, 1 << 20, 3 << 20]) func everyBlockIsAllocatedAndNoByteChanges(size: Int)
+        throws
+    {
         var expected = [UInt8](repeating: 0, count: Self.length)
         var writes: [(offset: Int, bytes: [UInt8])] = []
         for offset in [0, 511, 4095, 66_000, 300_000, 1_048_575] where offset < size {

@@ -4,7 +4,7 @@ import Testing
 
 /// Injected faults, full disks, stops between calls, and processes that share a simulated disk.
 @Suite(.timeLimit(.minutes(20))) struct SimulatedProcessTests {
-    @Test func aCallFailsByItsNumber() throws {
+    @Test func aCallCanFailByItsNumber() throws {
         let storage = SimulatedStorage(seed: 1)
         let file = try storage.open("f", .create)
         storage.inject(SimulatedFault(.io, residue: .nothing, atCall: 2))
@@ -15,7 +15,7 @@ import Testing
         #expect(storage.callCount == 5)
     }
 
-    @Test func callsFailByWhatTheyAre() throws {
+    @Test func callsCanFailByTheirKind() throws {
         let storage = SimulatedStorage(seed: 1)
         _ = try storage.open("good", .create)
         let file = try storage.open("bad", .create)
@@ -44,7 +44,7 @@ import Testing
         #expect(lengths.contains(0) && lengths.contains(100) && lengths.count > 5)
     }
 
-    @Test func aFullDiskTakesWhatFitsAndHealsWhenRoomIsMade() throws {
+    @Test func aFullDiskAcceptsWhatFitsAndMoreOnceSpaceIsFreed() throws {
         let disk = SimulatedDisk(seed: 1, capacity: 1000)
         let storage = disk.newProcess()
         let file = try storage.open("f", .create)
@@ -108,7 +108,7 @@ import Testing
         #expect(outcomes == [[], ["a"], ["a", "b"]])
     }
 
-    @Test func aWriteMayBeStoppedInItsMiddle() throws {
+    @Test func aWriteMayBeStoppedHalfway() throws {
         var lengths: Set<Int> = []
         for seed in 0..<60 as Range<UInt64> {
             let storage = SimulatedStorage(seed: seed)
@@ -179,7 +179,7 @@ import Testing
         expect(.notFound) { _ = try first.open("f", .read) }
     }
 
-    @Test func theTraceTellsWhatWasDone() throws {
+    @Test func theTraceListsTheCalls() throws {
         let storage = SimulatedStorage(seed: 77)
         let file = try storage.open("log", .create)
         try file.write([1, 2, 3], at: 64)
@@ -200,7 +200,7 @@ import Testing
         #expect(disk.ioTrace.isEmpty)
     }
 
-    @Test func aTestCanSayWhatTheVolumeIs() throws {
+    @Test func aTestCanSetTheVolume() throws {
         let disk = SimulatedDisk(seed: 1)
         disk.volume = Volume(fileSystem: "nfs", isNetwork: true, availableByteCount: 5)
         #expect(try disk.newProcess().volume(of: "/") == disk.volume)

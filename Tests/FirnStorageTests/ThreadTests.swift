@@ -3,7 +3,7 @@ import FirnTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct ThreadTests {
-    @Test func aLockLetsOneThreadInAtATime() throws {
+    @Test func aLockAdmitsOneThreadAtATime() throws {
         let lock = Lock(.unranked)
         nonisolated(unsafe) var count = 0
         let threads = try (0..<4).map { _ in
@@ -26,7 +26,7 @@ import Testing
         lock.unlock()
     }
 
-    @Test func aLockIsGivenUpWhenItsBodyThrows() {
+    @Test func aLockIsReleasedWhenItsBodyThrows() {
         struct Stop: Error {}
         let lock = Lock(.unranked)
         #expect(throws: Stop.self) {
@@ -36,7 +36,7 @@ import Testing
         lock.unlock()
     }
 
-    @Test func aConditionWakesWhoWaits() throws {
+    @Test func aConditionWakesItsWaiters() throws {
         let lock = Lock(.unranked)
         let condition = Condition()
         let deadline = TestTimeout.deadline()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func threadsTellEachOtherApart() throws {
+    @Test func threadsHaveDifferentIDs() throws {
         let own = currentThreadID()
         let lock = Lock(.unranked)
         nonisolated(unsafe) var other: UInt64 = 0
@@ -85,7 +85,7 @@ import Testing
     }
 
     /// The system gives an ended thread's memory, and its handle, to the next thread.
-    @Test func numbersOfThreadsAreNeverGivenTwice() throws {
+    @Test func threadIDsAreNeverReused() throws {
         let lock = Lock(.unranked)
         nonisolated(unsafe) var numbers: [UInt64] = [currentThreadID()]
         for _ in 0..<200 {
@@ -95,7 +95,7 @@ import Testing
         #expect(numbers[0] == currentThreadID())
     }
 
-    @Test func whatEndsWithAThreadIsToldOnIt() throws {
+    @Test func threadEndHandlersRunOnTheEndingThread() throws {
         final class Ending {
             var number: UInt64 = 0
             func threadEnds() { number = currentThreadID() }
@@ -116,7 +116,7 @@ import Testing
         #expect(gone == nil, "registering an object for the thread's end must not keep it alive")
     }
 
-    @Test func aThreadGoesOnWhenItsHandleIsDropped() throws {
+    @Test func aThreadContinuesWhenItsHandleIsReleased() throws {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: 4, alignment: 4)
         let word = SharedWord(memory)
         word.store(0)

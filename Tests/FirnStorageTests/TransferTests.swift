@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func interruptedAndShortReadsGiveEveryByteOnce(seed: UInt64) throws {
+    func interruptedAndShortReadsReturnEveryByteOnce(seed: UInt64) throws {
         let file = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let system = UnreliableSystem(seed: seed)
         var target = [UInt8](repeating: 0, count: 800)
@@ -50,7 +50,7 @@ import Testing
         #expect(system.interruptions + system.shortCalls > 0)
     }
 
-    @Test func aReadEndsWithTheFile() throws {
+    @Test func aReadStopsAtTheEndOfTheFile() throws {
         var calls = 0
         let count = try Transfer.read(count: 100) { done, _ in
             calls += 1
@@ -72,7 +72,7 @@ import Testing
         #expect(system.interruptions + system.shortCalls > 0)
     }
 
-    @Test func otherErrorsAndNoProgressEndATransfer() {
+    @Test func otherErrorsAndLackOfProgressEndATransfer() {
         #expect(throws: Transfer.Failure.system) {
             try Transfer.write(count: 10) { _, _ in
                 errno = EIO

@@ -16,13 +16,13 @@ import Testing
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func processesThatEndAndPowerThatGoesLoseNothingThatWasAcknowledged(seed: UInt64) throws {
+    func crashesAndPowerCutsLoseNothingThatWasAcknowledged(seed: UInt64) throws {
         let report = try Simulation.run(seed: seed, options(Self.operations))
         #expect(
             report.commits > 50 && report.powerCuts > 0 && report.crashes > 0 && report.doubleStops > 0, "\(report)")
     }
 
-    @Test func aSeedDoesTheSameEachTime() throws {
+    @Test func aSeedAlwaysDoesTheSame() throws {
         let first = try Simulation.run(seed: 9, options(1000))
         let second = try Simulation.run(seed: 9, options(1000))
         #expect(first.hash.value == second.hash.value && first.operations == second.operations)

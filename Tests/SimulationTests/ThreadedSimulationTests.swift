@@ -48,7 +48,7 @@ import Testing
         arguments: zip(
             [1, 2, 3, 4] as [UInt64],
             [Durability.none, .none, .relaxed(milliseconds: 2), .relaxed(milliseconds: 20)]))
-    func aPowerCutLeavesTheFirstCommitsEachWhole(seed: UInt64, durability: Durability) throws {
+    func aPowerCutLeavesAPrefixOfWholeCommits(seed: UInt64, durability: Durability) throws {
         let run = try ThreadedRun(seed: seed, durability)
         try #require(try run.run(count: 80, cutEvery: 20), "a thread hangs; seed \(seed)")
         #expect(run.allFailures.isEmpty, "\(run.allFailures)")
@@ -60,7 +60,7 @@ import Testing
 
     /// If a sync fails, every thread that waits for it gets an error, however many wait.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func whatWaitsOnAFailedSyncFails(seed: UInt64) throws {
+    func commitsThatWaitOnAFailedSyncFail(seed: UInt64) throws {
         let run = try ThreadedRun(seed: seed, .full)
         try #require(try run.run(count: 10_000, cutEvery: 0, .failedSync), "a thread hangs; seed \(seed)")
         // Counts the writers. The compactor may instead get the error of its sync of the manifest.
@@ -86,7 +86,7 @@ import Testing
 
     /// A full disk fails only the commit that meets it: nothing else is lost, and the store keeps working.
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
-    func aFullDiskEndsACommitAndNothingElse(seed: UInt64) throws {
+    func aFullDiskFailsOneCommitAndNothingElse(seed: UInt64) throws {
         let run = try ThreadedRun(seed: seed, .full)
         try #require(try run.run(count: 60, cutEvery: 30, .fullDisk), "a thread hangs; seed \(seed)")
         for cut in run.allCuts { try reopen(cut, .full, isFull: true) }

@@ -161,7 +161,7 @@ struct ForgedStoreTests {
                 Forging.put(UInt64.max, &$0.checkpoint, $0.nodes(.leaf)[0].lowerBound)
             },
             checkpoint("the highest stamp is 2^64 - 1") { Forging.put(UInt64.max, &$0.checkpoint, $0.state + 8) },
-            // What the library relies on when it writes to an index.
+            // The library relies on these when it writes to an index.
             checkpoint("an inner node of an index with the form of a leaf") {
                 $0.checkpoint[$0.nodes(.integerIndexInner)[0].lowerBound + 17] = 1
             },

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FirnCore
 
-@Suite("The format of changesets stays as it was released", .timeLimit(.minutes(20)))
+@Suite("The format of changesets does not change after its release", .timeLimit(.minutes(20)))
 struct ChangesetGoldenTests {
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Golden/changeset-1.bin")

@@ -71,7 +71,8 @@ struct ForgedReplayTests {
     /// Encoded keys: their count, then their run.
     static func keys(_ first: Int64, _ count: UInt64 = 1) -> [UInt8] { varint(count) + run(first, ascending: true) }
 
-    /// The body of an update of one cell: table, column, key, no cell marked as touched, then a run of one value.
+    /// The body of an update of one cell: table, column, key, the cell not marked as unchanged, then a run of one
+    /// value.
     static func update(_ table: UInt8, _ column: UInt8, _ key: Int64, _ values: [UInt8]) -> [UInt8] {
         [table, column] + keys(key) + [0] + values
     }

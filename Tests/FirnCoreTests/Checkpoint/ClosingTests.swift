@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test("no compaction begins once the store is closed: it would remove files while others have the store open")
-    func noneBegins() throws {
+    func noCompactionAfterClosing() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
         try CompactionTests.fill(store, 2000)
@@ -105,7 +105,8 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
-    @Test("a process that ends and can't write the checkpoint leaves it to the next one that ends") func leftToTheNext()
+    @Test("a process that ends and can't write the checkpoint leaves it to the next one that ends")
+    func leftToTheNextProcess()
         throws
     {
         let storage = SimulatedStorage(seed: 1)
@@ -122,7 +123,7 @@ import Testing
     }
 
     @Test("a process with the rule off keeps no other process from writing it", arguments: [false, true])
-    func besideOneWithoutTheRule(isFirst: Bool) throws {
+    func besideAProcessWithTheRuleOff(isFirst: Bool) throws {
         let storage = SimulatedStorage(seed: 1)
         var off = Self.options()
         off.compaction.isAutomatic = false
@@ -175,7 +176,7 @@ import Testing
             storage.crashAt = storage.callCount + stop
             _ = try? store.close()
             for seed in 0..<3 as Range<UInt64> {
-                // In the last round the process dies, and the page cache stays.
+                // In the last round only the process dies, so the page cache survives.
                 let disk = seed < 2 ? storage.disk.afterPowerCut(seed: seed) : storage.disk
                 let again = try Self.open(disk.newProcess())
                 #expect(again.pin().snapshot.table(TableID(0)).count == 300, "stopped at call \(stop) of \(calls)")

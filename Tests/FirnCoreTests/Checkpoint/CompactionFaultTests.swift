@@ -17,7 +17,7 @@ import Testing
         return (script, try StoreScript.open(script.options, storage))
     }
 
-    @Test(arguments: [false, true]) func aDiskThatFillsLeavesTheOldStateWhole(isWhole: Bool) throws {
+    @Test(arguments: [false, true]) func aFullDiskLeavesTheOldStateIntact(isWhole: Bool) throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
             let storage = SimulatedStorage(seed: 9)
             let (script, store) = try prepared(storage)
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// Changes every byte of a checkpoint's files in turn: opening with all checks refuses, and names the file.
-    @Test func everyBitOfACheckpointIsGuarded() throws {
+    @Test func everyBitOfACheckpointIsChecksummed() throws {
         let storage = MemoryStorage()
         let (script, store) = try prepared(storage)
         try store.compact(garbageShare: 10)
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// A getter that meets damage calls `onDamage`, then stops with the file, the offset and the tool.
-    @Test func aReadThatMeetsDamageTellsAndStops() async {
+    @Test func aReadOfDamagedDataCallsOnDamageAndStops() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let folder = TemporaryFolder()
             var options = StoreOptions(log: LogOptions(folder: folder.path + "/store"))

@@ -56,7 +56,7 @@ import Testing
 
     /// After a load and a compaction the heap holds almost nothing, the files are much shorter, and the store opens
     /// without reading the data.
-    @Test func theHeapIsFreeAgainAndOpeningReadsNoData() throws {
+    @Test func compactionFreesTheHeapAndOpeningReadsNoData() throws {
         let folder = TemporaryFolder()
         let options = Self.options(folder)
         var store = try Store(options, storage: PosixStorage.shared)
@@ -80,7 +80,7 @@ import Testing
 
     /// A second checkpoint adds only what has changed to the files. Nothing is written twice until much of them is
     /// garbage.
-    @Test func aSecondCheckpointHoldsOnlyWhatHasChanged() throws {
+    @Test func aSecondCheckpointContainsOnlyWhatHasChanged() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
         try Self.fill(store, 20_000)
@@ -106,7 +106,7 @@ import Testing
 
     /// The newest version's other tree, from before the compaction, is released with its files even if nothing is
     /// written after it.
-    @Test func anIdleStoreKeepsNoFileOfTheCheckpointBefore() throws {
+    @Test func anIdleStoreKeepsNoFileOfThePreviousCheckpoint() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
         try Self.fill(store, 2000)
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// The files of a held version go with the first commit after its release, without a compaction.
-    @Test func theFilesOfAHeldVersionGoWhenItGoes() throws {
+    @Test func theFilesOfAHeldVersionAreRemovedWhenItIsReleased() throws {
         let folder = TemporaryFolder()
         let store = try Store(
             StoreOptions(log: LogOptions(folder: folder.path + "/store")), storage: PosixStorage.shared)
@@ -165,7 +165,7 @@ import Testing
 
     /// Commits made while a checkpoint is written are there after the rebase. Among them are rows behind those of the
     /// last leaf, in the very chunks that were written.
-    @Test func commitsBesideACompactionAreKept() throws {
+    @Test func commitsDuringACompactionAreKept() throws {
         let folder = TemporaryFolder()
         var options = Self.options(folder)
         let held = Guarded<Store?>(.unranked, nil)
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// A writer, readers that hold versions, and one compaction after another: every held version keeps its content.
-    @Test func compactionsRunBesideAWriterAndReaders() throws {
+    @Test func compactionsRunConcurrentlyWithAWriterAndReaders() throws {
         let folder = TemporaryFolder()
         var options = Self.options(folder)
         options.log?.durability = .none
@@ -210,7 +210,7 @@ import Testing
             do {
                 for round in 0..<300 {
                     let transaction = try store.beginWrite()
-                    // The sum of all ages stays the same in every version.
+                    // The sum of all ages is the same in every version.
                     transaction.set(TableID(0), 2, Int64(round % 2999), .int(Int64(1000 + round)))
                     transaction.set(TableID(0), 2, 2999, .int(Int64(-round)))
                     try Self.add(3000 + round, transaction)
@@ -270,7 +270,7 @@ import Testing
     }
 
     /// A short log may make many nodes: the memory that they take is also a reason to compact.
-    @Test func aStoreCompactsItselfForItsMemory() throws {
+    @Test func aStoreCompactsItselfToFreeMemory() throws {
         let folder = TemporaryFolder()
         var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: .none))
         options.transactionMemoryByteCount = 64 << 10
@@ -283,7 +283,7 @@ import Testing
     }
 
     /// Scratch files are not for one large transaction only: the nodes of many small ones may exceed memory as well.
-    @Test func smallTransactionsGoOnInScratchFilesWhileTheHeapIsFull() throws {
+    @Test func smallTransactionsContinueInScratchFilesWhileTheHeapIsFull() throws {
         let folder = TemporaryFolder()
         var options = Self.options(folder)
         options.transactionMemoryByteCount = 64 << 10
@@ -310,7 +310,7 @@ import Testing
     }
 
     /// A copy is an ordinary store, with the version's number and none of its history.
-    @Test func aCopyIsAStoreOfItsOwn() throws {
+    @Test func aCopyIsAnIndependentStore() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
         try Self.fill(store, 10_000)

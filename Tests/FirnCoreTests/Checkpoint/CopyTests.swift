@@ -51,7 +51,7 @@ import Testing
     }
 
     /// Opener or copy, whichever comes first gets the folder and loses nothing to the other.
-    @Test func whoOpensAStoreWhereACopyIsMadeLosesNothing() throws {
+    @Test func openingAStoreWhereACopyIsBeingMadeLosesNothing() throws {
         let trial = SimulatedStorage(seed: 1)
         try copy(trial)
         let calls = trial.callCount
@@ -97,7 +97,7 @@ import Testing
 
     /// An interrupted copy is as if it had never begun: its folder can be opened, deleted, or copied to again.
     @Test(arguments: [true, false])
-    func aCopyThatIsCutShortIsNone(powerGoes: Bool) throws {
+    func anInterruptedCopyIsNotAStore(powerGoes: Bool) throws {
         let trial = SimulatedStorage(seed: 1)
         try copy(trial)
         let calls = trial.callCount
@@ -113,9 +113,9 @@ import Testing
         #expect(calls > 15)
     }
 
-    /// So is a copy that has failed and could not remove all that it had made.
+    /// The same is true of a copy that failed and could not remove all that it had made.
     @Test(arguments: [true, false])
-    func aCopyThatFailsAndCannotBeRemovedIsNone(powerGoes: Bool) throws {
+    func aFailedCopyThatCannotBeRemovedIsNotAStore(powerGoes: Bool) throws {
         let trial = SimulatedStorage(seed: 1)
         let calls = Guarded<[Int]>(.unranked, [])
         trial.beforeEachCall { call in if call.operation.changesDisk { calls.withLock { $0.append(call.index) } } }
@@ -180,7 +180,7 @@ import Testing
     }
 
     /// A failed copy holds the locks while it removes what it made. If it can't get them, the lock file stays.
-    @Test func aCopyThatFailsLeavesNothing() throws {
+    @Test func aFailedCopyLeavesNothing() throws {
         let trial = SimulatedStorage(seed: 1)
         try copy(trial)
         for stop in 0..<trial.callCount {

@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Once the log has a commit, nothing that could be damaged may be read: the program would stop.
-    @Test func aCommitBehindACancelledOneDoesNotLookAtIt() async {
+    @Test func aCommitAfterACancelledTransactionDoesNotReadTheDamagedTable() async {
         await #expect(processExitsWith: .success) {
             let storage = try DamagedTableTests.storage()
             var store = try DamagedTableTests.open(storage)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// An iterator in a transaction holds a transaction snapshot.
-    @Test func aStateOfATransactionDoesNotLookAtIt() async {
+    @Test func aTransactionSnapshotDoesNotReadTheDamagedTable() async {
         await #expect(processExitsWith: .success) {
             let store = try DamagedTableTests.open(try DamagedTableTests.storage())
             let transaction = try store.beginWrite()
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// A transaction that changes other objects does not need the last leaf.
-    @Test func aCommitElsewhereDoesNotLookAtTheLastLeaf() throws {
+    @Test func aCommitToOtherObjectsDoesNotReadTheLastLeaf() throws {
         var files = try StoreFiles.made { transaction in
             for id in 0..<800 { try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id))]) }
         }
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// A transaction that uses the damaged table throws.
-    @Test func whatUsesItThrows() throws {
+    @Test func usingTheDamagedTableThrows() throws {
         let store = try Self.open(try Self.storage())
         let transaction = try store.beginWrite()
         transaction.set(BaseStore.any, 0, 0, .bool(true))

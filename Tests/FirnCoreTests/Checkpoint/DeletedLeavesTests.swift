@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [0..<256, 512..<1024, 2816..<3000, 0..<2999, 0..<3000] as [Range<Int64>])
-    func deletedLeavesOfACheckpointAreGarbageAsSoonAsNobodyHoldsThem(_ keys: Range<Int64>) throws {
+    func deletedLeavesOfACheckpointAreGarbageAsSoonAsNoVersionHoldsThem(_ keys: Range<Int64>) throws {
         let folder = TemporaryFolder()
         var store = try Store(Self.options(folder), storage: PosixStorage.shared)
         try CompactionTests.fill(store, 3000)

@@ -56,7 +56,7 @@ import Testing
                 == store.context.checkpointGarbage.load(ordering: .relaxed), label)
     }
 
-    @Test(arguments: [true, false]) func dictionariesThatDiedAreGivenBack(rewritesAll: Bool) throws {
+    @Test(arguments: [true, false]) func deadDictionariesAreReclaimed(rewritesAll: Bool) throws {
         let store = try Self.filled(MemoryStorage())
         _ = try store.compact()
         let fresh = Self.checkpointByteCount(store)
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// Garbage that one process did not look for before it ended is found by the next.
-    @Test func dictionariesThatDiedBeforeOpeningAreGivenBack() throws {
+    @Test func dictionariesThatDiedBeforeOpeningAreReclaimed() throws {
         let storage = MemoryStorage()
         var store = try Self.filled(storage)
         _ = try store.compact()
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// A dictionary whose chunks are all replaced while it is written is dead from the beginning.
-    @Test func aDictionaryThatDiedWhileItWasWrittenIsCounted() throws {
+    @Test func aDictionaryThatDiedWhileItWasWrittenCountsAsGarbage() throws {
         var options = Self.options()
         let held = Guarded<Store?>(.unranked, nil)
         options.duringCompaction = {

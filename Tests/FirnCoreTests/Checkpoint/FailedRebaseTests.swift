@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct FailedRebaseTests {
     /// If a checkpoint was published but the rebase failed, so that the tip does not have its nodes, the next
     /// compaction still has work to do.
-    @Test func theNextCompactionFreesTheMemory() throws {
+    @Test func theCompactionAfterAFailedRebaseFreesTheMemory() throws {
         let storage = MemoryStorage()
         let transaction = Guarded<WriteTransaction?>(.unranked, nil)
         let holder = Guarded<Store?>(.unranked, nil)
@@ -19,7 +19,7 @@ import Testing
         options.duringCompaction = {
             guard let store = holder.withLock({ $0 }) else { return }
             do {
-                // As if the process ended while a transaction runs.
+                // This simulates a process that ends while a transaction runs.
                 store.compactor.processEnds()
                 nonisolated(unsafe) let begun = try store.beginWrite()
                 transaction.withLock { $0 = begun }

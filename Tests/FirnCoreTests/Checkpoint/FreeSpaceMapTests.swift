@@ -5,7 +5,7 @@ import Testing
 
 /// Bit sets and the free space map agree with sets of integers.
 @Suite(.timeLimit(.minutes(20))) struct FreeSpaceMapTests {
-    @Test(arguments: 1...8) func aBitSetIsASetOfIntegers(seed: UInt64) {
+    @Test(arguments: 1...8) func aBitSetAgreesWithASetOfIntegers(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let count = 1 + random.below(1000)
         var bits = BitSet(count: count)
@@ -40,7 +40,7 @@ import Testing
     /// Nodes of random lengths die after random versions, which are released in any order. Holes are punched as soon
     /// as no version reaches their blocks and not before, and what a checkpoint lists as holes is what its version
     /// does not reach.
-    @Test(arguments: 1...12) func blocksAreGivenBackWhenNobodyReachesThem(seed: UInt64) {
+    @Test(arguments: 1...12) func blocksAreReclaimedWhenNoVersionReachesThem(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var nodes: [(range: Range<Int>, after: UInt64?)] = []
         var end = 64
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Punched ranges are remembered as the longer runs that they have become part of.
-    @Test func aRunThatGrowsTakesThoseWithinItsPlace() {
+    @Test func aLongerPunchedRangeReplacesTheRangesWithinIt() {
         var dead = FreeSpaceMap(holes: [0..<64 << 10])
         dead.notePunched([8192..<12288, 20480..<24576, 40960..<45056])
         #expect(dead.punched.count == 3)
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// A commit beside the compaction has replaced the node, but the checkpoint's own version still reaches it.
-    @Test func whatTheCheckpointsVersionReachesIsNoHole() {
+    @Test func nodesThatTheCheckpointsVersionReachesAreNotPunched() {
         var dead = FreeSpaceMap()
         dead.add(0..<8192, after: 4)
         dead.add(8192..<16384, after: 5)

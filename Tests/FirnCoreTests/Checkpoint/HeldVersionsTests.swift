@@ -10,7 +10,7 @@ import Testing
 /// Holds a thousand versions at once while one compaction follows another. Each version is verified against the
 /// oracle beside the compactor and after it, and costs exactly what it alone needs.
 @Suite(.timeLimit(.minutes(20))) struct HeldVersionsTests {
-    @Test func aThousandHeldVersionsStayWhatTheyWereWhileTheCompactorRunsAndAfter() throws {
+    @Test func aThousandHeldVersionsDoNotChangeWhileTheCompactorRunsOrAfterwards() throws {
         let wanted = 1000
         let folder = TemporaryFolder()
         let run = try ModelRun(seed: 61, rowGoal: 100, storage: PosixStorage.shared, folder: folder.path + "/store") {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// The blocks of dead nodes are given back to the file system, and no reader is harmed by it.
+/// The blocks of dead nodes are returned to the file system, and no reader is affected.
 @Suite(.timeLimit(.minutes(20))) struct HolesTests {
     /// A store of people, and its expected content.
     struct People {
@@ -82,7 +82,7 @@ import Testing
         return try !CheckpointState.decode(checkpoint.state).holes.isEmpty
     }
 
-    @Test func whatIsReplacedTakesNoBlocksAndNothingElseIsWritten() throws {
+    @Test func replacedNodesTakeNoBlocksAndNothingElseIsWritten() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
         let (filled, first) = try Self.compacted(path)
@@ -105,7 +105,7 @@ import Testing
         #expect(again.fault(again.store.pin().snapshot) == nil)
     }
 
-    @Test func aVersionThatIsHeldKeepsItsBlocksUntilItGoes() throws {
+    @Test func aHeldVersionKeepsItsBlocksUntilItIsReleased() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
         let (filled, first) = try Self.compacted(path, count: 20_000)
@@ -131,7 +131,7 @@ import Testing
 
     /// Nothing is removed while another process opens the store, and nobody else reports later that there is
     /// something to remove.
-    @Test func aFileThatCouldNotBeRemovedYetIsRemovedTheNextTime() throws {
+    @Test func aFileThatCouldNotBeRemovedIsRemovedTheNextTime() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
         let (people, _) = try Self.compacted(path, count: 2000)
@@ -155,7 +155,7 @@ import Testing
     }
 
     /// A file that outlives its store is not overwritten by the next one.
-    @Test func aVersionThatIsHeldWhenItsStoreIsClosedStaysWhatItWas() throws {
+    @Test func aVersionThatIsHeldWhileItsStoreIsClosedDoesNotChange() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
         let before = try People(path, PosixStorage.shared)
@@ -222,8 +222,9 @@ import Testing
         }
     }
 
-    /// The holes that a failed checkpoint would have listed are still part of the checkpoint before it, and stay.
-    @Test func aCompactionThatFailsGivesNothingBack() throws {
+    /// The holes that a failed checkpoint would have listed are still part of the previous checkpoint, and are not
+    /// punched.
+    @Test func aFailedCompactionPunchesNoHoles() throws {
         let storage = SimulatedStorage(seed: 4)
         var people = try People("/store", storage, count: 20_000)
         try people.store.compact()
@@ -249,7 +250,7 @@ import Testing
         recovered._checkInvariants()
     }
 
-    @Test func noBlockIsGivenBackWhileAnotherProcessHasTheStoreOpen() throws {
+    @Test func noHoleIsPunchedWhileAnotherProcessHasTheStoreOpen() throws {
         let storage = SimulatedStorage(seed: 5)
         var people = try People("/store", storage, count: 2000)
         try people.store.compact()
@@ -276,7 +277,7 @@ import Testing
 
     /// The other process has opened the store when the holes are chosen, and reads the manifest that does not list
     /// them.
-    @Test func noBlockIsGivenBackUnderAnotherProcessThatComesMeanwhile() throws {
+    @Test func noHoleIsPunchedIfAnotherProcessOpensTheStoreMeanwhile() throws {
         let storage = SimulatedStorage(seed: 5)
         var people = try People("/store", storage, count: 2000)
         try people.store.compact()
@@ -294,7 +295,7 @@ import Testing
         storage.beforeEachCall(nil)
         #expect(try Self.hasHoles(people.store))
         #expect(storage.disk.count(.deallocate) == 0)
-        // The files that it has open are removed when nobody has them open any more.
+        // The files that it has open are removed when no process has them open any more.
         func useAndClose() throws {
             let reader = try #require(
                 other.withLock { state in
@@ -311,7 +312,7 @@ import Testing
         #expect(people.fault(people.store.pin().snapshot) == nil)
     }
 
-    @Test func aPastVersionThatIsReadKeepsItsBlocks() throws {
+    @Test func aPastVersionKeepsItsBlocksWhileItIsRead() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
         var people = try People(path, PosixStorage.shared)
@@ -331,7 +332,7 @@ import Testing
         #expect(people.fault(people.store.pin().snapshot) == nil)
     }
 
-    @Test func whereBlocksCannotBeGivenBackAllIsWrittenAnew() throws {
+    @Test func everythingIsRewrittenIfHolesCannotBePunched() throws {
         let storage = SimulatedStorage(seed: 6)
         storage.disk.canDeallocate = false
         var people = try People("/store", storage, count: 600)
@@ -350,7 +351,7 @@ import Testing
 
     /// Garbage between live nodes has no complete blocks. So a part of the store at a time is moved to free some, and
     /// never the whole store at once.
-    @Test func whatLivesAmongTheDeadIsMovedABitAtATime() throws {
+    @Test func liveNodesAmongDeadOnesAreMovedGradually() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
         let (filled, first) = try Self.compacted(path, count: 20_000)
@@ -381,7 +382,7 @@ import Testing
         #expect(sizes.allSatisfy { $0 < 2 * fullSize }, "\(sizes) of \(fullSize)")
     }
 
-    @Test func theFilesStayFew() throws {
+    @Test func theNumberOfFilesStaysSmall() throws {
         var people = try People("/store", MemoryStorage(), count: 40_000)
         try people.store.compact()
         var most = 0

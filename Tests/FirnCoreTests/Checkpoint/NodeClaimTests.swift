@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct NodeClaimTests {
     /// The claims for the nodes of a removed file go with the file, and no others do. A node that was taken stays
     /// taken.
-    @Test(arguments: 1...4) func claimsOfARemovedFileAreForgotten(seed: UInt64) {
+    @Test(arguments: 1...4) func claimsAboutARemovedFileAreDropped(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var claims = NodeClaims()
         var model: [Int: (claim: NodeClaim, isTaken: Bool)] = [:]

@@ -91,7 +91,7 @@ import Testing
         try transaction.commit()
     }
 
-    @Test(arguments: [true, false]) func aCellIsWhatWasWritten(byMapping: Bool) throws {
+    @Test(arguments: [true, false]) func aCellReadsBackAsItWasWritten(byMapping: Bool) throws {
         let folder = TemporaryFolder()
         var options = StoreOptions(log: LogOptions(folder: folder.path + "/store"))
         options.readsByMapping = byMapping
@@ -133,7 +133,7 @@ import Testing
     }
 
     /// Sums and ranges of packed integers agree with the values one by one.
-    @Test func packedIntegersAreScannedWhereTheyLie() throws {
+    @Test func packedIntegersAreScannedInPlace() throws {
         let folder = TemporaryFolder()
         let values = Self.values()
         let store = try Store(

@@ -1,9 +1,9 @@
 import CFirn
 import Testing
 
-/// A chunk that a thread has unpacked stays until 16 others have been asked for, whether they were found or made.
+/// A chunk that a thread has unpacked is kept until 16 others have been used, whether they were found or made.
 @Suite(.timeLimit(.minutes(20))) struct ScratchTests {
-    @Test func whatWasFoundLastIsNotTheNextToGo() throws {
+    @Test func theChunkThatWasFoundLastIsNotEvictedNext() throws {
         let mapping: UInt64 = 1 << 60
         func make(_ address: UInt) throws { _ = try #require(firn_scratch_make(address, mapping, 64, true)) }
         for address in 1...16 as ClosedRange<UInt> { try make(address) }
@@ -18,7 +18,7 @@ import Testing
         #expect(firn_scratch_find(1, mapping + 1) == nil)
     }
 
-    @Test func whatIsNotKeptIsNeverFoundAndLastsAsLong() throws {
+    @Test func aChunkThatIsNotCachedIsNeverFoundAndLastsAsLong() throws {
         let mapping: UInt64 = 1 << 60 + 1
         let memory = try #require(firn_scratch_make(1, mapping, 64, false))
         #expect(firn_scratch_find(1, mapping) == nil)

@@ -10,7 +10,7 @@ import Testing
 /// day, because the rule then asks for few checkpoints.
 @Suite(.timeLimit(.minutes(TestEnvironment.minutes))) struct ServerDayTests {
     /// Writers that mostly change new objects, and writers that change any object.
-    @Test(arguments: [2, 100]) func aServerRunsForADayAndNeitherFilesNorMemoryNorVersionsGrow(spread: Int) throws {
+    @Test(arguments: [2, 100]) func filesMemoryAndVersionsDoNotGrowOverADayOfAServer(spread: Int) throws {
         let scale = Int(TestEnvironment.value("FIRN_SERVER_SCALE") ?? "") ?? 1
         var plan = ServerDay.Plan(seed: UInt64(spread), spread: spread)
         plan.objectCount *= scale

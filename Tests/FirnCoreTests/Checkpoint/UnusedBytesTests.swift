@@ -104,7 +104,7 @@ struct UnusedBytesTests {
         #expect(first == second)
     }
 
-    @Test("slots behind the last entry are zero") func places() throws {
+    @Test("slots behind the last entry are zero") func emptySlots() throws {
         let bytes = try Self.checkpoint(amid: 0xA5)
         func expectZeros(_ node: Int, _ range: Range<Int>, _ text: String) {
             #expect(bytes[node + range.lowerBound..<node + range.upperBound].allSatisfy { $0 == 0 }, "\(text)")

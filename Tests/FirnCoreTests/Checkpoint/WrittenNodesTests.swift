@@ -7,7 +7,7 @@ import Testing
 
 /// Nodes that die while a checkpoint is written are known to be dead in its file.
 @Suite(.timeLimit(.minutes(20))) struct WrittenNodesTests {
-    @Test(arguments: 1...8) func whatIsNotReachedIsGivenInRunsOfWholeNodes(seed: UInt64) {
+    @Test(arguments: 1...8) func unreachedBytesAreReturnedAsRunsOfWholeNodes(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let start = 64 << 10
         var end = start + CheckpointFileWriter.headerByteCount
@@ -34,7 +34,7 @@ import Testing
 
     /// After each of many compactions, during which anything is changed, a walk finds no node in the files that is
     /// neither alive nor known to be dead, and as many bytes of garbage as were counted.
-    @Test(arguments: 1...6) func aWalkFindsNothingThatNobodyKnewOf(seed: UInt64) throws {
+    @Test(arguments: 1...6) func aWalkFindsOnlyNodesThatAreAliveOrKnownToBeDead(seed: UInt64) throws {
         let folder = TemporaryFolder()
         var options = HolesTests.People.options(folder.path + "/store")
         let work = Guarded<(@Sendable () -> Void)?>(.unranked, nil)

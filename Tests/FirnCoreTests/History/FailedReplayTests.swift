@@ -55,7 +55,7 @@ import Testing
             })
     }
 
-    @Test func aCheckpointOfAnEarlierSchemaIsNotShownAsItIs() throws {
+    @Test func aCheckpointOfAnEarlierSchemaIsNotShownUnconverted() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.made(storage, from: [], to: [ColumnSchema(name: "number", type: .int)])
         #expect(store.log?.listedCheckpoints.map(\.version) == [4, 8])
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// Columns are converted last of all: if that fails, the commits that follow can still be replayed.
-    @Test func aConversionThatFailedCanBeTriedAgain() throws {
+    @Test func aFailedConversionCanBeRetried() throws {
         let old = Self.schema([ColumnSchema(name: "number", type: .int)], version: 0)
         let new = Self.schema([ColumnSchema(name: "number", type: .int, isNullable: true)], version: 1)
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func everyRetainedVersionIsThereAfterCompactions() throws {
+    @Test func everyRetainedVersionSurvivesCompactions() throws {
         let storage = MemoryStorage()
         let (script, store) = try run(.everything, storage)
         // Several checkpoints are listed, but not one for each compaction.
@@ -62,7 +62,7 @@ import Testing
         try check(script, again, from: 1)
     }
 
-    @Test func whatIsNotRetainedGoesFromTheDisk() throws {
+    @Test func versionsThatAreNotRetainedAreRemovedFromTheDisk() throws {
         let storage = MemoryStorage()
         let (script, store) = try run(.versions(10), storage)
         let first = try #require(try store.log?.firstVersion)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A past version is shown in the current schema: values stay if their column still exists, and later columns are
+/// A past version is shown in the current schema: values are kept if their column still exists, and later columns are
 /// blank.
 @Suite(.timeLimit(.minutes(20))) struct PastSchemaTests {
     /// A store whose schema changes again and again, and the content of its versions in the schemas that they had.
@@ -140,7 +140,7 @@ import Testing
         column.collection == .list ? .list([]) : column.isNullable ? .null : column.type.blankValue
     }
 
-    @Test func eachVersionIsSeenInTheSchemaOfToday() throws {
+    @Test func everyVersionIsShownInTheCurrentSchema() throws {
         let script = try Script()
         for _ in 0..<3 { try script.write() }
         // Adds a column, a table with links in both directions, and an index.
@@ -199,7 +199,7 @@ import Testing
         try check(script, pin.version)
     }
 
-    @Test func anExtendedSchemaFollowsTheOneExtendedBefore() throws {
+    @Test func aStoreCanChangeFromOneExtendedSchemaToTheNext() throws {
         let script = try Script()
         try script.change { $0.tables[0].columns.append(ColumnSchema(name: "passing", type: .int)) }
         try script.change { $0.tables[0].columns[5].isRemoved = true }

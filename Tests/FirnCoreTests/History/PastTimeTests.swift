@@ -29,7 +29,7 @@ import Testing
         try transaction.commit()
     }
 
-    @Test func theVersionOfAMomentIsTheNewestNotLater() throws {
+    @Test func theVersionOfAMomentIsTheNewestOneUpToThen() throws {
         let store = try open()
         for version in 1...9 { try commit(store, at: 1000 + 100 * Int64(version)) }
         func found(_ time: Int64) throws -> UInt64? { try store.newestVersion { $0 <= time } }
@@ -40,7 +40,7 @@ import Testing
         #expect(try store.storedVersions().map(\.time) == (0...9).map { 1000 + 100 * $0 })
     }
 
-    @Test func timeNeverGoesBackWhereTheClockDoes() throws {
+    @Test func versionTimesDoNotGoBackIfTheClockDoes() throws {
         var store = try open()
         try commit(store, at: 500)
         #expect(try store.storedVersions().map(\.time) == [500, 500])
@@ -56,7 +56,7 @@ import Testing
         #expect(try store.version(3).pin.time == 2000)
     }
 
-    @Test func byAgeTheVersionsOfItsMomentsAreRetained() throws {
+    @Test func retentionByAgeKeepsTheVersionOfEveryMoment() throws {
         let store = try open(.age(nanoseconds: 250))
         for version in 1...9 { try commit(store, at: 1000 + 100 * Int64(version)) }
         // At time 1650 the newest version was 6.
@@ -72,7 +72,7 @@ import Testing
         #expect(try store.storedVersions().map(\.number) == [6, 7, 8, 9])
     }
 
-    @Test func aNewStoreHasTheEmptyVersionAlone() throws {
+    @Test func aNewStoreHasOnlyTheEmptyVersion() throws {
         let store = try open()
         #expect(try store.storedVersions() == [VersionListing(number: 0, time: 1000, byteCount: 0)])
         #expect(try store.newestVersion { $0 <= 1000 } == 0 && store.newestVersion { $0 <= 999 } == nil)

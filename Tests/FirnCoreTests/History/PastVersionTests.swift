@@ -30,11 +30,11 @@ import Testing
 
     /// Opens 200 random versions with compactions in between and after, and 120 without any.
     @Test(arguments: [(5, false), (6, false), (17, true), (18, true)] as [(UInt64, Bool)])
-    func aRandomPastVersionIsWhatItWas(seed: UInt64, compacts: Bool) throws {
+    func aRandomPastVersionHasItsOldContents(seed: UInt64, compacts: Bool) throws {
         let (run, oracles) = try Self.run(seed: seed, transactions: 110, compacts: compacts)
         let newest = run.store.publishedVersion
         #expect(newest > 70)
-        // Meanwhile readers of the store itself hold some versions, and some past versions stay held.
+        // Meanwhile readers of the store itself hold some versions, and some past versions remain held.
         var held: [(PastVersion, Oracle)] = []
         for round in 0..<(compacts ? 100 : 60) {
             let number = 1 + UInt64(run.random.below(Int(newest)))
@@ -60,7 +60,7 @@ import Testing
         #expect(error?.code == .closed)
     }
 
-    @Test func aVersionThatIsHeldIsGivenItself() throws {
+    @Test func openingAHeldVersionReturnsThatVersion() throws {
         let (run, _) = try Self.run(seed: 7, transactions: 12)
         let pin = run.store.pin()
         try run.transaction(operations: 5)
@@ -75,7 +75,7 @@ import Testing
         #expect(try run.store.version(3).pin.snapshot.root == past.pin.snapshot.root)
     }
 
-    @Test func openingGoesOnFromTheNearestBefore() throws {
+    @Test func openingReplaysFromTheNearestEarlierVersion() throws {
         let (run, _) = try Self.run(seed: 8, transactions: 70)
         func tips(_ number: UInt64) throws -> [UInt64] {
             _ = try run.store.version(number)
@@ -91,7 +91,7 @@ import Testing
         // The versions that the stores were moved on from are still available.
         #expect(try tips(10) == [2, 11, 1, 12])
         #expect(try tips(5) == [2, 1, 12, 11])
-        // None of these can be moved on to another; the ones that were asked for longest ago are dropped.
+        // None of these can be moved forward to another one; the least recently requested ones are dropped.
         let newest = run.store.publishedVersion
         try #require(newest > 32)
         for number in (newest - 20..<newest).reversed() { _ = try tips(number) }
@@ -100,7 +100,7 @@ import Testing
 
     /// If memory is short, versions that a store has moved on from are released before stores that are at another
     /// version.
-    @Test(arguments: [0, 1 << 30]) func whatHasBeenPassedGoesFirst(byteCount: Int) throws {
+    @Test(arguments: [0, 1 << 30]) func versionsThatAStoreHasMovedOnFromAreReleasedFirst(byteCount: Int) throws {
         let (run, oracles) = try Self.run(seed: 8, transactions: 70)
         let store = run.store
         let log = try #require(store.log)
@@ -138,7 +138,7 @@ import Testing
         withExtendedLifetime(state) {}
     }
 
-    @Test func whatIsNotRetainedIsRefusedWithWhatIs() throws {
+    @Test func openingAnUnretainedVersionListsTheRetainedOnes() throws {
         let run = try ModelRun(seed: 10, storage: MemoryStorage())
         while run.store.publishedVersion < 20 { try run.transaction(operations: 3) }
         let pin = run.store.pin()
@@ -187,7 +187,7 @@ import Testing
     }
 
     /// A compaction removes all segments except those that lead to retained versions.
-    @Test func compactionLeavesWhatIsRetained() throws {
+    @Test func compactionKeepsRetainedVersions() throws {
         let (run, oracles) = try Self.run(seed: 15, transactions: 40)
         #expect(try run.store.compact() != nil)
         let newest = run.store.publishedVersion
@@ -211,7 +211,7 @@ import Testing
         #expect(try other.store.newestVersion { $0 < 0 } == nil)
     }
 
-    @Test func aReadOnlyStoreHasAPast() throws {
+    @Test func aReadOnlyStoreOpensPastVersions() throws {
         let (run, oracles) = try Self.run(seed: 12, transactions: 20)
         try run.store.close()
         var options = StoreOptions(log: LogOptions(folder: "store", access: .readOnly))
@@ -225,7 +225,7 @@ import Testing
         try store.close()
     }
 
-    @Test func threadsMayOpenVersionsWhileOthersWrite() throws {
+    @Test func pastVersionsCanBeOpenedWhileOthersWrite() throws {
         let (run, oracles) = try Self.run(seed: 13, transactions: 60)
         let store = run.store
         let newest = store.publishedVersion
@@ -249,7 +249,7 @@ import Testing
         #expect(faults.withLock { $0 } == [])
     }
 
-    @Test func aDamagedCommitIsToldAndWhatLiesBeforeItOpens() throws {
+    @Test func aDamagedCommitIsReportedAndEarlierVersionsOpen() throws {
         let (run, oracles) = try Self.run(seed: 14, transactions: 60)
         let storage = try #require(run.storage)
         let listings = try run.store.storedVersions()

@@ -42,7 +42,7 @@ import Testing
         try commit(store, [], count: 11)
     }
 
-    @Test func whatOneProcessRetainsAnotherDoesNotLetGo() throws {
+    @Test func aProcessKeepsVersionsThatAnotherOneRetains() throws {
         let retaining = try open(.everything)
         try fill(retaining)
         let other = try open(.none)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func itIsKeptOnWhenThatProcessHasClosedTheStore() throws {
+    @Test func retainedVersionsAreKeptAfterThatProcessHasClosedTheStore() throws {
         let retaining = try open(.versions(9))
         try fill(retaining)
         try retaining.close()
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// By then the manifest belongs to another process, and the slot may, too.
-    @Test func whoHasClosedTheStoreRetainsNothingMore() throws {
+    @Test func aProcessThatHasClosedTheStoreCannotRetainMore() throws {
         let first = try open(.none)
         try fill(first)
         var pin: Pin? = first.pin()
@@ -94,7 +94,7 @@ import Testing
         #expect(!isThere(13, again))
     }
 
-    @Test func aJoinerIsRememberedOnceItHasWritten() throws {
+    @Test func theRetentionOfAJoiningProcessIsStoredOnceItHasWritten() throws {
         let first = try open(.none)
         try fill(first)
         let joiner = try open(.everything)
@@ -106,7 +106,7 @@ import Testing
         #expect(isThere(2, first) && isThere(14, first))
     }
 
-    @Test func whoAsksForLessLetsItGoOnceNobodyElseHasTheStoreOpen() throws {
+    @Test func aProcessThatRetainsLessReleasesTheRestOnceNobodyElseHasTheStoreOpen() throws {
         let retaining = try open(.everything)
         try fill(retaining)
         let less = try open(.versions(1))

@@ -83,7 +83,7 @@ import Testing
     }
 
     /// Leaves of few rows are merged, unless their long values do not fit into one chunk.
-    @Test(arguments: 1...3) func deletingRowsOfLongValuesJoinsWhatFits(seed: UInt64) throws {
+    @Test(arguments: 1...3) func deletingRowsOfLongValuesMergesLeavesThatFit(seed: UInt64) throws {
         let store = try Self.make(700)
         var random = SeededRandom(seed: seed)
         let long = try store.beginWrite()
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// The inner node above is full, so it splits, too, at each index that a child may have in it.
-    @Test(arguments: [0, 30, 31, 32, 33, 62, 63]) func theNodeAboveSplitsWithIt(_ child: Int) throws {
+    @Test(arguments: [0, 30, 31, 32, 33, 62, 63]) func aFullParentNodeSplitsToo(_ child: Int) throws {
         let count = Limits.fanout * Limits.rowsPerLeaf
         let store = try Self.make(count)
         let held = store.pin()

@@ -4,7 +4,7 @@ import FirnTestSupport
 
 @testable import FirnCore
 
-@Suite("A list behaves like an array whose old versions stay", .timeLimit(.minutes(20)))
+@Suite("A list behaves like an array whose old versions are kept", .timeLimit(.minutes(20)))
 struct ListModelTests {
     static let layouts: [ElementLayout] = ColumnType.allCases.flatMap { type in
         [

@@ -196,7 +196,7 @@ struct ListScriptTests {
         }
         let all = ListDifference(comparing: [1, 2, 2, 4, 5, 9], to: [1, 6, 7, 8, 4, 9], maximumEdits: 3)
         #expect(all == ListDifference(deletions: [1, 2, 3, 4], insertions: [1, 2, 3, 4]))
-        // Where no element occurs twice there is no cap.
+        // If no element occurs twice, there is no cap.
         let unique = ListDifference(comparing: [1, 2, 3, 4, 5, 9], to: [1, 6, 7, 8, 4, 9], maximumEdits: 3)
         #expect(unique == ListDifference(deletions: [1, 2, 4], insertions: [1, 2, 3]))
         #expect(ListDifference(comparing: [1, 2, 3], to: [1, 2, 3]).isEmpty)

@@ -39,7 +39,7 @@ struct LongListTests {
     }
 
     /// Elements of one byte fill a leaf by their number long before they fill its bytes.
-    @Test func ofSmallElementsJoinsNoLeafBeyondWhatItHolds() {
+    @Test func leavesOfSmallElementsAreNotMergedBeyondTheirCapacity() {
         let most = ListTree.leafElementCount
         let history = CollectionHistory<[Bool]>(ElementLayout(type: .bool, collection: .list), [])
         history.write { editor, model in
@@ -64,7 +64,7 @@ struct LongListTests {
 
     /// Removes four of every five leaves, one after the other, so that every inner node falls below a quarter of its
     /// children and is merged with its neighbours.
-    @Test(arguments: Order.allCases) func whileItsInnerNodesJoin(_ order: Order) {
+    @Test(arguments: Order.allCases) func whileItsInnerNodesAreMerged(_ order: Order) {
         let leaves = 250
         let history = Self.make(leaves * Self.leaf)
         #expect(Self.innerNodeCount(history) == 5, "a root above four nodes")
@@ -95,7 +95,7 @@ struct LongListTests {
         }
         Self.check(history, "\(order)")
         #expect(Self.innerNodeCount(history) <= 3, "50 leaves fit below two nodes and a root")
-        // The list grows again from the middle, while all the other versions stay.
+        // The list grows again from the middle, while all the other versions are still held.
         history.holdCurrent()
         history.write { editor, model in
             for number in 0..<Int64(5000) {

@@ -51,7 +51,7 @@ import Testing
     }
 
     /// A transaction that exceeds its memory limit continues in scratch files, and none of them is left.
-    @Test func aTransactionLargerThanItsMemoryGoesOnInScratchFiles() throws {
+    @Test func aTransactionLargerThanItsMemoryContinuesInScratchFiles() throws {
         let storage = MemoryStorage()
         let run = try ModelRun(seed: 21, storage: storage) { $0.transactionMemoryByteCount = 4096 }
         try run.run(transactions: 20, operations: 60)
@@ -61,7 +61,7 @@ import Testing
 
     /// If more versions are held than the limit allows, the oldest versions are spilled, and keep their content.
     @Test(arguments: [51, 52] as [UInt64])
-    func versionsThatAreWrittenOutChangeNothing(seed: UInt64) throws {
+    func spillingVersionsChangesNothing(seed: UInt64) throws {
         let folder = TemporaryFolder()
         let run = try ModelRun(
             seed: seed, storage: PosixStorage.shared, folder: folder.path + "/store", compactsEvery: 9

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func pagesAreUsedAgainAndArenasGoWithTheirLastNode() throws {
+    @Test func pagesAreReusedAndArenasAreFreedWithTheirLastNode() throws {
         var chance = SeededRandom(seed: 8)
         let pool = try make()
         var cursor = SpillCursor()
@@ -124,7 +124,7 @@ import Testing
         #expect(pool.usedPageCount <= 16 && pool.arenaCount == 1)
     }
 
-    @Test func whatIsWrittenOutStaysWhereItIsAndItsPagesAreUsedAgain() throws {
+    @Test func spilledNodesKeepTheirAddressesAndTheirPagesAreReused() throws {
         let folder = TemporaryFolder()
         let pool = SpillPool(
             ScratchFolder(storage: PosixStorage.shared, folder: folder.path, threshold: 0), isRandom: false)

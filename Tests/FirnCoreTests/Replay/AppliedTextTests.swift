@@ -40,7 +40,7 @@ import Testing
     }
 
     /// Texts follow each other without a gap; each must be valid by itself.
-    @Test func textsThatAreOnlyTextTogetherAreRefused() throws {
+    @Test func stringsThatAreValidOnlyWhenJoinedAreRefused() throws {
         let texts: [Int64: Value] = [0: .string("ab"), 2: .string("cde")]
         let plain = try Self.apply(texts, replacing: [], with: [])
         #expect(plain[0] == .string("ab") && plain[2] == .string("cde") && plain[1] != nil)
@@ -57,7 +57,7 @@ import Testing
         #expect(mixed[0] == long && mixed[1] == .string("short"))
     }
 
-    @Test func textThatIsNoTextIsRefused() throws {
+    @Test func textThatIsNotUTF8IsRefused() throws {
         let ascii = Array("plain and simple".utf8)
         let other = Array("schön und einfach".utf8)
         #expect(try Self.apply(.string("plain and simple"), replacing: [], with: []) == .string("plain and simple"))

@@ -32,7 +32,7 @@ import Testing
         try bytes.withUnsafeBytes { try file.write($0, at: 0) }
     }
 
-    @Test func whatIsNoStoreIsRefusedAndLeftAlone() throws {
+    @Test func whateverIsNotAStoreIsRefusedAndUnchanged() throws {
         let storage = MemoryStorage()
         try storage.createFolder("/a")
         try write([1, 2, 3], "/a/file", storage)
@@ -58,7 +58,7 @@ import Testing
         #expect(opening("/a", storage) == .networkFileSystem("nfs"))
     }
 
-    @Test func aNewerFormatIsRefusedByItsNumber() throws {
+    @Test func aNewerFormatIsRefusedWithItsNumber() throws {
         let storage = MemoryStorage()
         #expect(opening("/a", storage) == nil)
         // Format 9, with the correct checksum.
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// Whichever call lacks permission, opening throws an error that says so, or the store works without that call.
-    @Test func withoutPermissionTheErrorSaysSoAndNothingIsLost() throws {
+    @Test func missingPermissionsAreReportedAndNothingIsLost() throws {
         func make() throws -> (SimulatedStorage, StoreScript) {
             let storage = SimulatedStorage(seed: 1)
             let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 2))])
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// Without threads, a store can't wait for another writer.
-    @Test func whoCannotWaitForAnotherWriterIsTold() throws {
+    @Test func aStoreThatCannotWaitForAnotherWriterThrows() throws {
         let storage = MemoryStorage()
         var options = LogOptions(folder: "/a")
         options.usesThreads = false
@@ -136,7 +136,7 @@ import Testing
         try other.beginWrite().commit()
     }
 
-    @Test func aStoreThatWasClosedOrOpenedToReadSaysSo() throws {
+    @Test func writingToAClosedOrReadOnlyStoreThrows() throws {
         let storage = MemoryStorage()
         let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 3))])
         if let error = script.run(on: storage) { throw error }
@@ -154,7 +154,7 @@ import Testing
 
     /// If a store's folder is removed while the process has it open, each operation succeeds or throws, and never
     /// traps; readers are not affected.
-    @Test func aStoreThatIsDeletedUnderTheProcess() throws {
+    @Test func aStoreWhoseFolderIsRemovedWhileItIsOpenNeverTraps() throws {
         let folder = TemporaryFolder()
         let storage = PosixStorage.shared
         let script = StoreScript([]) {

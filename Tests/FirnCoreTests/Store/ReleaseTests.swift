@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func aListenerGoesOutsideOfTheLock() async {
+    @Test func aListenerIsReleasedOutsideTheLock() async {
         await #expect(processExitsWith: .success) {
             let store = try CountedThings.open(versions: 5)
             let gone = Guarded(.unranked, 0)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aWriteThatHadToWaitGoesOutsideOfTheLock() async {
+    @Test func aWriteThatHadToWaitIsReleasedOutsideTheLock() async {
         await #expect(processExitsWith: .success) {
             let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
             var pin: Pin? = store.pin()

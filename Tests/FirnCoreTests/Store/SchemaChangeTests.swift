@@ -5,7 +5,7 @@ import Testing
 
 @testable import FirnCore
 
-/// The schema of a store with data may change: values stay if their type does, and replay does the same.
+/// The schema of a store with data may change: values are kept if their type is, and replay does the same.
 @Suite(.timeLimit(.minutes(20))) struct SchemaChangeTests {
     private static func schema(_ columns: [ColumnSchema], version: UInt64) -> StoreSchema {
         StoreSchema(version: version, tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)])
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Tables and columns may be filled in the transaction that adds them.
-    @Test func whatIsAddedMayBeFilledAtOnce() throws {
+    @Test func addedTablesAndColumnsMayBeFilledInTheSameTransaction() throws {
         let storage = MemoryStorage()
         var schema = Self.schema(
             [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "list", type: .int, collection: .list)],
@@ -186,7 +186,7 @@ import Testing
 
     /// The schema comes first in the log, so a list that was edited under the old schema is logged completely under
     /// the new one.
-    @Test func aListThatIsEditedBeforeItsOptionalityChangesIsLoggedWhole() throws {
+    @Test func aListThatIsEditedBeforeItsOptionalityChangesIsLoggedInFull() throws {
         let storage = MemoryStorage()
         let thing = TableID(0)
         func columns(isNullable: Bool) -> [ColumnSchema] {
@@ -236,7 +236,7 @@ import Testing
     }
 
     /// Edits in a class that the same transaction then removes are not reported.
-    @Test func aListMayBeEditedInAClassThatGoes() throws {
+    @Test func aListMayBeEditedBeforeItsClassIsRemoved() throws {
         let storage = MemoryStorage()
         let thing = TableID(0)
         var schema = Self.schema(
@@ -258,7 +258,7 @@ import Testing
         try Store.open(on: storage).close()
     }
 
-    @Test func aRemovedTableGivesItsMemoryBack() throws {
+    @Test func removingATableFreesItsMemory() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         var transaction = try store.beginWrite()
         try transaction.changeSchema(to: modelSchema())
@@ -284,7 +284,7 @@ import Testing
         #expect(store.heap.nodeCount <= before.0)
     }
 
-    @Test func aNumberIsNotUsedAgainForAnotherType() throws {
+    @Test func aColumnNumberIsNotReusedForAnotherType() throws {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: modelSchema())

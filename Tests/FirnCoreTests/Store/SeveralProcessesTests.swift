@@ -46,7 +46,7 @@
             while store.publishedVersion < version, SystemClock.shared.monotonic() < deadline { yieldThread() }
         }
 
-        @Test func processesThatCountUpOneValueLoseNothing() throws {
+        @Test func processesThatIncrementOneValueLoseNothing() throws {
             let folder = TemporaryFolder()
             let store = try open(folder)
             try makeCounter(store)
@@ -95,7 +95,7 @@
             #expect(child.wait() == .exited(0) && seen == 30 && value(store.pin().snapshot) == 30)
         }
 
-        @Test func versionsThatAnotherProcessHoldsCountUntilItLetsGo() throws {
+        @Test func versionsHeldByAnotherProcessCountUntilItReleasesThem() throws {
             let folder = TemporaryFolder()
             let store = try open(folder, versions: 2)
             try makeCounter(store)
@@ -115,7 +115,7 @@
             try store.close()
         }
 
-        @Test func aWaitingWriteGoesOnWhenTheProcessThatHoldsVersionsIsKilled() throws {
+        @Test func aWaitingWriteContinuesWhenTheProcessThatHoldsVersionsIsKilled() throws {
             let folder = TemporaryFolder()
             let store = try open(folder, versions: 1, policy: .wait(seconds: 3600))
             try makeCounter(store)
@@ -134,7 +134,7 @@
             try store.close()
         }
 
-        @Test func aProcessThatIsKilledIsFollowedByTheOneThatWaits() throws {
+        @Test func aWaitingProcessWritesWhenTheWriterIsKilled() throws {
             let rounds = Int(TestEnvironment.value("FIRN_KILLS") ?? "") ?? 12
             let folder = TemporaryFolder()
             let store = try open(folder)

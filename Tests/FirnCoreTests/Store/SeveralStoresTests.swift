@@ -31,7 +31,7 @@ import Testing
     /// Random transactions on random stores: at any time each store has the oracle's content of some version, and
     /// after catching up the current content.
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func storesThatWriteByTurnsAgreeWithTheOracle(seed: UInt64) throws {
+    func storesThatWriteInTurnsAgreeWithTheOracle(seed: UInt64) throws {
         var chance = SeededRandom(seed: seed)
         let disk = SimulatedDisk(seed: seed)
         let options = options()
@@ -78,7 +78,7 @@ import Testing
 
     /// The compactor looks for other openers, then another process opens the store and reads the manifest, and only
     /// then the compactor replaces the manifest. The files that the opener found in it must still be there for it.
-    @Test func aStoreThatIsOpenedWhileAnotherPublishesACheckpointReadsWhatItFound() throws {
+    @Test func aStoreThatIsOpenedWhileAnotherPublishesACheckpointReadsTheOldOne() throws {
         let disk = SimulatedDisk(seed: 12)
         let options = options()
         let (compacting, opening) = (disk.newProcess(), disk.newProcess())
@@ -163,7 +163,7 @@ import Testing
     }
 
     /// Every assignment is reported, whatever its value, even if several commits are applied at once.
-    @Test func observersOfAFollowerGetNotesOfWhatOthersAssigned() throws {
+    @Test func observersOfAFollowerReceiveWhatOthersAssigned() throws {
         let disk = SimulatedDisk(seed: 1)
         let store = try StoreScript.open(options(), disk.newProcess())
         let other = try StoreScript.open(options(), disk.newProcess())
@@ -195,7 +195,7 @@ import Testing
         #expect(summary.tables[TableID(0)]?.modified[0]?.columns == [1] && value == .int(5))
     }
 
-    @Test func whatIsNotDurableIsNotFollowed() throws {
+    @Test func commitsThatAreNotDurableAreNotFollowed() throws {
         let disk = SimulatedDisk(seed: 1)
         let store = try StoreScript.open(options(), disk.newProcess())
         let other = try StoreScript.open(options(), disk.newProcess())
@@ -216,7 +216,7 @@ import Testing
         store._checkInvariants()
     }
 
-    @Test func aSchemaThatOnlyAddsIsFollowed() throws {
+    @Test func aSchemaThatOnlyAddsToTheOldOneIsFollowed() throws {
         let disk = SimulatedDisk(seed: 1)
         let store = try StoreScript.open(options(), disk.newProcess())
         let other = try StoreScript.open(options(), disk.newProcess())
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3])
-    func aSchemaThatTakesSomethingAwayIsATypedErrorThatSaysWhatToDo(_ change: Int) throws {
+    func aSchemaThatRemovesSomethingIsATypedErrorThatSaysWhatToDo(_ change: Int) throws {
         let disk = SimulatedDisk(seed: 1)
         let store = try StoreScript.open(options(), disk.newProcess())
         let other = try StoreScript.open(options(), disk.newProcess())
@@ -269,7 +269,7 @@ import Testing
             let writing = #expect(throws: StoreError.self) { _ = try other.beginWrite() }
             #expect(writing?.code == .schemaChangedElsewhere)
         }
-        // The store blocks nobody and reads no further, so nothing is kept for it.
+        // The store blocks no other store and reads no further, so nothing is kept for it.
         #expect(store.log?.oldestVersionNeededByOthers == .max)
         let third = try StoreScript.open(options(), disk.newProcess())
         try third.beginWrite().commit()
@@ -279,7 +279,7 @@ import Testing
     }
 
     /// If one store is killed while another waits, the other continues with every acknowledged commit.
-    @Test func aStoreTakesOverFromOneThatDied() throws {
+    @Test func aWaitingStoreContinuesWhenTheWriterDies() throws {
         for crash in 0..<12 {
             let disk = SimulatedDisk(seed: UInt64(crash))
             let storage = disk.newProcess()
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func compactingPullsNothingFromUnderAnotherStore() throws {
+    @Test func compactingRemovesNothingThatAnotherStoreReads() throws {
         let disk = SimulatedDisk(seed: 1)
         let options = options { $0.segmentByteCount = 4096 }
         let store = try StoreScript.open(options, disk.newProcess())
@@ -344,9 +344,9 @@ import Testing
         #expect(again.recovery?.outcome == .clean && again.publishedVersion == 84)
     }
 
-    /// A process that opens the store only to read it follows nobody.
+    /// A process that opens the store only to read it does not follow any writer.
     @Test(arguments: [false, true])
-    func theLogIsShortenedBesideAReader(isEmptyAtFirst: Bool) throws {
+    func theLogIsShortenedAlthoughAReaderIsOpen(isEmptyAtFirst: Bool) throws {
         let disk = SimulatedDisk(seed: 1)
         let options = options { $0.segmentByteCount = 4096 }
         let store = try StoreScript.open(options, disk.newProcess())
@@ -365,7 +365,7 @@ import Testing
     }
 
     /// A process that can't write any more does not follow, either.
-    @Test func theLogIsShortenedBesideOneThatHasFailed() throws {
+    @Test func theLogIsShortenedAlthoughAFailedStoreIsOpen() throws {
         let disk = SimulatedDisk(seed: 1)
         let storage = disk.newProcess()
         let options = options { $0.segmentByteCount = 4096 }
@@ -383,7 +383,7 @@ import Testing
     /// Threads of several stores count up one value: no increment is lost, and every store reaches the last version
     /// by itself.
     @Test(arguments: [Durability.full, .none, .relaxed(milliseconds: 5)])
-    func countingUpInSeveralStoresAtOnceLosesNothing(_ durability: Durability) throws {
+    func incrementingInSeveralStoresConcurrentlyLosesNothing(_ durability: Durability) throws {
         let folder = TemporaryFolder()
         let options = options {
             $0.folder = folder.path + "/store"
@@ -444,8 +444,8 @@ import Testing
         #expect(again.recovery?.outcome == .clean && again.publishedVersion == UInt64(total) + 1)
     }
 
-    /// A store that is released without being closed ends its thread, and blocks nobody.
-    @Test func aStoreThatIsLetGoFreesWhatItHeld() throws {
+    /// A store that is released without being closed ends its thread, and blocks no other store.
+    @Test func aReleasedStoreFreesWhatItHeld() throws {
         let folder = TemporaryFolder()
         let options = options {
             $0.folder = folder.path + "/store"

@@ -23,7 +23,7 @@ import Testing
         call.operation == .write && call.path.hasSuffix("segment")
     }
 
-    @Test(arguments: [300, 2_300_000]) func aDiskThatFillsInMidCommitFailsThatTransactionAlone(byteCount: Int) throws {
+    @Test(arguments: [300, 2_300_000]) func aDiskThatFillsDuringACommitFailsOnlyThatTransaction(byteCount: Int) throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
             let storage = SimulatedStorage(seed: 3)
             let (script, store) = try prepared(storage)
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// The reserve allows objects to be deleted, in one part or many.
-    @Test(arguments: [2000, 1_200_000]) func aFullDiskStillTakesADelete(byteCount: Int) throws {
+    @Test(arguments: [2000, 1_200_000]) func aFullDiskStillAcceptsADeletion(byteCount: Int) throws {
         let storage = SimulatedStorage(seed: 3)
         let (script, store) = try prepared(storage) {
             $0.reserveByteCount = 4 << 20
@@ -109,7 +109,7 @@ import Testing
         #expect(fault == nil)
     }
 
-    @Test func aFailedSyncLeavesTheOutcomeUnknownAndReadersWithThePublishedVersion() throws {
+    @Test func aFailedSyncLeavesTheOutcomeUnknownAndReadersAtThePublishedVersion() throws {
         for residue in [SimulatedFault.Residue.nothing, .some, .all] {
             let storage = SimulatedStorage(seed: 11)
             let (script, store) = try prepared(storage)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func damageIsRefusedWithItsPlaceAndNothingIsChanged() throws {
+    @Test func damageIsRefusedWithItsLocationAndNothingIsChanged() throws {
         let storage = SimulatedStorage(seed: 5)
         let (script, store) = try prepared(storage)
         try store.close()

@@ -11,7 +11,7 @@
         enum Use: String, CaseIterable, Codable { case snapshot, again, pin, mappedNodes, scratchNodes }
 
         @Test(arguments: Use.allCases)
-        func usingAStoreOfItsParentsStopsAForkedChild(_ use: Use) async {
+        func usingItsParentsStoreStopsAForkedChild(_ use: Use) async {
             let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [use] in
                 let folder = TemporaryFolder()
                 let store = try CountedThings.open(
@@ -45,7 +45,7 @@
 
         /// The transaction belongs to the parent, and so do its parts that are already in the log.
         @Test(arguments: [true, false])
-        func aForkedChildThatLetsGoOfATransactionLeavesItsPartsInTheLogToTheParent(usesThreads: Bool) async {
+        func aForkedChildThatReleasesATransactionLeavesItsPartsInTheParentsLog(usesThreads: Bool) async {
             await #expect(processExitsWith: .success) { [usesThreads] in
                 let folder = TemporaryFolder()
                 var log = LogOptions(folder: folder.path + "/store", verify: .everything)
@@ -79,7 +79,7 @@
             }
         }
 
-        @Test func aForkedChildGetsAnErrorForAStoreInMemoryAndMayLetGoOfIt() async {
+        @Test func aForkedChildGetsAnErrorForAStoreInMemoryAndMayReleaseIt() async {
             await #expect(processExitsWith: .success) {
                 nonisolated(unsafe) var store: Store? = try CountedThings.open()
                 nonisolated(unsafe) var pin: Pin? = store?.pin()

@@ -24,7 +24,8 @@ import Testing
         return store
     }
 
-    @Test(arguments: [0, 1 << 20, Limits.valueByteCount]) func valuesUpToTheLimitAreThereAgain(byteCount: Int) throws {
+    @Test(arguments: [0, 1 << 20, Limits.valueByteCount]) func valuesUpToTheLimitSurviveReopening(byteCount: Int) throws
+    {
         let storage = MemoryStorage()
         let text = Value.string(String(repeating: "é", count: byteCount / 2))
         let data = Value.data(Array(repeating: 0xA5, count: byteCount))
@@ -101,7 +102,7 @@ import Testing
     }
 
     /// Earlier releases accepted such values.
-    @Test(arguments: [1, 63]) func aStoreThatHasLongerOnesOpens(extra: Int) throws {
+    @Test(arguments: [1, 63]) func aStoreWithLongerValuesOpens(extra: Int) throws {
         let storage = MemoryStorage()
         let text = Self.text(extra)
         do {

@@ -9,7 +9,7 @@ import Testing
 
 /// A held version costs the memory that it alone reaches, and gives it back.
 @Suite(.timeLimit(.minutes(20))) struct VersionHoldingTests {
-    @Test func aThousandPinnedVersionsReadTheirOwnDataAndGiveTheirMemoryBack() throws {
+    @Test func aThousandPinnedVersionsReadTheirOwnDataAndFreeTheirMemory() throws {
         var random = SeededRandom(seed: 8)
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
         let schema = StoreSchema(tables: [
@@ -162,7 +162,7 @@ import Testing
         return result
     }
 
-    @Test(arguments: [4 << 10, 16 << 20]) func settingOnePropertyOfAnObjectWithALargeValueCostsWhatItCostsOnASmallOne(
+    @Test(arguments: [4 << 10, 16 << 20]) func settingAPropertyCostsTheSameOnAnObjectWithALargeValue(
         byteCount: Int
     ) throws {
         let (small, large) = (try cost(10), try cost(byteCount))

@@ -192,7 +192,7 @@ final class StoreScript {
                 for (number, column) in script.oracle.schema.tables[table].columns.enumerated() {
                     var value = number == 0 ? script.primaryKey(column, row.key) : script.value(column)
                     if let longData, column.type == .data, column.collection == .none {
-                        // No two alike, so that they don't compress.
+                        // No two are alike, so that they don't compress.
                         let first = Int(row.key) * longData
                         value = .data(
                             (first..<first + longData).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) })

@@ -40,7 +40,7 @@ import Testing
         return (store, keys)
     }
 
-    @Test func aDeletedObjectsListIsNotToldAsEdited() throws {
+    @Test func aDeletedObjectsListIsNotReportedAsEdited() throws {
         let storage = MemoryStorage()
         let (store, keys) = try filled(storage, count: 2)
         let old = store.pin()
@@ -57,7 +57,7 @@ import Testing
         #expect(again.snapshot.table(Self.table).value(1, of: keys[1]) == .list([.int(1)]))
     }
 
-    @Test func aKeyIsNotHandedOutAgainThoughNoChangeNamesIt() throws {
+    @Test func aKeyIsNotAssignedAgainAlthoughNoChangeNamesIt() throws {
         let storage = MemoryStorage()
         let (store, keys) = try filled(storage, count: 1)
         let second = try store.beginWrite()

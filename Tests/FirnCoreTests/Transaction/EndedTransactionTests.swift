@@ -7,7 +7,7 @@ import Testing
 /// A transaction that has ended accepts no changes: the program stops before anything is read or written that no
 /// longer belongs to the transaction.
 @Suite(.timeLimit(.minutes(20))) struct EndedTransactionTests {
-    @Test(arguments: 0..<5, [false, true]) func changingItStops(use: Int, isCommitted: Bool) async {
+    @Test(arguments: 0..<5, [false, true]) func changingAnEndedTransactionStops(use: Int, isCommitted: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [use, isCommitted] in
             let store = try Store.open(on: MemoryStorage())

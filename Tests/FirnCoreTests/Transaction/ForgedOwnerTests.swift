@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [[0, 0], [0, 1, 0, 2], [2, 0], [7, 0]] as [[Int64]])
-    func anEmbeddedObjectThatIsNamedTwiceIsDeletedOnce(links: [Int64]) throws {
+    func anEmbeddedObjectThatIsLinkedTwiceIsDeletedOnce(links: [Int64]) throws {
         let store = try Self.store(links)
         let transaction = try store.beginWrite()
         transaction.delete(Self.owner, 0)
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// A forged store may have an index that refers to such an object.
-    @Test func anObjectThatIsNotThereIsAnErrorOfTheCommit() throws {
+    @Test func anOwnedObjectThatDoesNotExistFailsTheCommit() throws {
         let store = try Self.store([0])
         let before = store.publishedVersion
         for body in [

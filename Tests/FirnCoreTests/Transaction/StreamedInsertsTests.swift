@@ -33,7 +33,7 @@ import Testing
         { script, transaction in for body in bodies { try body(script, transaction) } }
     }
 
-    @Test func rowsOfTwoTablesInTurns() throws {
+    @Test func alternatingRowsOfTwoTables() throws {
         try check([
             StoreScript.create(0, 10),
             all(
@@ -54,15 +54,15 @@ import Testing
         try check([all(StoreScript.create(0, Self.many), expectFlushed(), StoreScript.editLists)])
     }
 
-    @Test func rowsThatGoAfterwards() throws {
+    @Test func rowsThatAreDeletedAfterwards() throws {
         try check([
             all(StoreScript.create(0, Self.many), expectFlushed(), StoreScript.delete(0, 3)),
             all(StoreScript.create(0, Self.many), StoreScript.delete(0, Self.many)),
         ])
     }
 
-    /// No leaf is left then whose stamp would show the change.
-    @Test func rowsThatAllGoAfterwards() throws {
+    /// Then no leaf is left whose stamp would show the change.
+    @Test func rowsThatAreAllDeletedAfterwards() throws {
         try check([
             all(
                 StoreScript.create(0, Self.many), expectFlushed(),
@@ -73,7 +73,7 @@ import Testing
         ])
     }
 
-    @Test func rowsThatAreChangedBetweenTwoHandOuts() throws {
+    @Test func rowsThatAreChangedBetweenTwoFlushes() throws {
         try check([
             all(
                 StoreScript.create(0, Self.many), expectFlushed(), StoreScript.set(0, 3),
@@ -87,7 +87,7 @@ import Testing
         ])
     }
 
-    @Test func statesOfIteratorsInBetween() throws {
+    @Test func transactionSnapshotsInBetween() throws {
         try check([
             all(
                 StoreScript.create(0, Self.many), expectFlushed(),
@@ -100,8 +100,8 @@ import Testing
         ])
     }
 
-    /// Nothing of the transaction stays in the log, and the next version gets its number.
-    @Test func aTransactionThatIsCancelled() throws {
+    /// Nothing of the transaction remains in the log, and the next version gets its number.
+    @Test func aCancelledTransaction() throws {
         let storage = MemoryStorage()
         let script = StoreScript(
             [
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// What was written before the disk was full is removed, and the next commit fits again.
-    @Test func aDiskThatFillsMeanwhile() throws {
+    @Test func aDiskThatFillsDuringTheTransaction() throws {
         let storage = SimulatedStorage(seed: 3)
         let script = StoreScript([.commit(StoreScript.schema), .commit(StoreScript.create(0, 3))]) {
             $0.segmentByteCount = 8 << 20

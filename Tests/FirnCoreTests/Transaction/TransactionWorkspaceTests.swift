@@ -4,7 +4,7 @@ import Testing
 
 /// Each test runs in its own process, because memory that is freed twice ends the process.
 @Suite(.timeLimit(.minutes(20))) struct TransactionWorkspaceTests {
-    @Test func memoryThatWasTakenIsNotFreedWithTheWorkspace() async {
+    @Test func memoryMovedOutOfTheWorkspaceIsNotFreedWithIt() async {
         await #expect(processExitsWith: .success) {
             for _ in 0..<100 {
                 let workspace = TransactionWorkspace()

@@ -35,7 +35,7 @@ import Testing
     }
 
     /// A thread that wants the lock gets it, even if another one takes it again and again and never waits.
-    @Test func nobodyStarves() throws {
+    @Test func noWaiterStarves() throws {
         let queue = WriteQueue()
         let shared = Shared()
         queue.acquire()
@@ -53,14 +53,14 @@ import Testing
             queue.release()
             queue.acquire()
         }
-        let wasServed = shared.isDone.load(ordering: .acquiring)
+        let gotTheLock = shared.isDone.load(ordering: .acquiring)
         queue.release()
         waiter.join()
-        #expect(wasServed && turns > 0)
+        #expect(gotTheLock && turns > 0)
     }
 
     /// A waiter that is overtaken claims the next turn.
-    @Test func whoWaitsForLongIsOvertakenOnce() throws {
+    @Test func aLongWaitingThreadIsOvertakenOnlyOnce() throws {
         let queue = WriteQueue()
         var wasOvertaken = false
         // The waiter may wake in time, so this is tried several times.
@@ -85,7 +85,7 @@ import Testing
 
     /// Each callback releases the lock itself, so that the next one is called from within it; or it requests the next
     /// turn from within.
-    @Test func anyNumberOfCallbacksComesToItsTurn() throws {
+    @Test func anyNumberOfCallbacksIsCalled() throws {
         let queue = WriteQueue()
         let shared = Shared()
         let done = DispatchSemaphore(value: 0)
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// Callbacks and threads both get their turns; callbacks in the order in which they were requested.
-    @Test func callbacksComeToTheirTurn() throws {
+    @Test func callbacksAreCalled() throws {
         let queue = WriteQueue()
         let shared = Shared()
         let order = Guarded<[Int]>(.unranked, [])

@@ -123,7 +123,7 @@ import Testing
 
     /// The halves of a leaf whose lists have their own trees, in the files of a checkpoint: opened, read, and
     /// rewritten after the right half's lists have changed.
-    @Test(arguments: [false, true]) func whatTheRightHalfLetsGoIsNotFollowedFromTheLeftOne(isOpenedBetween: Bool) throws
+    @Test(arguments: [false, true]) func theLeftHalfKeepsNoReferencesToTheRightHalfsLists(isOpenedBetween: Bool) throws
     {
         let storage = MemoryStorage()
         var pages = try Pages(Store(Self.options(), storage: storage), count: 256, words: 100)
@@ -155,7 +155,7 @@ import Testing
 
     /// A leaf whose last rows were assigned and then deleted takes a neighbour's rows at the same indices: those are
     /// not reported as changed.
-    @Test func rowsThatMoveToALeafAreNotTakenForAssigned() throws {
+    @Test func rowsThatMoveToALeafDoNotCountAsAssigned() throws {
         let store = try Store(Self.options(), storage: MemoryStorage())
         var pages = try Pages(store, count: 356, words: 0)
         try pages.write { pages, transaction in for id in 65..<Int64(256) { pages.delete(id, transaction) } }

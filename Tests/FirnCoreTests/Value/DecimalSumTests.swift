@@ -86,7 +86,7 @@ private struct LonghandSum {
         check(Self.first * 5 - 1, -34, gives: Self.first + 1, behind: Self.first + 1)
     }
 
-    @Test func smallValuesAddUpBeforeTheyAreRounded() {
+    @Test func smallValuesAreAddedBeforeTheyAreRounded() {
         var values = [DecimalBits(Self.first, exponent: 0)]
         for _ in 0..<4 { values.append(DecimalBits(3, exponent: -1)) }
         #expect(sum(values).bits == DecimalBits(Self.first + 1, exponent: 0))
@@ -114,7 +114,7 @@ private struct LonghandSum {
         #expect(average(250_247, 0, 320_458) == expected.divided(by: 320_458))
         #expect(average(1, 0, 3) == DecimalBits(Self.largest / 3, exponent: -34))
         #expect(average(2, 0, 3) == DecimalBits(Self.largest / 3 * 2 + 1, exponent: -34))
-        // What is left behind all digits of the quotient that are computed decides, too.
+        // The remainder behind all computed digits of the quotient also decides.
         for (last, expected) in [(5000, Self.first), (5001, Self.first + 1)] as [(UInt128, UInt128)] {
             let sum = sum([DecimalBits(1, exponent: 37), DecimalBits(last, exponent: 0)])
             #expect(sum.divided(by: 1000) == DecimalBits(expected, exponent: 1))
@@ -137,7 +137,7 @@ private struct LonghandSum {
         #expect(sum([dollars(150), DecimalBits(150, exponent: -2, isNegative: true)]).bits == dollars(0))
         #expect(sum([dollars(400)]).divided(by: 2) == dollars(200))
         #expect(sum([dollars(100)]).divided(by: 8) == DecimalBits(125, exponent: -3))
-        // As near to it as 34 digits allow.
+        // This is as near to it as 34 digits allow.
         let large = sum([DecimalBits(Self.largest, exponent: 0), DecimalBits(1, exponent: 0), dollars(0)])
         #expect(large.bits == DecimalBits(Self.first, exponent: 1))
         #expect(DecimalSum().bits == DecimalBits(0, exponent: 0))
@@ -163,7 +163,7 @@ private struct LonghandSum {
         #expect(sum.bits == .nan)
     }
 
-    @Test(arguments: 1...6 as ClosedRange<UInt64>) func sumsAndAveragesAreThoseOfLongHand(seed: UInt64) {
+    @Test(arguments: 1...6 as ClosedRange<UInt64>) func sumsAndAveragesAgreeWithLonghandArithmetic(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<60 {
             var values: [DecimalBits] = []

@@ -6,9 +6,9 @@ import Testing
 
 @testable import FirnCore
 
-/// What is held decides whether a transaction may begin, and nothing else does.
+/// Only the versions that are held decide whether a transaction may begin.
 @Suite(.timeLimit(.minutes(20))) struct ActiveVersionLimitTests {
-    @Test func aWriteBeyondTheLimitFailsNamingTheHoldersAndLettingOneGoHeals() throws {
+    @Test func aWriteBeyondTheLimitFailsWithTheHoldersUntilOneIsReleased() throws {
         let clock = ManualClock()
         let store = try CountedThings.open(versions: 3, clock: clock)
         var held: [Pin] = []
@@ -27,7 +27,7 @@ import Testing
         #expect(text.contains("bytes, held at \(file):\(line)\n"))
         #expect(text.contains("bytes, held at \(file):\(line), \(file):\(line + 3)\n"))
         #expect(text.contains("- version 4, 12.3 s old, alone retains 0 bytes, the newest, held by nothing"))
-        // A version stays if another pin also holds it.
+        // A version is kept if another pin also holds it.
         held.remove(at: 1)
         #expect(store.refusal() != nil)
         held.removeFirst()
@@ -56,7 +56,7 @@ import Testing
         held = []
     }
 
-    @Test func aStoreWithoutALimitTakesWritesHoweverMuchIsHeld() throws {
+    @Test func aStoreWithoutALimitAcceptsWritesHoweverMuchIsHeld() throws {
         let store = try CountedThings.open()
         var held: [Pin] = []
         for _ in 0..<100 {
@@ -67,7 +67,7 @@ import Testing
         held = []
     }
 
-    @Test func openingStartsAtOne() throws {
+    @Test func aReopenedStoreStartsWithOneActiveVersion() throws {
         let storage = MemoryStorage()
         var held: [Pin] = []
         let before = try CountedThings.open(versions: 5, on: storage)
@@ -86,7 +86,7 @@ import Testing
         try store.close()
     }
 
-    @Test func whatNothingHoldsIsNotCounted() throws {
+    @Test func versionsThatNothingHoldsAreNotCounted() throws {
         let store = try CountedThings.open(versions: 1, bytes: 0, on: MemoryStorage())
         // None of these is durable before the next begins, so all of them are kept, but only the store keeps them.
         var last: UInt64 = 0
@@ -102,7 +102,7 @@ import Testing
         try store.close()
     }
 
-    @Test func aVersionHeldBehindUnpublishedOnesIsCountedOnce() throws {
+    @Test func aVersionHeldBeforeUnpublishedOnesIsCountedOnce() throws {
         let store = try CountedThings.open(versions: 2, on: MemoryStorage())
         let held = store.pin()
         for _ in 0..<4 { _ = try store.changing().commitWithoutWaiting() }
@@ -154,7 +154,7 @@ import Testing
         store._checkInvariants()
     }
 
-    @Test func anIteratorThatOutlivesItsTransactionRetainsBytesAndIsNoVersion() throws {
+    @Test func anIteratorThatOutlivesItsTransactionRetainsBytesButIsNotAVersion() throws {
         let store = try CountedThings.open(versions: 1, bytes: 20_000)
         var transaction = try store.rewriting(1)
         var state: Pin? = transaction.pinSnapshot()
@@ -173,7 +173,7 @@ import Testing
 
     /// A cancelled transaction's snapshot needs the version that the transaction began from, for everything
     /// unchanged.
-    @Test func anIteratorThatOutlivesACancelledTransactionHoldsWhatItBeganFrom() throws {
+    @Test func anIteratorThatOutlivesACancelledTransactionHoldsItsBase() throws {
         let store = try CountedThings.open()
         let transaction = try store.changing(3, to: 5)
         var state: Pin? = transaction.pinSnapshot()
@@ -195,7 +195,7 @@ import Testing
     /// The rows that it appended are in the chunks of the version that it began from, behind that version's rows. The
     /// next transaction appends there, too.
     @Test(arguments: [false, true])
-    func anIteratorThatOutlivesACancelledTransactionKeepsWhatThatAppended(changesSchema: Bool) throws {
+    func anIteratorThatOutlivesACancelledTransactionKeepsTheAppendedRows(changesSchema: Bool) throws {
         let ids = CountedThings.count..<CountedThings.count + 20
         // Every second value has a node of its own, which the transaction that made it frees.
         func data(_ id: Int, _ byte: UInt8) -> Value { .data(Array(repeating: byte, count: id % 2 == 0 ? 5 : 2000)) }
@@ -258,13 +258,13 @@ import Testing
     }
 }
 
-/// A write that waits for holders blocks nobody, and continues as soon as it may.
+/// A write that waits for holders blocks no other write, and continues as soon as it is allowed to.
 @Suite(.timeLimit(.minutes(20))) struct ActiveVersionWaitTests {
     private func failure(_ result: Result<WriteTransaction, StoreError>?) -> StoreError? {
         if case .failure(let error)? = result { error } else { nil }
     }
 
-    @Test func aWaitingWriteGoesOnWhenAHolderLetsGoAndKeepsTheWriteLockFree() throws {
+    @Test func aWaitingWriteContinuesWhenAHolderReleasesItsVersionAndLeavesTheWriteLockFree() throws {
         let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
         var held: Pin? = store.pin()
         try store.change()
@@ -315,7 +315,7 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
-    @Test func aRequestedTransactionThatMayNotBeginFails() throws {
+    @Test func aRequestedTransactionThatIsNotAllowedToBeginFails() throws {
         let store = try CountedThings.open(versions: 1)
         let held = store.pin()
         try store.change()
@@ -328,7 +328,7 @@ import Testing
         store.queue.release()
     }
 
-    @Test func requestedTransactionsWaitWithoutAThreadOfTheirOwnAndComeInOrder() throws {
+    @Test func requestedTransactionsWaitWithoutAThreadOfTheirOwnAndBeginInOrder() throws {
         let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 3600))
         var held: Pin? = store.pin()
         try store.change()
@@ -377,7 +377,7 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
-    @Test func anyNumberOfSecondsCanBeWaited() {
+    @Test func aWaitMayHaveAnyNumberOfSeconds() {
         #expect(ActiveVersionPolicy.fail.nanoseconds == 0)
         #expect(ActiveVersionPolicy.wait(seconds: 1.5).nanoseconds == 1_500_000_000)
         #expect(ActiveVersionPolicy.wait(seconds: Double.infinity).nanoseconds == 3_000_000_000_000_000_000)

@@ -26,7 +26,7 @@ import Testing
     }
 }
 
-/// What the journal gives an observer is what the summaries of the versions between compose to, whatever the journal
+/// The journal gives an observer the composition of the summaries of the versions between, whatever the journal
 /// remembers of other observers.
 @Suite(.timeLimit(.minutes(20))) struct ChangeJournalTests {
     private static let table = TableID(0)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// If each observer composed them anew, this would take hours.
+    /// If each observer composed them again, this would take hours.
     @Test("observers of the same version share one summary of many versions") func shared() {
         let journal = ChangeJournal()
         let cursors = (0..<5_000).map { _ in journal.addCursor(after: 0) }

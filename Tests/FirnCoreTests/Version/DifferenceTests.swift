@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct DifferenceTests {
     /// A property that became optional, or required, has chunks of another form; its values are unchanged.
-    @Test(arguments: [false, true]) func valuesThatLieAnotherWayAreTheSame(wasNullable: Bool) throws {
+    @Test(arguments: [false, true]) func equalValuesInADifferentLayoutAreEqual(wasNullable: Bool) throws {
         let table = TableID(0)
         func schema(_ isNullable: Bool) -> StoreSchema {
             StoreSchema(tables: [

@@ -5,8 +5,8 @@ import Testing
 
 @testable import FirnCore
 
-/// What other processes hold counts as if it were held here. The locks exclude file handles, so the processes may as
-/// well be stores in one process.
+/// Versions that other processes hold count as if they were held here. The locks exclude file handles, so the processes
+/// may as well be stores in one process.
 @Suite(.timeLimit(.minutes(20))) struct SharedLimitTests {
     private let disk = SimulatedDisk(seed: 3)
 
@@ -16,7 +16,7 @@ import Testing
         try CountedThings.open(versions: versions, bytes: bytes, policy: policy, on: storage)
     }
 
-    @Test func versionsHeldElsewhereCountUntilTheyAreLetGoOrTheirProcessDies() throws {
+    @Test func versionsHeldElsewhereCountUntilTheyAreReleasedOrTheirProcessDies() throws {
         let store = try open(versions: 2, on: disk.newProcess())
         let storage = disk.newProcess()
         let other = try open(on: storage)
@@ -74,7 +74,7 @@ import Testing
 
     /// Nobody counts retained bytes if no other process needs the count; the holder learns that one does when it
     /// asks.
-    @Test func bytesAreToldToOneWhoComesLater() throws {
+    @Test func retainedBytesArePublishedOnceAProcessNeedsThem() throws {
         let store = try open(on: disk.newProcess())
         let held = store.pin()
         try store.rewriting(1).commit()
@@ -89,7 +89,7 @@ import Testing
         try store.close()
     }
 
-    @Test func aWaitingWriteGoesOnWhenAnotherProcessLetsGo() throws {
+    @Test func aWaitingWriteContinuesWhenAnotherProcessReleasesAVersion() throws {
         let store = try open(versions: 1, policy: .wait(seconds: 3600), on: disk.newProcess())
         let other = try open(on: disk.newProcess())
         var held: Pin? = other.pin()
@@ -108,7 +108,7 @@ import Testing
         try store.close()
     }
 
-    @Test func aWaitForAnotherProcessEndsWithItsTime() throws {
+    @Test func aWaitForAnotherProcessTimesOut() throws {
         let store = try open(versions: 1, policy: .wait(seconds: 0.05), on: disk.newProcess())
         let other = try open(on: disk.newProcess())
         let held = other.pin()
@@ -121,7 +121,7 @@ import Testing
         try store.close()
     }
 
-    @Test func whatOthersHoldCannotBeWrittenOut() throws {
+    @Test func versionsHeldByOthersCannotBeSpilled() throws {
         let store = try open(versions: 1, policy: .spill, on: disk.newProcess())
         let other = try open(on: disk.newProcess())
         var held = [store.pin()]

@@ -25,7 +25,7 @@ import Testing
         store._checkInvariants()
     }
 
-    @Test func aThousandHeldVersionsReadTheirOwnDataWhileTheyGoInAnyOrderAndFreeExactlyTheirNodes() throws {
+    @Test func aThousandHeldVersionsReadTheirOwnDataAndFreeExactlyTheirNodesInAnyOrder() throws {
         for seed: UInt64 in [1, 2] {
             var random = SeededRandom(seed: seed)
             let store = try CountedThings.open()
@@ -89,7 +89,7 @@ import Testing
 
     /// After a compaction the table has one version twice: with the tree before it, which holders read, and with the
     /// one after.
-    @Test func twoTreesOfOneVersionAreOneVersion() throws {
+    @Test func twoTreesOfOneVersionCountAsOneVersion() throws {
         let store = try CountedThings.open(versions: 1, on: MemoryStorage())
         let old = store.pin()
         try store.compact()
@@ -127,7 +127,7 @@ import Testing
         try store.close()
     }
 
-    /// A version that only the store itself pins for its work, as a compaction does, counts as held by nobody.
+    /// A version that only the store itself pins for its work, as a compaction does, does not count as held.
     @Test func theStoresOwnPinsHoldMemoryAndCountAgainstNoLimit() throws {
         let store = try CountedThings.open(versions: 1, bytes: 0)
         var own: Pin? = store.versions.pinForStore(.published)

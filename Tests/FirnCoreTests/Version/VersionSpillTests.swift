@@ -16,7 +16,7 @@ import Testing
         return result
     }
 
-    @Test func writesGoOnAndTheOldestHeldVersionsCountNoMore() throws {
+    @Test func writesContinueAndTheOldestHeldVersionsNoLongerCount() throws {
         let store = try CountedThings.open(versions: 2, policy: .spill, on: MemoryStorage())
         var pins: [Pin] = []
         for byte in 1...5 as ClosedRange<UInt8> {
@@ -48,7 +48,7 @@ import Testing
         try store.close()
     }
 
-    @Test func retainedBytesOfWhatIsWrittenOutCountNoMore() throws {
+    @Test func retainedBytesOfSpilledVersionsNoLongerCount() throws {
         let store = try CountedThings.open(bytes: 50_000, policy: .spill, on: MemoryStorage())
         var pins: [Pin] = []
         for byte in 1...6 as ClosedRange<UInt8> {
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// After a compaction the newest version is in a checkpoint, so the scratch files have only what is held.
-    @Test func scratchFilesGoWhenHoldersAndTheCompactorLetThemGo() throws {
+    @Test func scratchFilesAreFreedWhenHoldersAndTheCompactorReleaseThem() throws {
         let folder = TemporaryFolder()
         let store = try CountedThings.open(
             versions: 1, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store")
@@ -98,7 +98,7 @@ import Testing
         try store.close()
     }
 
-    @Test func othersReadAVersionWhileItIsWrittenOut() throws {
+    @Test func aVersionCanBeReadWhileItIsSpilled() throws {
         let folder = TemporaryFolder()
         let store = try CountedThings.open(
             versions: 2, policy: .spill, on: PosixStorage.shared, folder: folder.path + "/store", usesThreads: true)
@@ -138,7 +138,7 @@ import Testing
         for (number, pin) in held.enumerated() { #expect(Store.isRewritten(pin.snapshot, UInt8(number))) }
     }
 
-    @Test func theVersionThatAWriterReplacesIsNotWrittenOut() throws {
+    @Test func theVersionThatAWriterReplacesIsNotSpilled() throws {
         let store = try CountedThings.open(versions: 1, policy: .spill, on: MemoryStorage())
         let own = store.pin()
         try store.change()
@@ -152,7 +152,7 @@ import Testing
         try store.close()
     }
 
-    @Test func aVersionThatCannotBeWrittenOutCountsAgain() throws {
+    @Test func aVersionThatCannotBeSpilledCountsAgain() throws {
         let store = try CountedThings.open(versions: 1, policy: .spill, on: MemoryStorage()) {
             () throws(StorageError) in throw StorageError(.io, operation: "write-out of shared memory", path: "x")
         }
@@ -173,7 +173,7 @@ import Testing
     }
 
     /// In containers nearly every process has the number 1, so the number does not say whose file it is.
-    @Test func filesThatAProcessOfTheSameNumberHasMadeAreLeftAlone() throws {
+    @Test func filesOfAnotherProcessWithTheSameIDAreNotRemoved() throws {
         let folder = TemporaryFolder()
         let storage = PosixStorage.shared
         let path = folder.path + "/store"
@@ -217,7 +217,7 @@ import Testing
     }
 
     /// Blocks are reserved when a scratch file is made, so a full disk is noticed there.
-    @Test func aFullDiskIsAnErrorAndHealsWhenThereIsRoom() throws {
+    @Test func aFullDiskIsAnErrorUntilThereIsSpaceAgain() throws {
         let storage = SimulatedStorage(seed: 4)
         storage.inject(
             SimulatedFault(.noSpace, number: 28, times: .max) {
@@ -251,7 +251,7 @@ import Testing
         try store.close()
     }
 
-    @Test func closingWaitsForNothingThatNeedNotBeWritten() throws {
+    @Test func closingDoesNotWaitForVersionsThatNeedNotBeSpilled() throws {
         let folder = TemporaryFolder()
         let began = Guarded(.unranked, 0)
         let store = try CountedThings.open(
@@ -279,7 +279,7 @@ import Testing
     #if os(Linux)
         /// The child releases its copies of the pins, of the transaction and of the store, whose nodes are in scratch
         /// files.
-        @Test func aForkedChildThatLetsGoDoesTheParentNoHarm() async {
+        @Test func aForkedChildThatReleasesVersionsDoesTheParentNoHarm() async {
             await #expect(processExitsWith: .success) {
                 let folder = TemporaryFolder()
                 let store = try CountedThings.open(

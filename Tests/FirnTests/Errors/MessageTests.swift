@@ -32,7 +32,7 @@ private class Plain: Object {
         }
     }
 
-    @Test func namesOfAStoreAndOfItsFolderAreShownHarmlesslyAndOnOneLine() throws {
+    @Test func namesOfAStoreAndOfItsFolderAreEscapedAndShownOnOneLine() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString)\u{1B}\n\u{202E}")
         defer { try? FileManager.default.removeItem(at: url) }
         func fill() throws {
@@ -54,7 +54,7 @@ private class Plain: Object {
         expectHarmless("\(missing)")
     }
 
-    @Test func aPrimaryKeyIsShownHarmlessly() throws {
+    @Test func aPrimaryKeyIsEscaped() throws {
         let realm = try memoryRealm([Plain.self])
         try realm.write {
             realm.create(Plain.self, value: ["key": "a\u{1B}[2J\n\u{202E}b\""])
@@ -66,7 +66,7 @@ private class Plain: Object {
         }
     }
 
-    @Test func whatAQueryNamesIsShownHarmlessly() throws {
+    @Test func namesInAQueryAreEscaped() throws {
         let realm = try memoryRealm([Plain.self])
         for text in ["key\u{1B}[2J == 1", "'\u{202E}' == nothing\u{9B}", "key == '\u{202E}\u{1B}", "\u{2066} == 3"] {
             let error = try #require(throws: Realm.Error.self) {

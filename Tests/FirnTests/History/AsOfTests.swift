@@ -5,7 +5,7 @@ import Testing
 
 /// `Realm.versions` and `Realm.asOf`.
 @Suite(.timeLimit(.minutes(20))) struct AsOfTests {
-    @Test func anyPastVersionIsWhatWasFrozenThen() throws {
+    @Test func everyPastVersionEqualsWhatWasFrozenThen() throws {
         let music = try Music(seed: 1)
         var dumps: [UInt64: [String: [String: String]]] = [:]
         while dumps.count < 220 {
@@ -31,7 +31,7 @@ import Testing
         #expect(music.realm.activeVersions.count == 1)
     }
 
-    @Test func whatIsHeldIsGivenItself() throws {
+    @Test func openingAHeldVersionReturnsThatVersion() throws {
         let music = try Music(seed: 2, retention: .none)
         for _ in 0..<5 { try music.transact() }
         let frozen = music.realm.freeze()
@@ -102,7 +102,7 @@ import Testing
         expectMessage(result, "it is frozen")
     }
 
-    @Test func whatCannotBeOpenedIsRefusedWithAReason() throws {
+    @Test func versionsThatCannotBeOpenedAreRefusedWithAReason() throws {
         let music = try Music(seed: 5, retention: .versions(3))
         for _ in 0..<10 { try music.transact() }
         let realm = music.realm
@@ -134,7 +134,7 @@ import Testing
         #expect(throws: Realm.Error.versionNotRetained) { try realm.changes(from: 2, to: 2) }
     }
 
-    @Test func aRealmInMemorySaysThatItKeepsNoHistory() throws {
+    @Test func aRealmInMemoryThrowsThatItKeepsNoHistory() throws {
         var configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [Track.self, Album.self])
         configuration.historyRetention = .everything
@@ -156,7 +156,7 @@ import Testing
         #expect(throws: Realm.Error.versionNotRetained) { try track.history() }
     }
 
-    @Test func retentionIsCheckedAtOpeningAndSettingsHoldTogether() throws {
+    @Test func retentionIsCheckedAtOpeningAndSettingsAreCombined() throws {
         let music = try Music(seed: 6, retention: .none)
         for _ in 0..<4 { try music.transact() }
         for retention in [.versions(0), .versions(-1), .age(0), .age(-1), .age(.nan)]
@@ -177,7 +177,7 @@ import Testing
         #expect(more != music.configuration && "\(more)".contains("historyRetention"))
     }
 
-    @Test func aReadOnlyRealmHasAPast() throws {
+    @Test func aReadOnlyRealmOpensPastVersions() throws {
         let music = try Music(seed: 7)
         func write() throws -> (UInt64, [String: [String: String]]) {
             let writer = try Music(seed: 8)

@@ -36,7 +36,7 @@ import Testing
         return result
     }
 
-    @Test func whatLeadsFromAnyVersionToAnyOtherIsWhatComparingShows() throws {
+    @Test func changesBetweenAnyTwoVersionsAgreeWithAComparison() throws {
         let music = try Music(seed: 20)
         for _ in 0..<120 { try music.transact() }
         let newest = Int(music.version)
@@ -94,7 +94,7 @@ import Testing
         #expect(try realm.changes(from: first, to: first + 1).map(\.properties.count) == [1])
     }
 
-    @Test func linksAndListsAreThoseOfTheirVersion() throws {
+    @Test func linksAndListsAreReadInTheirVersion() throws {
         let music = try Music(seed: 22)
         let realm = music.realm
         let track = Track(value: ["id": 1, "title": "a", "album": ["name": "A"], "tags": ["x"]])

@@ -4,7 +4,7 @@ import Testing
 
 /// `Object.history()`.
 @Suite(.timeLimit(.minutes(20))) struct ObjectHistoryTests {
-    @Test func aHistoryIsTheStatesThatTheObjectHad() throws {
+    @Test func aHistoryHasEveryStateOfTheObject() throws {
         let music = try Music(seed: 30)
         /// The states of each object by version, in order.
         var states: [String: [(version: UInt64, state: [String: String])]] = [:]
@@ -37,7 +37,7 @@ import Testing
         #expect(music.realm.activeVersions.count == 1)
     }
 
-    @Test func theHistoryOfAFrozenObjectEndsWhereItStands() throws {
+    @Test func theHistoryOfAFrozenObjectEndsAtItsVersion() throws {
         let music = try Music(seed: 31)
         let realm = music.realm
         let track = Track(value: ["id": 1])
@@ -63,7 +63,7 @@ import Testing
         #expect(try track.history().last?.object.plays == 9)
     }
 
-    @Test func whatIsNotRetainedIsLeftOutAndTheOldestStateStandsFirst() throws {
+    @Test func unretainedVersionsAreOmittedAndTheOldestStateComesFirst() throws {
         let music = try Music(seed: 32, retention: .versions(4))
         let realm = music.realm
         let track = Track(value: ["id": 1])

@@ -41,7 +41,7 @@ class Toy: Object {
         return realm.versions.last!.number
     }
 
-    @Test func aPropertyThatCameLaterHoldsABlankAndAClassThatCameLaterIsEmpty() throws {
+    @Test func aPropertyAddedLaterIsBlankAndAClassAddedLaterIsEmpty() throws {
         let number = try fill()
         let realm = try open([CatBetween.self, Toy.self], 1)
         try realm.write {
@@ -74,7 +74,7 @@ class Toy: Object {
         #expect(states.map(\.object.weight) == [0, 5] && states[0].version == 2)
     }
 
-    @Test func aPropertyThatHadAnotherTypeIsRefusedByName() throws {
+    @Test func aPropertyThatHadAnotherTypeIsRefusedWithItsName() throws {
         let number = try fill()
         let realm = try open([CatAfter.self], 1)
         try realm.write { realm.objects(CatAfter.self)[0].added = 1 }

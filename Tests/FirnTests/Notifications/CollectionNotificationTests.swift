@@ -84,7 +84,7 @@ import Testing
 
     /// The first call is `.initial`, and includes writes made before it (SEMANTICS 51). Then deletions and
     /// modifications are old indices, insertions are new ones (SEMANTICS 52).
-    @Test func resultsAreToldOfAtFirstAndThenOfTheirChanges() async throws {
+    @Test func observersOfResultsGetAnInitialCallAndThenChanges() async throws {
         let realm = try open()
         try realm.write { for id in 0..<5 { realm.add(Dog(id, "n\(id)", age: id)) } }
         let dogs = realm.objects(Dog.self)
@@ -146,8 +146,8 @@ import Testing
         #expect(await byName.next() == ["[6] [] []"])
     }
 
-    /// No key path at all is as good as nil, for results and lists, on the realm's thread, on a queue and on an actor
-    /// (SPEC S86).
+    /// An empty array of key paths means the same as nil, for results and lists, on the realm's thread, a queue and an
+    /// actor (SPEC S86).
     @Test func anEmptyArrayOfKeyPathsMeansAllProperties() async throws {
         let realm = try open()
         let person = Person(value: ["dogs": [[1, "Rex"]]])
@@ -184,7 +184,7 @@ import Testing
     }
 
     /// Lists report exactly which elements were meant (DESIGN, "Observers").
-    @Test func listsTellWhatWasDoneToThem() async throws {
+    @Test func observersOfListsGetTheEdits() async throws {
         let realm = try open()
         let person = Person(value: ["numbers": [1, 1, 1, 2], "dogs": [[1, "a"], [2, "b"], [3, "c"]]])
         try realm.write { realm.add(person) }
@@ -208,7 +208,7 @@ import Testing
     }
 
     /// After the owner of an observed list is deleted, one last update reports every index as deleted (SEMANTICS 60).
-    @Test func aListIsToldItsEndWhenItsOwnerGoes() async throws {
+    @Test func observersOfAListGetAnEmptyListWhenItsOwnerIsDeleted() async throws {
         let realm = try open()
         let person = Person(value: ["numbers": [1, 2, 3]])
         try realm.write { realm.add(person) }
@@ -219,7 +219,7 @@ import Testing
     }
 
     /// Tokens passed to `withoutNotifying:` skip the transaction; later changes are relative to it (SEMANTICS 56).
-    @Test func tokensThatWereNamedAreNotTold() async throws {
+    @Test func skippedTokensAreNotNotified() async throws {
         let realm = try open()
         let follower = Follower(realm.objects(Dog.self))
         let other = Follower(realm.objects(Dog.self).sorted(byKeyPath: "id"))
@@ -233,7 +233,7 @@ import Testing
     }
 
     /// Realm observers run synchronously inside the commit (SEMANTICS 57), even of an empty write (SEMANTICS 15).
-    @Test func realmObserversAreToldWithinTheCommit() throws {
+    @Test func realmObserversAreNotifiedWithinTheCommit() throws {
         let realm = try open()
         var seen: [Realm.Notification] = []
         let token = realm.observe { notification, _ in seen.append(notification) }
@@ -250,7 +250,7 @@ import Testing
     }
 
     /// With `autorefresh` off, `.refreshRequired` is sent and data stay old until `refresh()` (SEMANTICS 6).
-    @Test func aRealmThatDoesNotRefreshIsToldThatItShould() async throws {
+    @Test func aRealmWithoutAutorefreshIsNotifiedThatItShouldRefresh() async throws {
         let realm = try open()
         #expect(realm.isEmpty)
         realm.autorefresh = false
@@ -284,7 +284,7 @@ import Testing
     }
 
     /// The block that gets `.refreshRequired` (SEMANTICS 6) may refresh at once.
-    @Test func aRealmThatIsToldThatItShouldRefreshMayDoSoAtOnce() async throws {
+    @Test func aRealmMayRefreshInTheNotificationThatItShould() async throws {
         let realm = try open()
         #expect(realm.isEmpty)
         realm.autorefresh = false
@@ -299,7 +299,7 @@ import Testing
     }
 
     /// Autorefresh advances the realm by itself, at a later turn of its queue (SEMANTICS 6).
-    @Test func aRealmRefreshesByItself() async throws {
+    @Test func aRealmRefreshesAutomatically() async throws {
         let realm = try open()
         #expect(realm.isEmpty)
         try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
@@ -341,7 +341,7 @@ import Testing
     }
 
     /// If the owner is deleted (SEMANTICS 60) before the first call, that call has an empty collection.
-    @Test func theFirstCallIsEmptyWhereTheOwnerHasGone() async throws {
+    @Test func theInitialCallHasAnEmptyListIfTheOwnerWasDeleted() async throws {
         let realm = try open()
         let person = Person(value: ["numbers": [1, 2], "dogs": [[1, "Rex"]]])
         try realm.write { realm.add(person) }

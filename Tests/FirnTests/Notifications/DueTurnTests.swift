@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Ending.allCases)
-    func theFirstCallComesAfterATransactionThatEndsWithoutACommit(_ ending: Ending) async throws {
+    func theInitialCallComesAfterATransactionThatEndsWithoutACommit(_ ending: Ending) async throws {
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex")) }
         var received: [String] = []
@@ -44,12 +44,12 @@ import Testing
     }
 
     /// A limit on the length of files makes the commit fail, so this runs in its own process.
-    @Test func theFirstCallComesAfterACommitThatFailed() async {
+    @Test func theInitialCallComesAfterAFailedCommit() async {
         await #expect(processExitsWith: .success) { try await failCommit() }
     }
 
     @Test(arguments: Ending.allCases)
-    func anothersCommitIsToldAfterATransactionThatEndsWithoutACommit(_ ending: Ending) async throws {
+    func anotherRealmsCommitIsDeliveredAfterATransactionThatEndsWithoutACommit(_ ending: Ending) async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// Observers continue after `invalidate()`, and get a collection that can be read.
-    @Test func whatACollectionsObserverIsGivenAfterAnInvalidateCanBeRead() async throws {
+    @Test func aCollectionThatIsDeliveredAfterAnInvalidateCanBeRead() async throws {
         let realm = try open()
         try realm.write { realm.add(Person(value: ["name": "Ann", "dogs": [[1, "Rex"]]])) }
         var received: [String] = []
@@ -134,7 +134,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func observersBehindOneThatBeginsAWriteAreToldWhenItEnds() async throws {
+    @Test func observersAfterOneThatBeginsAWriteAreNotifiedWhenItEnds() async throws {
         let realm = try open()
         var received: [String] = []
         let first = realm.objects(Dog.self).observe { _ in
@@ -152,7 +152,7 @@ import Testing
         second.invalidate()
     }
 
-    @Test func beginningAWriteWhereADueObserverLeftOneOpenStops() async {
+    @Test func beginningAWriteStopsIfADueObserverLeftOneOpen() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
             // If it waited for itself, the test would end without the message.
             alarm(UInt32(TestTimeout.seconds))
@@ -172,7 +172,7 @@ import Testing
     /// A realm never goes back: after a cancelled transaction it still shows the version that the transaction began
     /// from.
     @Test(arguments: Ending.allCases)
-    func aCancelledWriteNeverShowsLessThanItBeganOn(_ ending: Ending) async throws {
+    func aCancelledWriteNeverShowsAnOlderVersionThanItBeganWith(_ ending: Ending) async throws {
         let realm = try open()
         let dog = Dog(1, "Rex", age: 9)
         try realm.write { realm.add(dog) }
@@ -187,7 +187,7 @@ import Testing
         #expect(shown == 10 && realm.objects(Dog.self)[0].age == 10)
     }
 
-    @Test func aQueuesObserverIsToldOfEachAssignmentSinceTheCallReturned() async throws {
+    @Test func anObserverOnAQueueGetsEveryAssignmentSinceObserveReturned() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex", age: 3)
         try realm.write { realm.add(dog) }
@@ -209,7 +209,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func aTokenThatIsInvalidatedWhileItsQueueIsSuspendedIsNeverTold() async throws {
+    @Test func aTokenThatIsInvalidatedWhileItsQueueIsSuspendedIsNeverNotified() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -234,7 +234,7 @@ import Testing
         kept.invalidate()
     }
 
-    @Test func anObserverThatAnotherInvalidatesInTheSameTurnIsNotTold() async throws {
+    @Test func anObserverThatAnotherInvalidatesInTheSameTurnIsNotNotified() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -256,7 +256,7 @@ import Testing
         for token in [invalidating, first, third] { token.invalidate() }
     }
 
-    @Test func norIsItToldAtFirst() async throws {
+    @Test func anObserverThatAnotherInvalidatesGetsNoInitialCall() async throws {
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex")) }
         let dogs = realm.objects(Dog.self)

@@ -23,7 +23,7 @@ import Testing
 
     /// For an observer that lags behind, the realm remembers what it changed itself. The other observer has already
     /// been shown that, and what comes then is another writer's.
-    @Test func whatAnotherChangesIsToldWithOldValuesThoughAnObserverLagsBehind() async throws {
+    @Test func changesOfOthersHaveOldValuesAlthoughAnObserverLagsBehind() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -48,7 +48,7 @@ import Testing
     /// There is no initial call, and calls come after the commit, asynchronously (SEMANTICS 44, SPEC S81). Own
     /// changes have no old values (SEMANTICS 45), and assigning the same value counts as a change (SEMANTICS 26, SPEC
     /// S74).
-    @Test func assignmentsAreToldAfterTheCommitAndNothingAtFirst() async throws {
+    @Test func assignmentsAreDeliveredAfterTheCommitWithoutAnInitialCall() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -77,7 +77,7 @@ import Testing
 
     /// Changes made by others have old values (SEMANTICS 45). They are delivered when the realm is refreshed (SPEC
     /// S75), within `refresh()` if that is called (SEMANTICS 46).
-    @Test func changesOfOthersAreToldWithOldValuesWithinRefresh() async throws {
+    @Test func changesOfOthersAreDeliveredWithOldValuesWithinRefresh() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// Deletion gives `.deleted` exactly once, also with key paths (SEMANTICS 47).
-    @Test func deletionIsToldOnce() async throws {
+    @Test func aDeletionIsDeliveredOnce() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -134,7 +134,7 @@ import Testing
     /// A change behind a key path is reported under the path's first component, without values (SEMANTICS 48); paths
     /// may run through backlinks (SEMANTICS 49). Only changes on the paths count; without paths, those of all
     /// properties, but not of linked objects (SPEC S86–S90).
-    @Test func keyPathsDecideWhatIsTold() async throws {
+    @Test func keyPathsFilterNotifications() async throws {
         let realm = try open()
         let person = Person(value: ["dogs": [[1, "Rex"]]])
         let friend = Person()
@@ -175,7 +175,8 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    /// No key path at all is as good as nil, on the realm's thread, on a queue and on an actor (SPEC S86, S96).
+    /// An empty array of key paths means the same as nil, on the realm's thread, on a queue and on an actor (SPEC S86,
+    /// S96).
     @Test func anEmptyArrayOfKeyPathsMeansAllProperties() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
@@ -206,7 +207,7 @@ import Testing
 
     /// Key paths may run through backlinks (SEMANTICS 49): an object that no longer links is found in the version
     /// before.
-    @Test func losingABacklinkIsTold() async throws {
+    @Test func losingABacklinkIsDelivered() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         let person = Person()
@@ -241,7 +242,7 @@ import Testing
     }
 
     /// Key paths may be Swift's instead of strings (SPEC S93).
-    @Test func keyPathsOfSwiftAreUnderstood() async throws {
+    @Test func swiftKeyPathsAreAccepted() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -302,7 +303,7 @@ import Testing
     }
 
     /// An invalid string key path stops the program (SPEC S91).
-    @Test func aKeyPathThatIsNoneStops() async {
+    @Test func anInvalidKeyPathStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
             let realm = try memoryRealm()
             let dog = Dog(1, "")
@@ -313,7 +314,7 @@ import Testing
     }
 }
 
-/// What a block on another thread has seen.
+/// The changes that a block on another thread received.
 final class Seen: @unchecked Sendable {
     // Guarded by the lock.
     private let lock = NSLock()

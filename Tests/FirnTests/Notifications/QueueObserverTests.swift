@@ -56,7 +56,7 @@ import Testing
     }
 
     /// If the owner is deleted (SEMANTICS 60) before the first call, that call comes, and has an empty collection.
-    @Test func theFirstCallIsEmptyWhereTheOwnerIsDeletedWhileTheQueueIsSuspended() async throws {
+    @Test func theInitialCallHasAnEmptyListIfTheOwnerIsDeletedWhileTheQueueIsSuspended() async throws {
         let realm = try open()
         let person = Person(value: ["dogs": [[1, "Rex"]], "numbers": [1, 2]])
         let dog = Dog(2, "Max")
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// An object that a transaction has deleted is there again when the transaction is cancelled.
-    @Test func aListIsObservedWhoseOwnerATransactionOfTheQueueHasDeleted() async throws {
+    @Test func aListCanBeObservedWhileATransactionOfTheQueueHasDeletedItsOwner() async throws {
         let realm = try open()
         let person = Person(value: ["dogs": [[1, "Rex"]]])
         try realm.write { realm.add(person) }
@@ -103,7 +103,7 @@ import Testing
 
     /// Nothing is shown before it is durable (DESIGN, invariant 1). The empty transaction begins from a version that
     /// is not published yet; the queue's realm is opened for the observer.
-    @Test func anotherRealmShowsNothingThatIsNotPublished() async throws {
+    @Test func anotherRealmShowsOnlyPublishedVersions() async throws {
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex", age: 1)) }
         let binding = realm.instance.binding(of: Dog.self)

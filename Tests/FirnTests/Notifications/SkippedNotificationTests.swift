@@ -12,7 +12,7 @@ import Testing
 
     /// An observer that skips a transaction (SEMANTICS 56, 57) is still shown what others wrote. Here another
     /// writer's version is written, and not published, when the transaction begins on it.
-    @Test func whatAnotherWriterHadWrittenIsToldThoughTheTransactionIsNot() async throws {
+    @Test func anotherWritersCommitIsDeliveredAlthoughTheTransactionIsSkipped() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -48,7 +48,7 @@ import Testing
 
     /// The write lock is free before the transaction's version is durable, so another writer's version may be published
     /// together with it.
-    @Test func whatIsPublishedTogetherWithTheTransactionIsToldAndIsNotItsOwn() async throws {
+    @Test func aCommitPublishedTogetherWithASkippedTransactionIsDeliveredAsAnothers() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -72,7 +72,7 @@ import Testing
 
     /// The documented pattern: a block writes to what it observes, without being notified of that. Meanwhile another
     /// thread has written.
-    @Test func whatOthersWriteWhileABlockRunsIsToldThoughTheBlocksOwnWriteIsNot() async throws {
+    @Test func anotherWritersCommitDuringABlockIsDeliveredAlthoughTheBlocksOwnWriteIsSkipped() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -98,7 +98,7 @@ import Testing
         token?.invalidate()
     }
 
-    @Test func aTableThatABlockChangesKeepsItsNumberOfRows() async throws {
+    @Test func deliveredInsertionsAndDeletionsAddUpIfABlockWrites() async throws {
         let realm = try memoryRealm(types, name)
         let dogs = realm.objects(Dog.self).where { $0.age > 0 }
         var rows = 0
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// Indices are of no use in a collection of another version.
-    @Test func whatIsToldBeforeASkippedTransactionFitsTheCollection() async throws {
+    @Test func indicesDeliveredBeforeASkippedTransactionMatchTheCollection() async throws {
         let realm = try memoryRealm(types, name)
         try realm.write { realm.add(Dog(1, "Rex")) }
         for dogs in [realm.objects(Dog.self), realm.objects(Dog.self).where { $0.age > 0 }] {
@@ -164,7 +164,7 @@ import Testing
     }
 
     /// The block may itself write in a transaction that skips its token. It is not called again.
-    @Test func aBlockThatIsToldBeforeASkippedTransactionMayWrite() async throws {
+    @Test func aBlockThatIsCalledBeforeASkippedTransactionMayWrite() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -195,7 +195,7 @@ import Testing
 
     /// Deletion is reported exactly once (SEMANTICS 47). A token that skipped the transaction is not notified of it,
     /// now or later (SEMANTICS 56).
-    @Test func aDeletionThatIsNotToldIsNotToldLater() async throws {
+    @Test func aSkippedDeletionIsNotDeliveredLater() async throws {
         let realm = try memoryRealm(types, name)
         let dogs = [Dog(1, "Rex"), Dog(2, "Max")]
         try realm.write { realm.add(dogs) }
@@ -217,7 +217,7 @@ import Testing
 
     /// `refresh()` does nothing while notifications are being sent (SEMANTICS 5). Here the commit itself calls the
     /// block.
-    @Test func refreshDoesNothingWithinABlockThatACommitCalls() async throws {
+    @Test func refreshDoesNothingInABlockThatACommitCalls() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -245,7 +245,8 @@ import Testing
     enum Other: CaseIterable { case none, before, together }
 
     /// A realm observer learns that something has changed, not what.
-    @Test(arguments: Other.allCases) func aRealmObserverThatIsSkippedIsToldOfAnothersVersion(_ other: Other) throws {
+    @Test(arguments: Other.allCases) func aSkippedRealmObserverIsNotifiedOfAnotherWritersVersion(_ other: Other) throws
+    {
         let realm = try memoryRealm(types, name)
         try realm.write { realm.add(Dog(1, "Rex")) }
         let dog = realm.objects(Dog.self)[0]

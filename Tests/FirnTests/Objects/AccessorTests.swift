@@ -81,7 +81,7 @@ import Testing
         0, 0.1, -0.1, 1e-9, 978_307_200.000_000_1, -978_307_200.5, -978_307_199.25, 123_456_789.987_654_321, 7e8, -2e9,
         6.3e10,
     ])
-    func datesComeBackToTheNanosecond(interval: Double) throws {
+    func datesAreKeptToTheNanosecond(interval: Double) throws {
         let realm = try memoryRealm()
         let object = Everything()
         object.date = Date(timeIntervalSinceReferenceDate: interval)
@@ -91,7 +91,7 @@ import Testing
     }
 
     /// NaN becomes the epoch; infinities become the largest and smallest dates that can be stored (SEMANTICS 74).
-    @Test func oddDatesAreTamed() throws {
+    @Test func datesThatCannotBeStoredAreReplaced() throws {
         let realm = try memoryRealm()
         let object = Everything()
         try realm.write {
@@ -105,7 +105,7 @@ import Testing
 
     /// With a primary key, two live accessors of one row are equal; without, they are only `isSameObject`, and frozen
     /// ones of one version are equal (SEMANTICS 41). Hashes agree (SEMANTICS 42).
-    @Test func equalityIsOfRowsWithAPrimaryKeyAndOfInstancesWithout() throws {
+    @Test func objectsAreEqualByRowWithAPrimaryKeyAndByInstanceWithoutOne() throws {
         let realm = try memoryRealm()
         try realm.write {
             realm.add(Dog(1, "Rex"))
@@ -140,7 +140,7 @@ import Testing
         #expect(realm.objects(Dog.self).count == 0 && dog.isInvalidated)
     }
 
-    @Test func anotherRealmOnTheSameThreadIsTheSame() throws {
+    @Test func openingTwiceOnAThreadReturnsTheSameRealm() throws {
         let name = UUID().uuidString
         let realm = try memoryRealm([Dog.self, Person.self], name)
         #expect(try memoryRealm([Dog.self, Person.self], name) == realm)
@@ -201,7 +201,7 @@ import Testing
     }
 
     /// Even if the transaction has already copied the object's chunk.
-    @Test func writingAQueuesObjectElsewhereStops() async {
+    @Test func writingAnObjectOfAQueueElsewhereStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let queue = DispatchQueue(label: "owner")
             nonisolated(unsafe) var handed: Dog?

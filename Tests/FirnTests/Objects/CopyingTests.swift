@@ -113,7 +113,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
     }
 
     /// An object that a sequence makes lives no longer than the sequence keeps it.
-    @Test func temporariesOfSequencesAreToldApart() throws {
+    @Test func temporaryObjectsOfSequencesAreDistinguished() throws {
         let realm = try newRealm()
         let copy = try realm.write {
             realm.create(
@@ -174,7 +174,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         #expect(realm.objects(Cat.self).count == 1)
     }
 
-    @Test(arguments: Origin.allCases) func aKeyThatACopyWouldTakeAgainIsThrown(origin: Origin) throws {
+    @Test(arguments: Origin.allCases) func aCopyThatWouldRepeatAPrimaryKeyThrows(origin: Origin) throws {
         let source = try origin.moved(Home(value: ["id": 1, "next": ["id": 2]]))
         let realm = try newRealm()
         try realm.write {
@@ -201,7 +201,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
         #expect(cat.kittens.map(\.name) == ["2", "1", "0"])
     }
 
-    @Test func aFaultNamesItsPlaceInALongChain() throws {
+    @Test func anErrorInALongChainNamesItsPath() throws {
         let realm = try newRealm()
         try realm.write {
             let value: [String: Any] = ["mother": ["kittens": [[:], ["father": ["name": 5]]]]]
@@ -213,7 +213,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
     }
 
     /// This works as `create` does, without a realm.
-    @Test func anUnmanagedObjectIsMadeOfACycle() throws {
+    @Test func anUnmanagedCopyOfACycleIsACycle() throws {
         class Plain {
             let name = "plain"
             var mother: Plain?
@@ -266,7 +266,7 @@ private func newRealm() throws -> Realm { try memoryRealm([Cat.self, Home.self])
     }
 
     /// Links between copies that nobody gets are removed, so that the copies are freed.
-    @Test func aFaultInACycleNamesItsPlace() throws {
+    @Test func anErrorInACycleNamesItsPath() throws {
         class Plain {
             let name: Any
             var mother: Plain?

@@ -24,7 +24,7 @@ import Testing
     }
 
     /// A value that does not fit is a typed error (SPEC S16) that says where it is (DESIGN, "Errors").
-    @Test func aValueThatFitsNotIsRefusedWithItsPlace() throws {
+    @Test func aValueOfTheWrongTypeIsRefusedWithItsPath() throws {
         let faults: [([String: Any], String)] = [
             (["id": "x"], "id"), (["age": 1.5], "age"), (["age": NSNull()], "age"), (["owner": 5], "owner"),
             (["name": 5], "name"),
@@ -45,7 +45,7 @@ import Testing
 
     /// `add` makes the given instances managed and keeps their lists (SEMANTICS 21), each instance once even in
     /// cycles (SEMANTICS 23).
-    @Test func addingEntersACycleOnceAndKeepsItsInstancesAndLists() throws {
+    @Test func addingACycleAddsEachObjectOnceAndKeepsInstancesAndLists() throws {
         let realm = try memoryRealm()
         let person = Person()
         let dog = Dog(1, "Rex")
@@ -79,7 +79,7 @@ import Testing
 
     /// `create` copies an unmanaged object (SEMANTICS 24). Absent properties get the values of a fresh instance
     /// (SEMANTICS 28).
-    @Test func createCopiesAnUnmanagedObjectAndTakesDefaultsForTheRest() throws {
+    @Test func createCopiesAnUnmanagedObjectAndUsesDefaultsForTheRest() throws {
         let realm = try memoryRealm()
         let source = Dog(1, "Rex")
         source.owner = Person()
@@ -151,7 +151,7 @@ import Testing
     /// `.modified` and `.all` stop for a class without a primary key (SEMANTICS 25). What stops in `add` and `create`
     /// is thrown by their validating twins, and nothing is changed.
     @Test(arguments: [Realm.UpdatePolicy.modified, .all])
-    func updatingAClassWithoutAPrimaryKeyIsThrownByTheTwins(policy: Realm.UpdatePolicy) throws {
+    func updatingAClassWithoutAPrimaryKeyThrowsWhenValidating(policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm()
         try realm.write {
             let created = try #require(throws: Realm.Error.self) {
@@ -170,7 +170,7 @@ import Testing
         #expect(realm.objects(Person.self).map(\.name) == ["Ann"])
     }
 
-    @Test func whatAddStopsAtIsThrownByItsTwinAndNothingIsChanged() throws {
+    @Test func theValidatingAddThrowsWhereAddStopsAndChangesNothing() throws {
         let realm = try memoryRealm()
         let other = try memoryRealm()
         let foreign = Dog(1, "Rex")
@@ -201,7 +201,7 @@ import Testing
     }
 
     /// A value may contain a deleted object at any depth.
-    @Test(arguments: [false, true]) func whatWasDeletedIsRefusedAsAValue(isInvalidated: Bool) throws {
+    @Test(arguments: [false, true]) func aDeletedObjectIsRefusedAsAValue(isInvalidated: Bool) throws {
         let realm = try memoryRealm()
         let (dog, person) = (Dog(1, "Rex"), Person(value: ["name": "Ann", "dogs": [[2, "Max"]], "numbers": [1]]))
         try realm.write { realm.add([dog, person]) }
@@ -242,7 +242,7 @@ import Testing
     }
 
     /// Such values are structs, too, but no sets of properties.
-    @Test func aValueThatIsNoSetOfPropertiesIsNoObject() throws {
+    @Test func aValueThatIsNotASetOfPropertiesIsRefused() throws {
         struct Car { var wheels = 4 }
         final class Boat { let length = 3 }
         struct Nothing {}

@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-/// What is stored is what is read, and order, equality and self-assignment agree (SEMANTICS 74).
+/// Dates are read as they were stored, and order, equality and self-assignment agree (SEMANTICS 74).
 @Suite(.timeLimit(.minutes(20))) struct DateTests {
     private class Event: Object {
         @Persisted var number = 0
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func whatIsStoredIsWhatIsReadAndOrderIsThatOfSwift(seed: UInt64) throws {
+    func storedDatesAreReadBackAndOrderedAsInSwift(seed: UInt64) throws {
         let realm = try memoryRealm([Event.self])
         let intervals = Self.extremes + Self.random(seed, 150)
         let events = intervals.enumerated().map { number, interval in
@@ -105,7 +105,7 @@ import Testing
             all.max(ofProperty: "date") as Date? == read.max() && all.min(ofProperty: "date") as Date? == read.min())
     }
 
-    @Test func notANumberIsStoredAsTheStartOf1970() throws {
+    @Test func nanIsStoredAsTheStartOf1970() throws {
         let realm = try memoryRealm([Event.self])
         let event = Event(value: ["date": Date(timeIntervalSinceReferenceDate: .nan)])
         try realm.write { realm.add(event) }
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// The identifier has the nearest second that it can hold.
-    @Test func anObjectIdIsMadeOfAnyDate() {
+    @Test func anObjectIdCanBeMadeFromAnyDate() {
         let last = TimeInterval(UInt32.max)
         for (seconds, expected) in [
             (0, 0), (1.5, 1), (1_700_000_000, 1_700_000_000), (last, last), (last + 1, last), (1e10, last),

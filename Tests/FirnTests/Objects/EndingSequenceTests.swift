@@ -46,7 +46,7 @@ import Testing
         #expect(realm.objects(Person.self)[0].dogs.map(\.name) == Array(repeating: "new", count: 100))
     }
 
-    @Test func listsTakeWhatIsComputedInBatches() throws {
+    @Test func listsAcceptValuesComputedInBatches() throws {
         let realm = try memoryRealm()
         let person = Person(value: ["numbers": [1, 2, 3]])
         realm.beginWrite()
@@ -63,7 +63,7 @@ import Testing
         #expect(person.dogs.map(\.id) == Array(0..<20) && realm.objects(Dog.self).count == 20)
     }
 
-    @Test func whatIsFoundInBatchesIsDeleted() throws {
+    @Test func objectsFoundInBatchesAreDeleted() throws {
         let realm = try memoryRealm()
         realm.beginWrite()
         realm.add((0..<100).map { Dog($0, "dog") })
@@ -101,8 +101,7 @@ import Testing
         expectMessage(result, "outside of a write transaction")
     }
 
-    @Test(arguments: [false, true]) func elementsThatShortenTheirListAreCheckedAgainstWhatIsLeft(isManaged: Bool) async
-    {
+    @Test(arguments: [false, true]) func elementsThatShortenTheirListAreCheckedAgainstTheRest(isManaged: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isManaged] in
             let realm = try memoryRealm()
             let person = Person(value: ["numbers": [1, 2, 3]])

@@ -95,7 +95,7 @@ private class Early: Object {
 }
 
 @Suite(.timeLimit(.minutes(20))) struct InitialValueTests {
-    @Test func whatAnInitialiserMakesAndKeepsElsewhereHasItsInitialValuesFromTheFirst() throws {
+    @Test func objectsThatAnInitialiserStoresElsewhereHaveTheirInitialValuesAtOnce() throws {
         let realm = try memoryRealm([Publisher.self])
         try realm.write { for _ in 0..<3 { realm.add(Publisher()) } }
         Kept.isOn = true

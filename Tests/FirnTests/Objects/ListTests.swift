@@ -12,7 +12,7 @@ private class Numbers: Object {
 @Suite(.timeLimit(.minutes(20))) struct ListTests {
     /// Every edit does the same to an unmanaged list, to a managed one, and to an array (SPEC R46).
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func editsAreThoseOfAnArray(seed: UInt64) throws {
+    func editsBehaveLikeThoseOfAnArray(seed: UInt64) throws {
         var random = SplitMix(state: seed)
         let realm = try memoryRealm()
         let managed = Person()
@@ -106,7 +106,7 @@ private class Numbers: Object {
 
     /// Assigning to a list property copies the elements into the list (SPEC R48). Assigning a list to itself keeps
     /// its elements (SEMANTICS 31).
-    @Test func assigningCopiesAndAssigningItselfKeeps() throws {
+    @Test func assigningAListCopiesItAndAssigningItToItselfKeepsIt() throws {
         let realm = try memoryRealm()
         let person = Person(value: ["numbers": [1, 2, 3]])
         for _ in 0..<2 {
@@ -139,7 +139,7 @@ private class Numbers: Object {
 
     /// Managed lists are equal if they are the same list of the same row; unmanaged lists compare their elements
     /// (SEMANTICS 43).
-    @Test func managedListsAreEqualWhereTheyAreOne() throws {
+    @Test func managedListsAreEqualIfTheyAreTheSameList() throws {
         let realm = try memoryRealm()
         let one = Person(value: ["numbers": [1]])
         let two = Person(value: ["numbers": [1]])

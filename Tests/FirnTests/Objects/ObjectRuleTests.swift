@@ -40,7 +40,7 @@ private class MaybeNamed: Object {
     @Test(arguments: [
         (0, "is unmanaged"), (1, "was deleted already"), (2, "belongs to another realm"), (3, "is frozen"),
     ])
-    func whatIsNotOfTheRealmCantBeDeleted(which: Int, part: String) async {
+    func objectsThatAreNotLiveInTheRealmCannotBeDeleted(which: Int, part: String) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
             let realm = try memoryRealm()
             let other = try memoryRealm()
@@ -75,7 +75,7 @@ private class MaybeNamed: Object {
 
     /// `distinct` keeps the first object in the current order and drops objects with a nil link on the path
     /// (SEMANTICS 72). Deleting it deletes these representatives only (SEMANTICS 36).
-    @Test func distinctKeepsTheFirstInOrderAndDeletingItDeletesThese() throws {
+    @Test func distinctKeepsTheFirstInOrderAndDeletingItDeletesOnlyThoseObjects() throws {
         let realm = try memoryRealm()
         let people = [40, nil, 40, nil].map { Person(value: ["age": $0 as Any]) }
         try realm.write {
@@ -98,7 +98,7 @@ private class MaybeNamed: Object {
 
     /// A list that holds an object twice contributes two backlinks (SEMANTICS 40). Deleting the object removes every
     /// occurrence (SEMANTICS 33).
-    @Test func backlinksCountEachLink() throws {
+    @Test func backlinksCountEveryLink() throws {
         let realm = try memoryRealm()
         let dog = Dog(1, "Rex")
         let (ann, bob) = (Person(value: ["name": "Ann"]), Person(value: ["name": "Bob"]))
@@ -143,7 +143,7 @@ private class MaybeNamed: Object {
     }
 
     /// Otherwise it would change what belongs to the realm's thread, without a lock.
-    @Test(arguments: 0..<4) func whatAnotherThreadAsksOfACollectionStops(what: Int) async {
+    @Test(arguments: 0..<4) func usingACollectionOnAnotherThreadStops(what: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [what] in
             let realm = try memoryRealm()
             try realm.write { realm.add(Person(value: ["dogs": [[1, "Rex"]], "numbers": [1]])) }
@@ -182,7 +182,7 @@ private class MaybeNamed: Object {
 
     /// Comparing a list means "some element"; a collection in the middle of a path needs ANY or an aggregate
     /// (SEMANTICS 75). Two properties need fitting types to be compared, and collections can't be (SEMANTICS 76).
-    @Test func collectionsAndTypesThatCantBeComparedAreRefused() throws {
+    @Test func collectionsAndTypesThatCannotBeComparedAreRefused() throws {
         let realm = try memoryRealm()
         try realm.write {
             realm.add(Person(value: ["name": "Ann", "age": 2, "numbers": [1, 2], "dogs": [[1, "Rex", 7]]]))

@@ -134,7 +134,7 @@ private class RequiredLink: Object {
                     #expect(object.realm == nil && realm.objects(Strict.self).count == 1)
                 }
             }
-            // An update names what changes, and what it does not name stays.
+            // An update names what changes; all other properties keep their values.
             try realm.create(Strict.self, validating: ["id": 1, "age": 9], update: .modified)
             #expect(throws: Realm.Error.invalidInput) {
                 try realm.create(Strict.self, validating: ["id": 1, "name": NSNull()], update: .modified)
@@ -205,7 +205,7 @@ private class RequiredLink: Object {
         #expect(realm.objects(Strict.self).where { $0.age == 0 }.count == 300)
     }
 
-    @Test func linksAndListsCantBeRequired() throws {
+    @Test func linksAndListsCannotBeRequired() throws {
         let error = try #require(throws: Realm.Error.self) { _ = try memoryRealm([RequiredLink.self]) }
         #expect(error.code == .schemaMismatch)
         #expect(

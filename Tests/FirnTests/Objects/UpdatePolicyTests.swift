@@ -75,7 +75,7 @@ private class Generated: Object {
         Kennel(value: value.merging(changed) { $1 })
     }
 
-    @Test func modifiedMarksNothingWhereAllIsEqual() async throws {
+    @Test func modifiedMarksNothingIfAllValuesAreEqual() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         let created = try await reportedChanges(realm, kennel) {
@@ -88,7 +88,7 @@ private class Generated: Object {
         #expect(dogs.map(\.name) == ["Rex", "Max"] && kennel.best == dogs[0] && Array(kennel.dogs) == Array(dogs))
     }
 
-    @Test func modifiedMarksWhatDiffersAndNothingElse() async throws {
+    @Test func modifiedMarksOnlyWhatDiffers() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         for (name, other) in [
@@ -114,7 +114,7 @@ private class Generated: Object {
         }
     }
 
-    @Test func allMarksWhatIsGivenAlsoWhereItIsEqual() async throws {
+    @Test func allMarksEveryGivenValueEvenIfItIsEqual() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         #expect(
@@ -128,7 +128,7 @@ private class Generated: Object {
     }
 
     /// An unmanaged object's list is empty, whether it was ever asked for or not.
-    @Test(arguments: [Realm.UpdatePolicy.all, .modified]) func aListThatWasNeverAskedForIsEmpty(
+    @Test(arguments: [Realm.UpdatePolicy.all, .modified]) func aListThatWasNeverReadIsEmpty(
         policy: Realm.UpdatePolicy
     ) async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
@@ -185,7 +185,7 @@ private class Generated: Object {
         #expect(settings[0].size == 5 && settings[0].theme == "red" && Array(settings[0].tags) == ["t"])
     }
 
-    @Test func aGeneratedKeyIsANewObjects() throws {
+    @Test func aGeneratedKeyMakesANewObject() throws {
         let realm = try memoryRealm([Generated.self])
         try realm.write {
             for _ in 0..<3 {

@@ -25,7 +25,7 @@ import Testing
     private func ids(_ results: Results<Dog>) -> [Int] { results.map(\.id) }
 
     /// Comparisons, string conditions, ranges and conditions on collections (SPEC R72–R75).
-    @Test func conditionsFindWhatTheySay() throws {
+    @Test func conditionsFindTheMatchingObjects() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
         #expect(ids(dogs.where { $0.age > 7 }) == [8, 9])
@@ -89,7 +89,7 @@ import Testing
 
     /// Strings compare as UTF-8 bytes, and options fold case and diacritics (SPEC R73, SEMANTICS 68). Every string
     /// contains the empty one (SEMANTICS 69).
-    @Test func stringsAreComparedByTheirBytesOrAsAsked() throws {
+    @Test func stringsAreComparedByTheirBytesOrByTheGivenOptions() throws {
         let dogs = try filled().objects(Dog.self)
         #expect(ids(dogs.where { $0.name.starts(with: "R") }) == [0, 4, 8])
         #expect(ids(dogs.where { $0.name.ends(with: "x") && $0.age < 2 }) == [0, 1])
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// A text query (SPEC R36) builds the same predicate as `where` (SEMANTICS 78).
-    @Test func textFindsTheSame() throws {
+    @Test func textQueriesFindTheSame() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
         #expect(ids(dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")) == [4, 8])
@@ -134,7 +134,7 @@ import Testing
     }
 
     /// Sorting by the property itself would give another order.
-    @Test(arguments: 0..<4) func aKeyPathThatGoesOnBehindAPropertyStops(use: Int) async {
+    @Test(arguments: 0..<4) func aKeyPathThatContinuesBeyondAPropertyStops(use: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
             let realm = try memoryRealm()
             let dogs = realm.objects(Dog.self)
@@ -148,7 +148,7 @@ import Testing
         expectMessage(result, "give the key path of the property itself")
     }
 
-    @Test func aKeyPathMayLeadThroughLinksAndNamesOfItsOwn() throws {
+    @Test func aKeyPathMayLeadThroughLinksAndComputedProperties() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
         #expect(dogs.sorted(by: \.owner?.age).first?.id == 1 && dogs.max(of: \.owner?.age) == 40)
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// Aggregates skip nil. Of nothing they are nil, and the sum is 0 (SPEC R40, SEMANTICS 73).
-    @Test func aggregatesSkipNilAndAreNilOfNothing() throws {
+    @Test func aggregatesSkipNilAndAreNilForNoValues() throws {
         let realm = try filled()
         let dogs = realm.objects(Dog.self)
         #expect(dogs.min(of: \.age) == 0 && dogs.max(ofProperty: "age") == 9 && dogs.sum(of: \.age) == 45)
@@ -221,7 +221,7 @@ import Testing
 
     /// A path through collections needs one element within the range, not one above its start and another below its
     /// end.
-    @Test func aRangeIsOfOneElement() throws {
+    @Test func aRangeConditionAppliesToASingleElement() throws {
         let realm = try memoryRealm()
         try realm.write {
             var id = 0

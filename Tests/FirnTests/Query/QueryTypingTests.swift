@@ -70,7 +70,7 @@ import Testing
         return (said, numbers)
     }
 
-    @Test func aMemberOfAValueIsRefusedByTheCompiler() throws {
+    @Test func membersThatQueriesDoNotHaveDoNotCompile() throws {
         let conditions = [
             "_ = dogs.where { $0.name.count > 3 }",
             "_ = dogs.where { $0.name.isEmpty }",
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func whatQueriesHaveCompiles() throws {
+    @Test func membersThatQueriesHaveCompile() throws {
         let (said, lines) = try errors([
             "_ = dogs.where { $0.name == \"x\" && $0.age > 3 || !($0.nick == nil) }",
             "_ = dogs.where { $0.owner.name.starts(with: \"A\") && $0.owner == ann }",

@@ -12,7 +12,7 @@ import Testing
         return try Realm(configuration: configuration)
     }
 
-    @Test func writeAndTryBeginWriteThrowTheHoldersAndHealAtOnce() throws {
+    @Test func writeAndTryBeginWriteThrowTheHoldersUntilTheyRelease() throws {
         let realm = try open { $0.maximumNumberOfActiveVersions = 2 }
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -57,7 +57,7 @@ import Testing
             "Use tryBeginWrite()")
     }
 
-    @Test func aRealmAloneWritesUnderALimitOfOne() throws {
+    @Test func aSingleRealmWritesUnderALimitOfOne() throws {
         let realm = try open { $0.maximumNumberOfActiveVersions = 1 }
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -73,7 +73,7 @@ import Testing
 
     /// Each thread's realm shows an old version after another thread has written, and releases it for its own write.
     /// No limit may make a write fail because of its own realm.
-    @Test func writersOfManyThreadsAreNotInEachOthersWayWhereTheyWait() throws {
+    @Test func writersOnManyThreadsDoNotBlockEachOtherIfTheyWait() throws {
         var made = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Person.self])
         made.maximumNumberOfActiveVersions = 5
         made.activeVersionPolicy = .wait(60)
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// Only the realm remembers the frozen version, which becomes an old one while the write waits for its turn.
-    @Test func aFreezeThatNobodyHoldsIsNotInTheWayOfAWrite() throws {
+    @Test func aFrozenRealmThatNobodyHoldsDoesNotBlockAWrite() throws {
         let realm = try open {
             $0.maximumNumberOfActiveVersions = 1
             // A realm that has just committed holds its base for a moment longer.
@@ -138,7 +138,7 @@ import Testing
         try realm.write {}
     }
 
-    @Test func aWaitingWriteGoesOnWhenAnotherThreadLetsGo() throws {
+    @Test func aWaitingWriteContinuesWhenAnotherThreadReleasesAVersion() throws {
         let realm = try open {
             $0.maximumNumberOfActiveVersions = 1
             $0.activeVersionPolicy = .wait(60)
@@ -156,7 +156,7 @@ import Testing
         #expect(dog.age == 3 && realm.activeVersions.count == 1)
     }
 
-    @Test func writesGoOnWhereOldVersionsAreWrittenOut() throws {
+    @Test func writesContinueIfOldVersionsAreSpilled() throws {
         let folder = TemporaryFolder()
         let realm = try open {
             $0.fileURL = URL(fileURLWithPath: folder.path + "/store")
@@ -178,13 +178,13 @@ import Testing
         #expect(realm.activeVersions.map(\.isSpilled) == [false])
     }
 
-    @Test func aRealmInMemoryCannotWriteVersionsOut() throws {
+    @Test func aRealmInMemoryCannotSpillVersions() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try open { $0.activeVersionPolicy = .spill } }
         #expect(error == Realm.Error.invalidInput)
         #expect(error?.description.contains("in memory") == true)
     }
 
-    @Test func aLimitOfNothingIsRefusedAtOpening() throws {
+    @Test func aLimitOfZeroIsRefusedAtOpening() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try open { $0.maximumNumberOfActiveVersions = 0 } }
         #expect(error == Realm.Error.invalidInput)
         _ = try open { $0.maximumNumberOfActiveVersions = .max }

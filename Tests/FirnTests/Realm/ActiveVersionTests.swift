@@ -2,7 +2,7 @@ import Firn
 import Foundation
 import Testing
 
-/// `activeVersions` says who holds what, by the call sites of the program.
+/// `activeVersions` lists the holders of each version by their call sites in the program.
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct ActiveVersionTests {
     private let name = UUID().uuidString
@@ -21,7 +21,7 @@ import Testing
         try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: types), line: line)
     }
 
-    @Test func everyKindOfFreezingNamesItsCaller() throws {
+    @Test func everyKindOfFreezingIsListedWithItsCaller() throws {
         let realm = try open()
         let person = try fill(realm)
         let dog = person.dogs[0]
@@ -51,7 +51,7 @@ import Testing
         #expect(realm.activeVersions.count == 1)
     }
 
-    @Test func aRealmIsNamedByWhereItWasOpenedRefreshedOrWritten() throws {
+    @Test func aRealmIsListedWithWhereItWasOpenedRefreshedOrWritten() throws {
         let other = try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: types))
         let realm = try Realm(
             configuration: .init(inMemoryIdentifier: name, objectTypes: types), queue: DispatchQueue.main)
@@ -76,7 +76,7 @@ import Testing
         #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(opened)]])
     }
 
-    @Test func aThawedRealmIsNamedByWhereItWasThawed() throws {
+    @Test func aThawedRealmIsListedWithWhereItWasThawed() throws {
         let realm = try open()
         nonisolated(unsafe) let frozen = try fill(realm).freeze()
         let done = DispatchSemaphore(value: 0)
@@ -91,7 +91,7 @@ import Testing
         withExtendedLifetime(realm) {}
     }
 
-    @Test func observersHoldAVersionInTheNameOfTheirCaller() async throws {
+    @Test func versionsHeldByObserversAreListedWithTheirCaller() async throws {
         let realm = try open()
         let person = try fill(realm)
         let dogs = realm.objects(Dog.self)
@@ -136,7 +136,7 @@ import Testing
         #expect(held().isEmpty && realm.activeVersions[0].holders == 1)
     }
 
-    @Test func anObserverOnAQueueIsNamedByItsCaller() async throws {
+    @Test func anObserverOnAQueueIsListedWithItsCaller() async throws {
         let realm = try open()
         let person = try fill(realm)
         let queue = DispatchQueue(label: "observers")

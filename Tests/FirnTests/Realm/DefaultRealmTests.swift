@@ -24,7 +24,7 @@ import Testing
 
     /// In debug builds a lock taken under the configuration's lock stops the process; in others the thread waits for
     /// itself.
-    @Test func whatTheOldDefaultConfigurationHeldMayAskForTheNewOneAsItGoes() async {
+    @Test func objectsOfTheOldDefaultConfigurationMayReadTheNewOneWhenReleased() async {
         await #expect(processExitsWith: .success) {
             final class Asking: Sendable {
                 let answer: Guarded<String?>

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Firn
 
-/// Firn deletes only what Firn made, and only when nobody uses it.
+/// Firn deletes only files that it made itself, and only if no process has the store open.
 @Suite(.timeLimit(.minutes(20))) struct DeleteFilesTests {
     private let folder = TemporaryFolder()
     private var path: String { folder.path + "/store" }
@@ -26,7 +26,7 @@ import Testing
     }
     private func delete() throws -> Bool { try Realm.deleteFiles(for: configuration) }
 
-    @Test func aStoreGoesWithItsFolder() throws {
+    @Test func aStoreIsDeletedWithItsFolder() throws {
         #expect(try !delete())
         try makeStore()
         #expect(try delete())
@@ -35,7 +35,7 @@ import Testing
         #expect(try Realm(configuration: configuration).isEmpty)
     }
 
-    @Test func whatIsNoStoreIsRefusedAndStays() throws {
+    @Test func whateverIsNotAStoreIsRefusedAndKept() throws {
         try FileManager.default.createDirectory(atPath: path + "/holidays", withIntermediateDirectories: true)
         try write("store/photo")
         try write("store/holidays/beach")
@@ -47,7 +47,7 @@ import Testing
         #expect(text("store") == "mine")
     }
 
-    @Test func otherThingsInTheFolderStayAndAreNamed() throws {
+    @Test func otherFilesInTheFolderAreKeptAndNamed() throws {
         try makeStore()
         try FileManager.default.createDirectory(atPath: path + "/holidays", withIntermediateDirectories: true)
         try write("store/photo")
@@ -87,14 +87,14 @@ import Testing
         #expect(manager.fileExists(atPath: folder.path + "/real/manifest"))
     }
 
-    @Test func aDamagedManifestIsNoStoreToDelete() throws {
+    @Test func aStoreWithADamagedManifestIsNotDeleted() throws {
         try makeStore()
         try write("store/manifest", "no manifest")
         #expect(throws: Realm.Error.self) { try delete() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: path + "/log").count > 0)
     }
 
-    @Test func whatIsOpenHereOrElsewhereStays() throws {
+    @Test func aStoreThatIsOpenHereOrElsewhereIsNotDeleted() throws {
         try makeStore()
         try {
             let realm = try Realm(configuration: configuration)

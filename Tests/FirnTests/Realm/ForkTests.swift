@@ -10,7 +10,7 @@ import Testing
 /// A forked child has its parent's memory and none of its threads and locks. Using anything of a realm stops it with
 /// a message. Nothing that it releases, and no exec, harms it or its parent.
 @Suite(.timeLimit(.minutes(20))) struct ForkTests {
-    /// What a child does.
+    /// What the forked child does.
     enum Use: String, CaseIterable, Codable {
         case property, frozenProperty, frozenList, results, frozenResults, realm, write, observe, frozenOfAnotherQueue
     }
@@ -53,7 +53,7 @@ import Testing
         expectMessage(result, "was used in a process that was forked off the one that opened it")
     }
 
-    @Test func aForkedChildMayLetGoOfEverythingAndEnd() async {
+    @Test func aForkedChildMayReleaseEverythingAndEnd() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             var configuration = Realm.Configuration(
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aForkedChildMakesObjectIdsOfItsOwn() async {
+    @Test func aForkedChildMakesDifferentObjectIds() async {
         await #expect(processExitsWith: .success) {
             /// The random bytes of the process.
             func process(_ id: ObjectId) -> Substring { id.stringValue.dropFirst(8).prefix(10) }
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// The child has opened nothing yet: it is a process like any other.
-    @Test func aForkedChildMayOpenTheStoreAnew() async {
+    @Test func aForkedChildMayOpenTheStoreAgain() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
             let configuration = Realm.Configuration(

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct FreezingTests {
     /// Frozen objects, lists and results stay consistent with each other, and any thread can read them (SEMANTICS
     /// 63). `thaw` gives a live accessor, which is nil when the row is gone (SEMANTICS 64).
-    @Test func whatIsFrozenStaysAndMayBeReadAnywhere() throws {
+    @Test func frozenObjectsDoNotChangeAndMayBeReadOnAnyThread() throws {
         let realm = try memoryRealm()
         let person = Person(value: ["name": "Ann", "dogs": [[1, "Rex"], [2, "Max"]], "numbers": [1, 2]])
         try realm.write { realm.add(person) }
@@ -73,7 +73,7 @@ import Testing
         expectMessage(result, "can't be frozen within a write transaction")
     }
 
-    @Test func heldVersionsAreListedAndGoWhenLetGo() throws {
+    @Test func heldVersionsAreListedUntilTheyAreReleased() throws {
         let realm = try memoryRealm()
         try realm.write { realm.add(Dog(1, "Rex")) }
         var held: [Dog] = []

@@ -19,7 +19,7 @@ import Testing
         #expect(names == ["Rex"])
     }
 
-    @Test func nothingIsLeftBehind() throws {
+    @Test func aReleasedRealmLeavesNothing() throws {
         try fill()
         #expect(try open().isEmpty)
     }
@@ -39,7 +39,7 @@ import Testing
         #expect(try open().isEmpty)
     }
 
-    @Test func aListResultsAndFrozenThingsHoldTheirRealm() throws {
+    @Test func listsResultsAndFrozenObjectsHoldTheirRealm() throws {
         func parts() throws -> (List<Int>, Results<Dog>, Person) {
             let realm = try open()
             let person = Person(value: ["numbers": [1, 2]])
@@ -54,7 +54,7 @@ import Testing
         #expect(try open().isEmpty)
     }
 
-    @Test func anObjectThatIsLetGoOnAnotherThreadLetsItsRealmGo() async throws {
+    @Test func releasingAnObjectOnAnotherThreadReleasesItsRealm() async throws {
         let name = name
         let queue = DispatchQueue(label: "owner")
         // The realm belongs to a queue: its objects may be released on any thread.
@@ -87,7 +87,7 @@ import Testing
         #expect(!token.invalidate())
     }
 
-    @Test func anActorThatKeepsItsRealmAndTokensGoesWithItsLastUse() async throws {
+    @Test func anActorThatKeepsItsRealmAndTokensIsReleasedAfterItsLastUse() async throws {
         func use() async throws -> Weak {
             let owner = Owner()
             try await owner.open(name)
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// An actor's address may be used again; its realm must not.
-    @Test func theRealmOfAnActorThatIsGoneIsGivenToNobody() async throws {
+    @Test func theRealmOfAReleasedActorIsNotReused() async throws {
         let realm = try open()
         func instance(_ scheduler: Scheduler) -> _RealmInstance {
             realm.instance.shared.instance(
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// An accessor's memory may be used again; its values must not.
-    @Test func manyShortLivedAccessorsAreOfTheRightRows() throws {
+    @Test func manyShortLivedAccessorsHaveTheRightRows() throws {
         let realm = try open()
         try realm.write { for id in 0..<3000 { realm.add(Dog(id, "dog \(id)", age: id)) } }
         let dogs = realm.objects(Dog.self)

@@ -8,12 +8,12 @@ import Testing
 /// No lock is held while opening waits or asks the application. If one were, these tests would wait forever; so they
 /// run in processes of their own, which an alarm ends.
 @Suite(.timeLimit(.minutes(20))) struct OpeningTests {
-    @Test func storesOpenWhileOneAsksWhetherToCompact() async {
+    @Test func storesOpenWhileAnotherAsksWhetherToCompact() async {
         await #expect(processExitsWith: .success) { try openWhileOneAsks() }
     }
 
     /// The other thread waits for the write lock, to add its classes.
-    @Test func storesOpenWhileOneWaitsToWrite() async {
+    @Test func storesOpenWhileAnotherWaitsToWrite() async {
         await #expect(processExitsWith: .success) { try openWhileOneWaits() }
     }
 
@@ -29,7 +29,7 @@ import Testing
         #expect(try memoryRealm([Everything.self], name).isEmpty)
     }
 
-    @Test func threadsThatOpenAStoreAtOnceShareIt() throws {
+    @Test func threadsThatOpenAStoreConcurrentlyShareIt() throws {
         let folder = TemporaryFolder()
         nonisolated(unsafe) let configuration = Realm.Configuration(
             fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A thread has one realm per store (SEMANTICS 2). Two realms of one thread would wait for each other's writes.
-    @Test func aThreadThatOpensAStoreAtOnceWithOthersGetsOneRealmOfIt() throws {
+    @Test func aThreadThatOpensAStoreWhileOthersDoGetsOneRealm() throws {
         let types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self]
         for _ in 0..<50 {
             let name = UUID().uuidString
@@ -75,7 +75,7 @@ import Testing
     // MARK: Times
 
     @Test(arguments: [.infinity, 1e300, 1e10, 1e18, 0, -1, -.infinity, 0.0001] as [Double])
-    func anyTimeIsTakenAsNearAsItCanBe(_ seconds: Double) throws {
+    func timesOutsideOfTheRangeAreClamped(_ seconds: Double) throws {
         for durability in [.full, .relaxed(interval: seconds)] as [Realm.Configuration.Durability] {
             let folder = TemporaryFolder()
             var configuration = Realm.Configuration(
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func aTimeThatIsNoNumberIsRefused() {
+    @Test func aTimeThatIsNaNIsRefused() {
         let folder = TemporaryFolder()
         let configuration = Realm.Configuration(
             fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])

@@ -31,7 +31,7 @@ import Testing
 
     /// An object from before `invalidate()` is released on another thread. It is subtracted from the count of its own
     /// core, so an object from after it still holds the realm.
-    @Test func anObjectHoldsItsRealmThoughOneFromBeforeAnInvalidateWentElsewhere() async throws {
+    @Test func anObjectHoldsItsRealmAlthoughOneFromBeforeAnInvalidateWasReleasedElsewhere() async throws {
         weak var instance: _RealmInstance?
         func objects() throws -> (Box, () throws -> Dog) {
             let realm = try open()
@@ -76,19 +76,19 @@ import Testing
 
     /// On Linux, the jobs of an asynchronous main move between threads, which do other work in between and release
     /// objects there.
-    @Test func aThreadThatWasTheMainQueuesOnceCountsWhatItReleasesWithAtomics() async throws {
+    @Test func aThreadThatOnceRanTheMainQueueCountsReleasesWithAtomics() async throws {
         weak var instance: _RealmInstance?
         do {
             let realm = try open()
             instance = realm.instance
             try realm.write { for id in 0..<20 { realm.add(Dog(id, "Rex")) } }
             let core = realm.instance.core
-            // As if the jobs before had run on another thread.
+            // This simulates that the jobs before ran on another thread.
             core.pointee.thread = .max - 1
             var dogs = Array(realm.objects(Dog.self))
             dogs.removeLast()
             #expect(core.pointee.released == 0 && core.pointee.accessors == 19, "this is the main queue")
-            // As if this job ran on that thread.
+            // This simulates that this job runs on that thread.
             nonisolated(unsafe) let box = Box(dogs.removeLast())
             nonisolated(unsafe) let shared = core
             let gone = DispatchSemaphore(value: 0)
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// As above, from the beginning: the thread that opened the realm ran the main queue for that job only.
-    @Test func aThreadThatOpenedTheMainQueuesRealmCountsWhatItReleasesLaterWithAtomics() async throws {
+    @Test func aThreadThatOpenedTheMainQueuesRealmCountsLaterReleasesWithAtomics() async throws {
         let (name, types) = (name, types)
         let result: (isThere: Bool, released: Int64, accessors: Int64) = await withCheckedContinuation { done in
             Thread {
@@ -142,7 +142,8 @@ import Testing
         #expect(!result.isThere || result.released == 1 && result.accessors == 1)
     }
 
-    @Test func aRealmGoesWhenItsObjectsFromBeforeAndAfterAnInvalidateWentOnDifferentThreads() async throws {
+    @Test func aRealmIsReleasedWhenItsObjectsFromBeforeAndAfterAnInvalidateAreReleasedOnDifferentThreads() async throws
+    {
         weak var instance: _RealmInstance?
         func objects() throws -> (Box, Box) {
             let realm = try open()
@@ -165,7 +166,7 @@ import Testing
     }
 
     /// Otherwise a setter would write into the published version, which others read.
-    @Test func settingOutsideOfAWriteStopsThoughTheLeafIsTheLastTransactions() async {
+    @Test func settingOutsideOfAWriteStopsAlthoughTheLastTransactionMadeTheLeaf() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
             let dog = Dog(1, "Rex")
@@ -178,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aPublishedVersionStaysAsItIsAfterItsTransaction(_ isCommitted: Bool) async throws {
+    func aPublishedVersionDoesNotChangeAfterItsTransaction(_ isCommitted: Bool) async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
@@ -190,7 +191,7 @@ import Testing
         #expect(dog.age == (isCommitted ? 2 : 1))
     }
 
-    @Test func whatIsFrozenAfterARefreshShowsWhatTheRealmShows() async throws {
+    @Test func freezingAfterARefreshShowsWhatTheRealmShows() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }

@@ -5,7 +5,7 @@ import Testing
 
 /// `Realm.recovery` says what opening the store found.
 @Suite(.timeLimit(.minutes(20))) struct RecoveryTests {
-    @Test func recoveryTellsHowTheStoreWasFound() throws {
+    @Test func recoveryReportsHowTheStoreWasFound() throws {
         let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path).appendingPathComponent("dogs.firn")
         let configuration = Realm.Configuration(fileURL: url, objectTypes: [Dog.self, Person.self])

@@ -27,7 +27,7 @@
             return (realm, counter)
         }
 
-        @Test func observersAreToldOfCommitsOfAnotherProcessWithOldAndNewValues() async throws {
+        @Test func observersGetCommitsOfAnotherProcessWithOldAndNewValues() async throws {
             let (realm, counter) = try makeCounter()
             var received: [(Int, Int)] = []
             var isContinuous = true
@@ -60,17 +60,17 @@
             other.invalidate()
         }
 
-        @Test func writesOfTwoProcessesFollowEachOther() async throws {
+        @Test func twoProcessesWriteInTurns() async throws {
             let (realm, counter) = try makeCounter()
             let child = try ChildProcess(folder.path + "/store", "count", "40")
             for _ in 0..<40 { try realm.write { counter.value += 1 } }
             #expect(child.wait() == .exited(0))
-            // What another process has committed is there when that has ended, without a turn of the run loop.
+            // The commits of another process are visible once it has ended, without a turn of the run loop.
             realm.refresh()
             #expect(counter.value == 80)
         }
 
-        @Test func aSchemaThatAnotherProcessHasCutDownIsThrown() throws {
+        @Test func aSchemaFromWhichAnotherProcessHasRemovedSomethingIsThrown() throws {
             let (realm, counter) = try makeCounter()
             try realm.write { counter.value = 3 }
             // Like a process with other classes.
@@ -85,7 +85,7 @@
             #expect(throws: Realm.Error.self) { _ = try open() }
         }
 
-        @Test func aMigrationThatTakesSomethingAwayNeedsTheOnlyProcess() throws {
+        @Test func aMigrationThatRemovesSomethingNeedsToBeTheOnlyProcess() throws {
             do { _ = try makeCounter() }
             let other = try ForeignStore(folder.path + "/store")
             try other.addColumn("extra", to: "Counter")
@@ -98,7 +98,7 @@
             #expect(try Realm(configuration: configuration).objects(Counter.self).count == 1)
         }
 
-        @Test func classesOfTwoProcessesComeTogetherInOneStore() throws {
+        @Test func classesOfTwoProcessesAreCombinedInOneStore() throws {
             let (realm, counter) = try makeCounter()
             let other = try ForeignStore(folder.path + "/store")
             try other.addTable("Other")

@@ -19,7 +19,7 @@ import Testing
         #expect(urls[1].storePath == folder.path)
     }
 
-    @Test func aFolderThatIsThereIsOpenedUnderOneName() throws {
+    @Test func anExistingFolderIsOpenedUnderOneName() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store é"
         let first = try Realm(fileURL: URL(fileURLWithPath: path, isDirectory: true))

@@ -33,7 +33,7 @@ import Testing
         return left
     }
 
-    @Test func aTransactionEndsWithItsThreadAndNobodySeesIt() throws {
+    @Test func aTransactionIsCancelledWhenItsThreadEnds() throws {
         let left = try onThread { left in
             let realm = try self.open()
             left.realm = realm
@@ -54,7 +54,7 @@ import Testing
         #expect(try open().objects(Person.self).count == 20)
     }
 
-    @Test func anObserverEndsWithItsThreadAndHoldsNoVersion() throws {
+    @Test func anObserverIsRemovedWhenItsThreadEndsAndHoldsNoVersion() throws {
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex")) }
         let left = try onThread { left in
@@ -75,7 +75,7 @@ import Testing
         #expect(left.token?.invalidate() == false && left.realmToken?.invalidate() == false)
     }
 
-    @Test func aRealmGoesWithTheLastObjectThatItsEndedThreadLeft() throws {
+    @Test func aRealmIsReleasedWithTheLastObjectOfItsEndedThread() throws {
         weak var instance: _RealmInstance?
         do {
             let left = try onThread { left in
@@ -94,7 +94,7 @@ import Testing
         #expect(try open().isEmpty, "the store is still open")
     }
 
-    @Test func whatIsLetGoElsewhereWhileTheThreadEndsGoesToo() throws {
+    @Test func objectsReleasedElsewhereWhileTheThreadEndsAreFreedToo() throws {
         for _ in 0..<50 {
             weak var instance: _RealmInstance?
             let isReleased = DispatchSemaphore(value: 0)

@@ -9,7 +9,7 @@ import Testing
     /// A block that throws is rolled back, and its error is rethrown; a block that ends the transaction itself is not
     /// committed again (SEMANTICS 12). Cancelling invalidates what was added (SEMANTICS 13). `write` returns the
     /// block's value (SEMANTICS 14).
-    @Test func aBlockThatThrowsIsUndone() throws {
+    @Test func aWriteWhoseBlockThrowsIsUndone() throws {
         let realm = try memoryRealm()
         let kept = Dog(1, "Rex")
         try realm.write { realm.add(kept) }
@@ -30,7 +30,7 @@ import Testing
 
     /// Cancelled objects stay invalid (SEMANTICS 13): they are never mistaken for what is made later, here, by
     /// another thread, or after an error.
-    @Test(arguments: 0..<3) func whatWasUndoneStaysInvalid(_ end: Int) throws {
+    @Test(arguments: 0..<3) func objectsOfAnUndoneWriteRemainInvalid(_ end: Int) throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: "undone \(end)", objectTypes: [Dog.self, Person.self])
         let realm = try Realm(configuration: configuration)
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Results show uncommitted changes of their own transaction at once (SEMANTICS 4).
-    @Test func resultsShowTheOwnUncommittedChanges() throws {
+    @Test func resultsShowTheirOwnRealmsUncommittedChanges() throws {
         let realm = try memoryRealm()
         let old = realm.objects(Dog.self).where { $0.age > 3 }
         realm.beginWrite()
@@ -87,7 +87,7 @@ import Testing
 
     /// `invalidate()` makes accessors invalid and results empty, and keeps the realm usable; a later write does not
     /// revive old accessors (SEMANTICS 10).
-    @Test func invalidatingEndsAccessorsForGoodAndKeepsTheRealm() throws {
+    @Test func invalidatingEndsAccessorsPermanentlyAndKeepsTheRealm() throws {
         let realm = try memoryRealm()
         let dog = Dog(1, "Rex")
         let ann = Person(value: ["name": "Ann", "dogs": [dog]])
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// Such an observer would never be called.
-    @Test(arguments: 0..<4) func observingOrFreezingWhatIsFromBeforeAnInvalidateStops(what: Int) async {
+    @Test(arguments: 0..<4) func observingOrFreezingAnObjectFromBeforeAnInvalidateStops(what: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             @MainActor [what] in
             let realm = try memoryRealm()
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// A loop sees what was there when it began (SEMANTICS 35).
-    @Test func iterationRunsOverWhatWasThere() throws {
+    @Test func iterationVisitsTheElementsThatExistedWhenItBegan() throws {
         let realm = try memoryRealm()
         try realm.write { for id in 0..<1000 { realm.add(Dog(id, "n\(id)", age: id % 10)) } }
         var seen = 0
@@ -170,7 +170,7 @@ import Testing
         expectMessage(result, "commitWrite() without")
     }
 
-    @Test func writesOfManyThreadsAreAllThere() throws {
+    @Test func writesOfManyThreadsAreAllKept() throws {
         let name = UUID().uuidString
         let realm = try memoryRealm([Dog.self, Person.self], name)
         #expect(realm.objects(Dog.self).count == 0)

@@ -19,14 +19,14 @@ import Testing
     }
     private func names(_ url: URL) throws -> [String] { try open(url).objects(Dog.self).map(\.name) }
 
-    @Test func itHoldsWhatTheRealmShows() throws {
+    @Test func aCopyHasWhatTheRealmShows() throws {
         let realm = try makeRealm()
         try realm.writeCopy(toFile: copy)
         try realm.write { realm.add(Dog(2, "Bello")) }
         #expect(try names(copy) == ["Rex"])
     }
 
-    @Test func itReplacesNothing() throws {
+    @Test func aCopyReplacesNothing() throws {
         let realm = try makeRealm()
         let manager = FileManager.default
         // A file, a foreign folder, a store, and what is left of a store.
@@ -51,7 +51,7 @@ import Testing
         #expect(try manager.subpathsOfDirectory(atPath: copy.path).sorted() == left)
     }
 
-    @Test func aCopyThatWasCutShortIsWrittenAnew() throws {
+    @Test func anInterruptedCopyIsRewritten() throws {
         let realm = try makeRealm()
         try FileManager.default.createDirectory(
             atPath: copy.path + "/checkpoint", withIntermediateDirectories: true)

@@ -75,7 +75,7 @@ private class Shepherd: Object {
     #endif
 
     /// A setter writes directly to cells that the transaction has already copied.
-    @Test func aRealmKeepsAnIndexThatComesWithinItsTransaction() throws {
+    @Test func aRealmKeepsAnIndexThatIsAddedDuringItsTransaction() throws {
         let realm = try memoryRealm([PlainSheep.self], name)
         try realm.write { for age in 0..<10 { realm.add(PlainSheep(value: [age])) } }
         let sheep = realm.objects(PlainSheep.self)
@@ -98,7 +98,7 @@ private class Shepherd: Object {
 
     /// Migrating while the store is open is `.alreadyOpen` (SEMANTICS 86): old accessors would read memory that holds
     /// something else.
-    @Test(arguments: 0..<5) func aStoreIsNotMigratedWhileSomethingOfItIsHeld(what: Int) throws {
+    @Test(arguments: 0..<5) func aStoreIsNotMigratedWhileAnObjectOfItIsHeld(what: Int) throws {
         // This holds the store, and no realm of it.
         let shared: SharedStore
         do {
@@ -123,7 +123,7 @@ private class Shepherd: Object {
         withExtendedLifetime(shared) {}
     }
 
-    @Test func whatOnlyAddsIsMadeWhileTheStoreIsOpen() throws {
+    @Test func changesThatOnlyAddAreMadeWhileTheStoreIsOpen() throws {
         let realm = try open(0, [PlainSheep.self])
         let sheep = PlainSheep(value: [1])
         try realm.write { realm.add(sheep) }
@@ -134,7 +134,9 @@ private class Shepherd: Object {
     }
 
     /// The version that the realm shows has neither the column nor the table.
-    @Test(arguments: [false, true]) func aQueryCantNameWhatOnlyAnotherOpenersClassesHave(isFrozen: Bool) throws {
+    @Test(arguments: [false, true]) func aQueryCannotNamePropertiesThatOnlyAnotherOpenersClassesHave(isFrozen: Bool)
+        throws
+    {
         let old = try open(0, [PlainSheep.self])
         try old.write { old.add(PlainSheep(value: [3])) }
         let realm = isFrozen ? old.freeze() : old
@@ -155,7 +157,7 @@ private class Shepherd: Object {
     }
 
     /// Each opener gets a realm that its classes fit, or an error.
-    @Test func threadsThatOpenAStoreWhileItIsMigratedAreToldOrWait() throws {
+    @Test func threadsThatOpenAStoreDuringItsMigrationGetAnErrorOrWait() throws {
         for round in 0..<30 {
             let name = "\(name) \(round)"
             do {
@@ -181,7 +183,7 @@ private class Shepherd: Object {
         try SharedStore.of(.init(inMemoryIdentifier: name, objectTypes: [CatBefore.self]))
     }
 
-    @Test func aRealmThatIsShownWhatItsClassesCantReadStops() async {
+    @Test func aRealmStopsAtAVersionThatItsClassesCannotRead() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm([CatBefore.self])
             let cat = CatBefore(value: [1, "Tom"])
@@ -200,7 +202,7 @@ private class Shepherd: Object {
 
     // MARK: Writes
 
-    @Test func theOrderOfTheClassesIsOfNoMatter() throws {
+    @Test func theOrderOfTheClassesDoesNotMatter() throws {
         #expect(try memoryRealm([Dog.self, Person.self], name) == memoryRealm([Person.self, Dog.self], name))
         let realm = try memoryRealm([Dog.self, Person.self], name)
         #expect(try memoryRealm([Person.self, Dog.self], name) == realm)

@@ -76,7 +76,7 @@ class KeyedByNew: Object {
         try checkRefused(KeyedByNumber.self, "\"Keyed.id\"", "1 (2 objects)", "3 (3 objects)", count: 6)
     }
 
-    @Test func manyDuplicatesAreNamedInPart() throws {
+    @Test func onlySomeOfManyDuplicatesAreNamed() throws {
         defer { try? FileManager.default.removeItem(at: url) }
         try fill((0..<1200).map { ($0 % 400, nil) })
         try checkRefused(KeyedByNumber.self, "400 keys", "0 (3 objects)", "4 (3 objects)", count: 1200)
@@ -115,13 +115,13 @@ class KeyedByNew: Object {
         try checkRefused(KeyedByRequiredText.self, "\"Keyed.code\"", "\"\" (2 objects)", count: 2)
     }
 
-    @Test func aNewPropertyIsNoPrimaryKeyOfSeveralObjects() throws {
+    @Test func aNewPropertyCannotBecomeThePrimaryKeyOfSeveralObjects() throws {
         defer { try? FileManager.default.removeItem(at: url) }
         try fill([(1, nil), (2, nil)])
         try checkRefused(KeyedByNew.self, "\"Keyed.fresh\"", "0 (2 objects)", count: 2)
     }
 
-    @Test func longKeysThatDifferBehindTheirBeginningAreDistinct() throws {
+    @Test func longKeysWithTheSamePrefixAreDistinct() throws {
         defer { try? FileManager.default.removeItem(at: url) }
         let long = String(repeating: "l", count: 2000)
         try fill([(1, long + "1"), (2, long + "2"), (3, nil), (4, "")])

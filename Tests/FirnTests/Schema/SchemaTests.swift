@@ -75,7 +75,7 @@ private class PrivateAnimal: Object {
     }
 
     /// Each fault of a class's declaration (SPEC S47–S57) is named: the error text lists everything (SEMANTICS 80).
-    @Test func aDeclarationThatCantBeStoredIsRefusedWithAllItsFaults() throws {
+    @Test func aClassThatCannotBeStoredIsRefusedWithAllItsErrors() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Bad.self, Dog.self, Person.self]) }
         #expect(error?.code == .schemaMismatch)
         for part in [
@@ -87,7 +87,7 @@ private class PrivateAnimal: Object {
         #expect(throws: Realm.Error.schemaMismatch) { _ = try memoryRealm([Dog.self]) }
     }
 
-    @Test func valuesOutliveTheProcessesRealm() throws {
+    @Test func valuesSurviveReopening() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
         let configuration = Realm.Configuration(fileURL: url, objectTypes: [Dog.self, Person.self, Everything.self])
@@ -154,7 +154,7 @@ private class PrivateAnimal: Object {
         try after()
     }
 
-    @Test func aClassMayComeWithoutAHigherVersion() throws {
+    @Test func aClassMayBeAddedWithoutAHigherVersion() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
         func open(_ types: [ObjectBase.Type]) throws -> Int {
@@ -166,7 +166,7 @@ private class PrivateAnimal: Object {
     }
 
     /// A missing store and a file that is not a store have their own errors (SEMANTICS 86; issue 2, "Bad input").
-    @Test func whatIsNoStoreIsRefused() throws {
+    @Test func whateverIsNotAStoreIsRefused() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
         #expect(throws: Realm.Error.fileNotFound) {
@@ -183,7 +183,7 @@ private class PrivateAnimal: Object {
         }
     }
 
-    @Test func aReadOnlyRealmReadsWhatIsThere() throws {
+    @Test func aReadOnlyRealmReadsTheStore() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
         func fill() throws {

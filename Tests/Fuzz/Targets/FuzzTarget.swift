@@ -7,7 +7,7 @@ import FirnTestSupport
 /// A part of a store that is forged.
 ///
 /// Each target makes a store from its input, with valid checksums, and then opens, reads, writes and closes it.
-/// Whatever the input is, that must end, and either succeed or throw.
+/// Whatever the input is, the run must end, and either succeed or throw.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     /// The file `manifest`.
     case manifest

@@ -83,7 +83,7 @@ struct CompactedStore {
             }
             transaction.edit(person, 7, key) { list in for other in 0...id / 10 { list.append(.link(Int64(other))) } }
         }
-        // So long that it is stored in a tree.
+        // This one is so long that it is stored in a tree.
         if id == 20 {
             transaction.edit(person, 8, key) { list in for tag in 0..<1500 { list.append(.string("long \(tag)")) } }
         }
@@ -96,7 +96,7 @@ struct CompactedStore {
         try commit { transaction in
             for _ in 0..<60 { try SampleStore.add(transaction, Self.any, [:]) }
             for key in 0..<Int64(12) {
-                // Firn does not assign maps yet: theirs stay empty.
+                // Firn does not assign maps yet: these are always empty.
                 for (number, column) in columns.enumerated() where column.collection != .map {
                     transaction.set(Self.any, number, key, maker.value(column))
                 }

@@ -139,7 +139,7 @@ struct SampleStore {
     }
 }
 
-/// What a subcommand wrote, and its exit status.
+/// The output of a subcommand, and its exit status.
 struct Run {
     var status: ToolError.Status
     var out = ""

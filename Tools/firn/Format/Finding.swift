@@ -7,7 +7,7 @@ struct Finding: Error, Equatable, CustomStringConvertible {
         case damage
         /// The end of the log, which no durable mark covers. The next opening for writing cuts it off.
         case tornTail = "torn tail"
-        /// Nothing is wrong, but it may matter to somebody who looks closely.
+        /// Nothing is wrong, but it may matter in a close examination.
         case note
     }
 

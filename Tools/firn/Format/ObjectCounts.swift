@@ -3,9 +3,9 @@ struct CommitCounts {
     struct Table {
         var inserted = 0
         var deleted = 0
-        /// The lowest key inserted. Keys are handed out in order, so all keys from it on are new in this commit.
+        /// The lowest key inserted. Keys are assigned in order, so all keys from it on are new in this commit.
         var firstInserted: Int64 = .max
-        /// The key after the highest one that was inserted or handed out.
+        /// The key after the highest one that was inserted or assigned.
         var nextKey: Int64 = 0
         var updatedKeys: Set<Int64> = []
     }

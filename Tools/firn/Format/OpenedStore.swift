@@ -162,7 +162,7 @@ struct OpenedStore {
 
     /// Finds the generation before a damaged one, at whatever offset it begins.
     private static func previousBlock(_ bytes: [UInt8]) -> Manifest? {
-        // A manifest has two blocks. If it seems to have many, somebody made them up so that each is read to its end.
+        // A manifest has two blocks. If it seems to have many, they were forged so that each is read to its end.
         // The search therefore stops after a few.
         var beginnings = 0
         for offset in stride(from: FormatNumbers.alignment, to: bytes.count, by: FormatNumbers.alignment)

@@ -58,7 +58,7 @@ extension Workload {
                 escape(UInt64(person.age &+ person.name.utf8.count))
             }
         }
-        // The versions before the load contain nobody.
+        // The versions before the load contain no objects.
         let opened = (0..<(run.quick ? 30 : 100)).map { _ in all[2 + random.below(all.count - 2)].number }
         run.beginMemory()
         let first = try opened.map { try open($0) }

@@ -99,7 +99,7 @@ struct CheckpointFooter {
     var stamp: UInt64
     /// Roughly how many bytes of nodes, apart from holes, the version does not reach.
     var garbage: UInt64
-    /// The ranges of the mapping that must not be read, since their blocks may have been given back to the file
+    /// The ranges of the mapping that must not be read, since their blocks may have been returned to the file
     /// system. Ascending.
     var holes: [Range<Int>]
     var holeByteCount: Int { holes.reduce(0) { $0 + $1.count } }

@@ -110,7 +110,7 @@ final class OnDiskNode {
         isOwner = true
     }
 
-    /// A node in memory that somebody else owns, valid as long as that.
+    /// A node in memory that the caller owns, valid as long as that memory.
     init(position: Int, header: NodeHeader, borrowing bytes: UnsafeRawBufferPointer) {
         self.position = position
         self.header = header
