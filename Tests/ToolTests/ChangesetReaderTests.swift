@@ -97,7 +97,7 @@ import Testing
         var deleted: [Int64: [Int: Value]] = [:]
         var new: [Int: [Int64: Value]] = [:]
         var old: [Int: [Int64: Value]] = [:]
-        var touched: [Int: Set<Int64>] = [:]
+        var unchanged: [Int: Set<Int64>] = [:]
         var deletedKeys: Set<Int64> = []
         var nextKey: Int64 = 0
 
@@ -121,8 +121,8 @@ import Testing
                 for index in 0..<update.keys.count {
                     let key = update.keys[index]
                     new[update.column, default: [:]][key] = update.values.cell(index).value
-                    if update.touched?[index] ?? false {
-                        touched[update.column, default: []].insert(key)
+                    if update.unchanged?[index] ?? false {
+                        unchanged[update.column, default: []].insert(key)
                     } else if let values = update.old {
                         old[update.column, default: [:]][key] = values.cell(oldIndex).value
                         oldIndex += 1
@@ -176,8 +176,8 @@ import Testing
             for (key, change) in cells {
                 #expect(seen.new[column]?[key] == change.new, "seed \(seed), new \(key).\(column)")
                 #expect(
-                    seen.touched[column]?.contains(key) ?? false == change.isUnchanged,
-                    "seed \(seed), touched \(key).\(column)")
+                    seen.unchanged[column]?.contains(key) ?? false == change.isUnchanged,
+                    "seed \(seed), unchanged \(key).\(column)")
                 let old = change.isUnchanged ? seen.new[column]?[key] : seen.old[column]?[key]
                 #expect(old == change.old, "seed \(seed), old \(key).\(column)")
             }

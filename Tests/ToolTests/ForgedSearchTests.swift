@@ -56,7 +56,7 @@ struct ForgedSearchTests {
         store.segment = bytes
         let verify = try Run.verify(store.storage())
         #expect(
-            verify.status == .damage && verify.out.contains("\(count + 1) places damaged"),
+            verify.status == .damage && verify.out.contains("\(count + 1) findings of damage"),
             "\(verify.out.prefix(1500)) \(verify.out.suffix(300))")
     }
 

@@ -24,7 +24,7 @@ struct ForgedTreeTests {
     private func expectDamage(_ store: ForgedStore, _ name: String, _ text: String) throws {
         let (verify, _) = try ForgedStore.run(store.storage(), name, shows: [5], replays: [4])
         #expect(verify.status == .damage && verify.out.contains(text), "\(name): \(verify.out)")
-        #expect(verify.out.contains("1 place damaged"), "\(name): \(verify.out)")
+        #expect(verify.out.contains("1 finding of damage"), "\(name): \(verify.out)")
     }
 
     @Test("an index that has one leaf 64^6 times") func index() throws {

@@ -244,7 +244,7 @@ struct Verification {
             isCheckpointDamaged && first > 1
             ? "The log begins with version \(first), so nothing can be saved without the checkpoint"
             : "`firn replay --to VERSION --output NEW` saves the versions before the damage"
-        return "\(Amount.of(damageCount, "place")) damaged\(more): \(read)\(writerNote). \(advice)"
+        return "\(Amount.of(damageCount, "finding")) of damage\(more): \(read)\(writerNote). \(advice)"
     }
 
     func json(_ finding: Finding) -> JSON {

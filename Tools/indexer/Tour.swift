@@ -1,7 +1,7 @@
 import Firn
 import Foundation
 
-/// Something that must hold did not, which ends the tour.
+/// A check of the tour that failed. It ends the tour.
 struct TourError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -73,7 +73,7 @@ final class Watcher {
         }
     }
 
-    /// A path that fits on a line. Its end is kept, since that says most.
+    /// A path, shortened to fit on a line. Its end is kept, because that identifies the file best.
     static func short(_ path: String) -> String {
         path.count <= 90 ? path : "…" + path.suffix(89)
     }

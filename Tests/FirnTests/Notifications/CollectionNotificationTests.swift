@@ -183,7 +183,7 @@ import Testing
         for token in tokens { token.invalidate() }
     }
 
-    /// Lists report exactly which elements were meant (DESIGN, "Observers").
+    /// Lists report exactly the edits that were made, even if equal elements make others possible.
     @Test func observersOfListsGetTheEdits() async throws {
         let realm = try open()
         let person = Person(value: ["numbers": [1, 1, 1, 2], "dogs": [[1, "a"], [2, "b"], [3, "c"]]])

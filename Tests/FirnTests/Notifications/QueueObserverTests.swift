@@ -101,7 +101,7 @@ import Testing
         token.invalidate()
     }
 
-    /// Nothing is shown before it is durable (DESIGN, invariant 1). The empty transaction begins from a version that
+    /// No version is shown before it is durable. The empty transaction begins from a version that
     /// is not published yet; the queue's realm is opened for the observer.
     @Test func anotherRealmShowsOnlyPublishedVersions() async throws {
         let realm = try open()

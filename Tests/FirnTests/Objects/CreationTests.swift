@@ -23,7 +23,7 @@ import Testing
         #expect(person.dogs.map(\.id) == [1, 2, 3] && person.friend?.name == "x" && Array(person.numbers) == [1, 2])
     }
 
-    /// A value that does not fit is a typed error (SPEC S16) that says where it is (DESIGN, "Errors").
+    /// A value that does not fit its property's type is a typed error (SPEC S16) with the path of the property.
     @Test func aValueOfTheWrongTypeIsRefusedWithItsPath() throws {
         let faults: [([String: Any], String)] = [
             (["id": "x"], "id"), (["age": 1.5], "age"), (["age": NSNull()], "age"), (["owner": 5], "owner"),

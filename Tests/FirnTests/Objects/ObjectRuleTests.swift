@@ -15,7 +15,7 @@ private class MaybeNamed: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Rules of SEMANTICS for single objects, their keys and their links.
+/// The rules for single objects, their keys and their links.
 @Suite(.timeLimit(.minutes(20))) struct ObjectRuleTests {
     /// At most one object has a nil key, found by `forPrimaryKey: nil` (SEMANTICS 30).
     @Test func anOptionalPrimaryKeyIsNilForOneObjectAtMost() throws {

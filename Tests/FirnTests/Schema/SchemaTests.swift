@@ -74,7 +74,7 @@ private class PrivateAnimal: Object {
                 && realm.objects(Bird.self).filter("wings == 3").count == 1)
     }
 
-    /// Each fault of a class's declaration (SPEC S47–S57) is named: the error text lists everything (SEMANTICS 80).
+    /// The error lists every fault of every class's declaration (SPEC S47–S57, SEMANTICS 80).
     @Test func aClassThatCannotBeStoredIsRefusedWithAllItsErrors() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Bad.self, Dog.self, Person.self]) }
         #expect(error?.code == .schemaMismatch)
@@ -165,7 +165,7 @@ private class PrivateAnimal: Object {
         #expect(try open([Animal.self]) == 1 && open([Animal.self, Bird.self]) == 2 && open([Animal.self]) == 3)
     }
 
-    /// A missing store and a file that is not a store have their own errors (SEMANTICS 86; issue 2, "Bad input").
+    /// A missing store and a file that is not a store have their own errors (SEMANTICS 86).
     @Test func whateverIsNotAStoreIsRefused() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }

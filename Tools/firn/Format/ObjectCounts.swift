@@ -107,7 +107,7 @@ struct ObjectCounts {
             func name() -> String { schema?.name(table) ?? "table \(table)" }
             if change.inserted > 0, change.firstInserted < nextKeys[table] ?? 0 {
                 problem =
-                    "an object of \(name()) is inserted with the key \(change.firstInserted), which was handed out before"
+                    "an object of \(name()) is inserted with the key \(change.firstInserted), which was assigned before"
             }
             nextKeys[table] = max(nextKeys[table] ?? 0, change.nextKey)
             let count = (counts[table] ?? 0) + change.inserted - change.deleted

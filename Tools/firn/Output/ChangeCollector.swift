@@ -99,9 +99,9 @@ struct ChangeCollector {
         let name = name(update.table, update.column)
         for index in 0..<update.keys.count {
             let new = update.values.cell(index)
-            let isTouched = update.touched?[index] ?? false
+            let isUnchanged = update.unchanged?[index] ?? false
             var old = new
-            if !isTouched, let values = update.old {
+            if !isUnchanged, let values = update.old {
                 old = values.cell(oldIndex)
                 oldIndex += 1
             }
@@ -110,11 +110,11 @@ struct ChangeCollector {
                 // A value that was assigned again without a change has no old value of its own.
                 property = Property(
                     name: name, text: "",
-                    json: isTouched
-                        ? [("new", json(new)), ("touched", .bool(true))] : [("old", json(old)), ("new", json(new))])
+                    json: isUnchanged
+                        ? [("new", json(new)), ("unchanged", .bool(true))] : [("old", json(old)), ("new", json(new))])
             } else {
                 property = Property(
-                    name: name, text: isTouched ? "\(text(new)), assigned again" : "\(text(old)) -> \(text(new))",
+                    name: name, text: isUnchanged ? "\(text(new)), assigned again" : "\(text(old)) -> \(text(new))",
                     json: [])
             }
             try change(Identity(table: update.table, key: update.keys[index]), .updated, property)

@@ -22,14 +22,14 @@ extension Workload {
             details: details
                 + " While open: right after the last commit, with whatever the store has done by itself until then. "
                 + "Compacted: after the compactor (SQLite: VACUUM and a checkpoint; LMDB has no such thing).",
-            metrics: [.diskOpen, .diskSettled], targets: [.peers(Metric.diskSettled.name, .typed, limit)]
+            metrics: [.diskOpen, .diskCompacted], targets: [.peers(Metric.diskCompacted.name, .typed, limit)]
         ) { run in
             let (engine, _) = try run.openLoaded(run.objects)
             run.beginMemory()
             try change(engine)
             run.recordDisk(.diskOpen)
             try engine.compact()
-            run.recordDisk(.diskSettled)
+            run.recordDisk(.diskCompacted)
             run.endMemory()
             try engine.close()
         }

@@ -62,5 +62,5 @@ final class SampleRun {
 extension Metric {
     static let peak = Metric("peak memory, MiB", .lower)
     static let diskOpen = Metric("files while open, MiB", .lower)
-    static let diskSettled = Metric("files, compacted, MiB", .lower)
+    static let diskCompacted = Metric("files, compacted, MiB", .lower)
 }

@@ -26,6 +26,8 @@ struct Target: Sendable {
     let engine: EngineName
     let limit: Double
     let rival: EngineName?
+    /// The list that the target is from: "PEERS", the figures that Firn must reach to compare well with its peers, or
+    /// "first slice", the lower ones that its first version had to reach.
     let source: String
     /// What SQLite reached on the machine on which the aims were set. Machines differ, so the target is also judged
     /// as a multiple of SQLite's figure in the same run.
@@ -40,7 +42,7 @@ struct Target: Sendable {
     static func firstSlice(
         _ metric: String, _ engine: EngineName, _ limit: Double, times rival: EngineName? = nil
     ) -> Target {
-        Target(metric: metric, engine: engine, limit: limit, rival: rival, source: "issue 2")
+        Target(metric: metric, engine: engine, limit: limit, rival: rival, source: "first slice")
     }
 }
 

@@ -46,13 +46,13 @@ struct UpdateRun {
     let column: Int
     let keys: KeyRun
     /// A bit for each cell: set if the assigned value equals the old one. Nil if no value does.
-    let touched: Bitmap?
+    let unchanged: Bitmap?
     let values: CellRun
     /// The old values of the cells whose bit is not set, in order; nil if all bits are.
     var old: CellRun?
 
     /// How many old values there must be.
-    var oldCount: Int { keys.count - (touched?.setCount ?? 0) }
+    var oldCount: Int { keys.count - (unchanged?.setCount ?? 0) }
 
     init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
         table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
@@ -60,8 +60,8 @@ struct UpdateRun {
         keys = try KeyRun(&reader, &context)
         let start = reader.offset
         let form = try reader.readUInt8()
-        guard form <= 1 else { throw BytesError(.invalid("an update has the touched form \(form)"), offset: start) }
-        touched = form == 1 ? try Bitmap(&reader, count: keys.count) : nil
+        guard form <= 1 else { throw BytesError(.invalid("the bitmap of an update has the unknown form \(form)"), offset: start) }
+        unchanged = form == 1 ? try Bitmap(&reader, count: keys.count) : nil
         values = try CellRun(&reader, count: keys.count, &context)
     }
 }

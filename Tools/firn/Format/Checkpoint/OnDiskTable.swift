@@ -94,7 +94,7 @@ extension OpenedCheckpoint {
             throw table.node.fault("the table counts \(table.rowCount) rows and has \(count)")
         }
         guard last < table.nextKey else {
-            throw table.node.fault("the key \(last) is in use, but the next one to be handed out is \(table.nextKey)")
+            throw table.node.fault("the key \(last) is in use, but the next one to be assigned is \(table.nextKey)")
         }
     }
 
