@@ -3,7 +3,7 @@ import Foundation
 /// A small wrong change to the sources, described by a file:
 ///
 /// ```
-/// file: Sources/FirnLog/GroupCommit.swift
+/// file: Sources/FirnLog/Writing/GroupCommit.swift
 /// breaks: nothing is acknowledged before the sync that covers it
 /// tests: GroupCommitTests|ConcurrencyTests
 /// kind: expression

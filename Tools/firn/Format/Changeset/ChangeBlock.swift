@@ -60,7 +60,9 @@ struct UpdateRun {
         keys = try KeyRun(&reader, &context)
         let start = reader.offset
         let form = try reader.readUInt8()
-        guard form <= 1 else { throw BytesError(.invalid("the bitmap of an update has the unknown form \(form)"), offset: start) }
+        guard form <= 1 else {
+            throw BytesError(.invalid("the bitmap of an update has the unknown form \(form)"), offset: start)
+        }
         unchanged = form == 1 ? try Bitmap(&reader, count: keys.count) : nil
         values = try CellRun(&reader, count: keys.count, &context)
     }
