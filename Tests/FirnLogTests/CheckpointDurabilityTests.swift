@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-/// Finding 1 of an audit: a manifest must not refer to more than the synced log holds.
+/// A manifest must not refer to more than the synced log holds.
 @Suite("A checkpoint is published only once its version is durable", .timeLimit(.minutes(20)))
 struct CheckpointDurabilityTests {
     private func writeCheckpoint(_ log: Log, of version: UInt64) throws -> Checkpoint {

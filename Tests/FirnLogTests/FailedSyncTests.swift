@@ -8,7 +8,7 @@ import Testing
 
 /// Everything that waits for a sync that fails wakes and throws, whichever thread led the sync and whenever the
 /// waiters came.
-@Suite("A failed sync wakes everybody", .timeLimit(.minutes(20))) struct FailedSyncTests {
+@Suite("A failed sync wakes every waiter", .timeLimit(.minutes(20))) struct FailedSyncTests {
     enum Failure: CaseIterable {
         /// The sync of a thread that waits itself.
         case wait

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-/// Finding 7 of an audit: a disk may spoil the whole sector that it writes when the power fails.
+/// A disk may destroy the whole sector that it writes when the power fails.
 @Suite("With a sector size, a power cut loses no acknowledged commit", .timeLimit(.minutes(20))) struct SectorTests {
     /// Spoils what a disk may spoil that was writing when its power failed: some of the sectors of `sector` bytes in
     /// which a byte of a segment was written, or its end was cut, since the segment's last sync.
