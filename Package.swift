@@ -54,20 +54,28 @@ let package = Package(
         .target(
             name: "FirnSimulation", dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"],
             path: "Tests/Simulation"),
-        .executableTarget(name: "firn-simulate", dependencies: ["FirnSimulation"], path: "Tests/Simulate"),
+        .executableTarget(
+            name: "firn-simulate", dependencies: ["FirnSimulation", "FirnStorage"], path: "Tests/Simulate"),
         .testTarget(
             name: "SimulationTests",
             dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
         .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes", "CFirn"]),
-        .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "FirnTestSupport"]),
-        .testTarget(name: "FirnLogTests", dependencies: ["FirnLog", "FirnTestSupport"], exclude: ["Golden"]),
+        .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "CFirn", "FirnTestSupport"]),
+        .testTarget(
+            name: "FirnLogTests", dependencies: ["FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport"],
+            exclude: ["Golden"]),
         .testTarget(
             name: "FirnCoreTests",
-            dependencies: ["FirnCore", "FirnSimulation", "FirnTestSupport", "FuzzTargets", "firn-crash-child"],
+            dependencies: [
+                "FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "CFirn", "FirnSimulation", "FirnTestSupport",
+                "FuzzTargets", "firn-crash-child",
+            ],
             exclude: ["Golden"]),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzTargets", "firn-fuzz", "FirnTestSupport"], path: "Tests/Fuzz/Tests"),
-        .testTarget(name: "FirnQueryTests", dependencies: ["FirnQuery", "FirnTestSupport"]),
+        .testTarget(
+            name: "FirnQueryTests",
+            dependencies: ["FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
         .testTarget(
             name: "ToolTests",
             dependencies: [
@@ -75,7 +83,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "FirnTests",
-            dependencies: ["Firn", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport", "firn-crash-child"]),
+            dependencies: [
+                "Firn", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "CFirn", "FirnTestSupport",
+                "firn-crash-child",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FirnCore
 
-/// Finding 28 of an audit: closing a store, and ending a process with it open, writes the checkpoint that is due.
+/// Closing a store, and ending a process that has it open, writes the checkpoint that is due.
 @Suite("Closing a store writes the checkpoint that is due", .timeLimit(.minutes(20))) struct ClosingTests {
     private static func options(usesThreads: Bool = false) -> StoreOptions {
         var log = LogOptions(folder: "/store", verify: .everything)

@@ -98,7 +98,7 @@ import Testing
 
     // MARK: The golden store
 
-    static let golden = String(#filePath.dropLast("FormatTests.swift".utf8.count)) + "Golden/format-1"
+    static let golden = String(#filePath.dropLast("Format/FormatTests.swift".utf8.count)) + "Golden/format-1"
     /// Nothing may hide in bytes that a later format will use.
     @Test(
         "a manifest with reserved bytes that are not 0 is refused, even if its checksums are right",
