@@ -141,8 +141,8 @@ import Testing
         }
     }
 
-    /// Somebody locks a byte after the deletion has checked it. The deletion then holds other bytes for a moment, and
-    /// is refused.
+    /// Another process locks a byte after the deletion has checked it. The deletion then holds other bytes for a
+    /// moment, and is refused.
     @Test func aReaderWaitsForADeletionThatIsEventuallyRefused() throws {
         let storage = SimulatedStorage(seed: 1)
         try make(storage)

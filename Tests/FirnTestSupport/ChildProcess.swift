@@ -53,7 +53,7 @@
             output = ends[0]
         }
 
-        /// A child that has ended stays in the system's process table until somebody waits for it. One that is never
+        /// A child that has ended stays in the system's process table until a process waits for it. One that is never
         /// waited for prevents exit tests from seeing the end of their own child.
         deinit {
             close(output)

@@ -27,7 +27,7 @@ public enum TestTimeout {
         while word.load() == 0 {
             let left = deadline - SystemClock.shared.monotonic()
             precondition(left > 0, "nobody has changed the word or woken its waiter")
-            // Waits until the deadline, because a waiter that polls would not notice that nobody wakes it.
+            // Waits until the deadline, because a waiter that polls would not notice that no thread wakes it.
             _ = word.wait(expected: 0, timeout: left)
         }
         precondition(SystemClock.shared.monotonic() < deadline, "nobody has woken the word's waiter")

@@ -10,7 +10,7 @@ extension Simulation {
     /// removes or writes must not depend on what the first has not synced.
     func endTwoProcesses(_ process: SimulatedProcess) throws {
         guard !process.isReadOnly else { return try transact(process) }
-        tell("process \(process.number) and then the next one will end, and then the power will fail")
+        recordStep("process \(process.number) and then the next one will end, and then the power will fail")
         report.doubleStops += 1
         let isDiskFull = random.below(3) == 0
         if isDiskFull {

@@ -42,7 +42,7 @@ extension Simulation {
                 end(process)
                 return nil
             }
-            tell("the call of process \(process.number) fails: \(error)")
+            recordStep("the call of process \(process.number) fails: \(error)")
             try judge(error, process, hadFault: storage.faultCount > faults, version, mayMiss: mayMiss)
             return nil
         }

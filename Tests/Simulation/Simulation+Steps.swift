@@ -34,7 +34,7 @@ extension Simulation {
         if !isLast, options.faults, random.below(12) == 0 {
             process.storage.inject(SimulatedFault(.io, atCall: random.below(120)))
         }
-        tell(
+        recordStep(
             "process \(process.number) opens\(process.isReadOnly ? " to read" : ""), \(process.durability), segments of \(log.segmentByteCount)"
         )
         let (lower, wasShared) = (ledger.shown, processes.contains { $0 !== process && $0.store != nil })
@@ -59,7 +59,7 @@ extension Simulation {
 
     func close(_ process: SimulatedProcess) throws {
         guard let store = process.store else { return }
-        tell("process \(process.number) closes")
+        recordStep("process \(process.number) closes")
         let closed: Void? = try perform(process) { try store.close() }
         if closed != nil, let written = process.written, !process.hasFailed {
             ledger.acknowledge(written, time: nil, isDurable: true)
@@ -140,7 +140,7 @@ extension Simulation {
         guard let store = process.store, !process.isReadOnly, ledger.shown > 0 else { return }
         let newest = store.publishedVersion
         let wanted = newest - min(newest, UInt64(random.below(30)))
-        tell("process \(process.number) opens version \(wanted)")
+        recordStep("process \(process.number) opens version \(wanted)")
         let past = try perform(process, mayMiss: mayMiss(wanted)) { try store.version(wanted) }
         if let past, let content = ledger.contents[wanted] {
             if let fault = content.check(past.pin.snapshot, "past version \(wanted)") { throw fail(fault) }
@@ -193,12 +193,12 @@ extension Simulation {
         }
         let choice = random.below(20)
         if choice == 0 {
-            tell("process \(process.number) cancels version \(base + 1)")
+            recordStep("process \(process.number) cancels version \(base + 1)")
             transaction.cancel()
             return
         }
         let version = base + 1
-        tell("process \(process.number) commits version \(version)\(choice < 4 ? ", and does not wait" : "")")
+        recordStep("process \(process.number) commits version \(version)\(choice < 4 ? ", and does not wait" : "")")
         ledger.begin(version, content)
         process.isBusy = false
         let committed = try perform(process, attempting: version) {
@@ -239,7 +239,7 @@ extension Simulation {
                     name: "T\(content.schema.tables.count)", primaryKey: 0,
                     columns: [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "text", type: .string)]))
         }
-        tell("the schema grows")
+        recordStep("the schema grows")
         try transaction.changeSchema(to: content.schema)
     }
 
@@ -256,7 +256,7 @@ extension Simulation {
     func compact(_ process: SimulatedProcess) throws {
         guard let store = process.store, !process.isReadOnly else { return }
         let choice = random.below(4)
-        tell("process \(process.number) compacts")
+        recordStep("process \(process.number) compacts")
         let done = try perform(process) {
             switch choice {
             case 0: try store.compact() != nil

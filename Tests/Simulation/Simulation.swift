@@ -136,7 +136,7 @@ package final class Simulation {
 
     func fail(_ text: String) -> Failure { Failure(description: text) }
 
-    func tell(_ text: @autoclosure () -> String) {
+    func recordStep(_ text: @autoclosure () -> String) {
         let indent = String(repeating: "  ", count: depth)
         let text = indent + text()
         options.onStep?(text)
@@ -145,7 +145,7 @@ package final class Simulation {
     }
 
     /// Passes the calls of the last step to `onStep`, and removes them from the trace.
-    private func tellCalls() {
+    private func recordCalls() {
         guard let onStep = options.onStep else { return disk.clearTraceIfLong() }
         for call in disk.ioTrace { onStep("    \(call)") }
         disk.clearTrace()
@@ -160,7 +160,7 @@ package final class Simulation {
         let process = free[random.below(free.count)]
         try releaseEnded()
         report.operations += 1
-        if depth == 0 { tellCalls() }
+        if depth == 0 { recordCalls() }
         let dice = random.below(1000)
         guard process.store != nil else {
             if dice < 20, options.powerCuts, depth == 0 { return try cutPower() }
@@ -197,7 +197,7 @@ package final class Simulation {
     }
 
     func end(_ process: SimulatedProcess) {
-        tell("process \(process.number) has ended")
+        recordStep("process \(process.number) has ended")
         report.crashes += 1
         process.end()
     }
@@ -205,7 +205,7 @@ package final class Simulation {
     private func jumpClock() {
         let hour: Int64 = 3_600_000_000_000
         clock.set(now: clock.now() + Int64(random.below(48) - 24) * hour)
-        tell("the clock is set")
+        recordStep("the clock is set")
     }
 
     private func changeCapacity() {
@@ -214,7 +214,7 @@ package final class Simulation {
         } else {
             disk.capacity = disk.usedByteCount + random.below(64 << 10)
         }
-        tell("the disk's capacity is now \(disk.capacity.map { "\($0) bytes" } ?? "unlimited")")
+        recordStep("the disk's capacity is now \(disk.capacity.map { "\($0) bytes" } ?? "unlimited")")
     }
 
     // MARK: Faults
@@ -225,11 +225,11 @@ package final class Simulation {
         } else {
             process.storage.crashAt = process.storage.callCount + random.below(60)
         }
-        tell("process \(process.number) will end soon")
+        recordStep("process \(process.number) will end soon")
     }
 
     private func kill(_ process: SimulatedProcess) {
-        tell("process \(process.number) is killed")
+        recordStep("process \(process.number) is killed")
         disk.kill(process.storage)
         end(process)
     }
@@ -242,7 +242,7 @@ package final class Simulation {
         } else {
             process.storage.inject(SimulatedFault(.io, residue: residue, atCall: call))
         }
-        tell("a call of process \(process.number) will fail")
+        recordStep("a call of process \(process.number) will fail")
     }
 
     /// Suspends the process for a while at one of its next calls.
@@ -251,7 +251,7 @@ package final class Simulation {
         let call = process.storage.callCount + random.below(40)
         let count = 1 + random.below(4)
         let storage: SimulatedStorage = process.storage
-        tell("process \(process.number) will be suspended soon")
+        recordStep("process \(process.number) will be suspended soon")
         // The hook runs on this thread, which is the only one.
         nonisolated(unsafe) let simulation = self
         nonisolated(unsafe) let suspended = process
@@ -263,7 +263,7 @@ package final class Simulation {
     }
 
     private func suspend(_ process: SimulatedProcess, at call: SimulatedCall, steps: Int) {
-        tell("process \(process.number) is suspended before \(call)")
+        recordStep("process \(process.number) is suspended before \(call)")
         report.suspensions += 1
         depth += 1
         defer { depth -= 1 }
@@ -272,13 +272,13 @@ package final class Simulation {
         } catch {
             process.failure = process.failure ?? error
         }
-        tell("process \(process.number) continues")
+        recordStep("process \(process.number) continues")
     }
 
     func cutPower(_ survival: SimulatedDisk.Survival = .seeded) throws {
         for process in processes { process.end() }
-        tellCalls()
-        tell("the power fails")
+        recordCalls()
+        recordStep("the power fails")
         report.hash.add(Int(truncatingIfNeeded: disk.traceHash))
         disk = disk.powerOff(survival)
         disk.capacity = nil

@@ -196,13 +196,13 @@ struct DamageWhileWritingTests {
                 #expect("\(error)".contains(path), "\(error)")
                 #expect(store.publishedVersion == before)
                 refused.insert(kind)
-                // The next attempt finds nothing of what the failed one made.
+                // The next attempt finds nothing that the failed one made.
                 for _ in 0..<2 {
                     let error = #expect(throws: StoreError.self) { try Self.write(store, Self.change) }
                     #expect(error?.description.contains(path) ?? false, "\(error as Any)")
                 }
                 #expect(store.publishedVersion == before)
-                // What the damage does not affect can still be changed.
+                // Everything that the damage does not affect can still be changed.
                 try Self.write(store) { try $0.changeSchema(to: StoreSchema(version: 2, tables: Self.schema.tables)) }
                 #expect(store.publishedVersion == before + 1)
             }

@@ -79,8 +79,8 @@ import Testing
             }
             let blocks = dead.blocksToPunch
             for block in blocks {
-                let touched = nodes.filter { $0.range.overlaps(block) }
-                #expect(touched.allSatisfy { node in active.allSatisfy { $0 > node.after ?? .max } })
+                let overlapping = nodes.filter { $0.range.overlaps(block) }
+                #expect(overlapping.allSatisfy { node in active.allSatisfy { $0 > node.after ?? .max } })
                 punched.formUnion(stride(from: block.lowerBound, to: block.upperBound, by: 4096))
             }
             dead.notePunched(blocks)
@@ -88,8 +88,8 @@ import Testing
             // Every block that can be punched has been.
             for block in stride(from: 0, to: end, by: 4096)
             where dead.holes.contains(where: { $0.contains(block) && $0.contains(block + 4095) }) {
-                let touched = nodes.filter { $0.range.overlaps(block..<block + 4096) }
-                let isFree = touched.allSatisfy { node in active.allSatisfy { $0 > node.after ?? .max } }
+                let overlapping = nodes.filter { $0.range.overlaps(block..<block + 4096) }
+                let isFree = overlapping.allSatisfy { node in active.allSatisfy { $0 > node.after ?? .max } }
                 #expect(punched.contains(block) == isFree)
             }
         }

@@ -129,7 +129,7 @@ import Testing
         people.store._checkInvariants()
     }
 
-    /// Nothing is removed while another process opens the store, and nobody else reports later that there is
+    /// Nothing is removed while another process opens the store, and no other process reports later that there is
     /// something to remove.
     @Test func aFileThatCouldNotBeRemovedIsRemovedTheNextTime() throws {
         let folder = TemporaryFolder()
@@ -172,7 +172,7 @@ import Testing
         held = nil
     }
 
-    /// The process is stopped at each call of two compactions, and the power goes: every acknowledged commit is
+    /// The process is stopped at each call of two compactions, and the power fails: every acknowledged commit is
     /// there, and every reachable node is intact.
     @Test func aCrashAtAnyCallLosesNothing() throws {
         let storage = SimulatedStorage(seed: 3)

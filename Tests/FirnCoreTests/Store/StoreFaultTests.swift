@@ -128,7 +128,7 @@ import Testing
             #expect(logCode { try store.waitUntilPublished(3) } == .unknownOutcome(version: 3))
             store._checkInvariants()
             try store.close()
-            // Reopening decides the outcome. Then the power goes, and the outcome still holds.
+            // Reopening decides the outcome. Then the power fails, and the outcome still holds.
             let again = try StoreScript.open(script.options, storage.disk.newProcess())
             let expected = again.publishedVersion == 3 ? script.oracle : published
             let fault = expected.check(again.pin().snapshot, "reopened")

@@ -35,7 +35,7 @@ import Testing
             for (column, value) in values {
                 let transaction = try store.beginWrite()
                 transaction.set(TableID(0), column, 0, value)
-                // Also in a new row.
+                // The same is true in a new row.
                 var row = transaction.beginRow(TableID(0))
                 transaction.fill(&row, 0, .int(Int64(column + 10)))
                 transaction.fill(&row, column, value)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A held version costs the memory that it alone reaches, and gives it back.
+/// A held version costs the memory that it alone reaches, and its release frees that memory.
 @Suite(.timeLimit(.minutes(20))) struct VersionHoldingTests {
     @Test func aThousandPinnedVersionsReadTheirOwnDataAndFreeTheirMemory() throws {
         var random = SeededRandom(seed: 8)

@@ -95,7 +95,7 @@ extension Store {
         watch(at: location) { versions.lock.withLock { versions.waiterCount } >= count }
     }
 
-    /// Waits until a condition holds. If it never does, an issue is recorded and the store is closed, so that nobody
+    /// Waits until a condition holds. If it never does, an issue is recorded and the store is closed, so that no thread
     /// keeps waiting.
     func watch(at location: SourceLocation = #_sourceLocation, _ condition: () -> Bool) {
         let end = SystemClock.shared.monotonic() + 30_000_000_000

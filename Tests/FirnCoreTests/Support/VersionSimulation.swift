@@ -55,7 +55,7 @@ final class VersionSimulation {
         var dead = writer.state.pointee.dead
         for earlier in writer.state.pointee.deadBySnapshot { dead.join(earlier.dead) }
         heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
-        // No sub-version is pinned here, so nobody saw what was born and died within the transaction.
+        // No sub-version is pinned here, so no version reaches nodes that were made and freed within the transaction.
         var unseen = NodeList()
         dead.forEach { node in
             if writer.isNew(node) { unseen.push(node) } else { active[active.count - 1].dead.push(node) }

@@ -72,7 +72,7 @@ import Testing
         try store.close()
     }
 
-    /// Nobody counts retained bytes if no other process needs the count; the holder learns that one does when it
+    /// No process counts retained bytes unless another process needs the count; the holder learns that one does when it
     /// asks.
     @Test func retainedBytesArePublishedOnceAProcessNeedsThem() throws {
         let store = try open(on: disk.newProcess())

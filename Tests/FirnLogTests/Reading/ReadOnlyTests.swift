@@ -163,7 +163,7 @@ import Testing
     }
 }
 
-/// A reader that may not open the file `lock` can't know whether somebody writes.
+/// A reader that may not open the file `lock` can't know whether a process writes.
 @Suite("Reading beside a writer without its lock", .timeLimit(.minutes(20))) struct UnlockedReadingTests {
     /// Makes a store with commits of 40 KiB, of which a reader reads several at once.
     private func bench(_ count: Int = 5) throws -> (bench: Bench, log: Log) {

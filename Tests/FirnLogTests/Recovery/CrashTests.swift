@@ -20,7 +20,7 @@ struct CrashTests {
             let script = make()
             script.run(on: storage)
             for seed in 0..<UInt64(seeds) {
-                // For all seeds but the last, the power goes. For the last, only the process dies, and the page cache
+                // For all seeds but the last, the power fails. For the last, only the process dies, and the page cache
                 // stays.
                 let disk =
                     seed + 1 < UInt64(seeds)
@@ -46,7 +46,7 @@ struct CrashTests {
             try log.waitUntilDurable(next)
             goingOn.acknowledged = next
             goingOn.begun = next
-            // The power goes once more, without a close. For odd seeds everything is lost that no process made
+            // The power fails once more, without a close. For odd seeds everything is lost that no process made
             // durable, not even the crashed one.
             let survival = disk.seed % 2 == 0 ? SimulatedDisk.Survival.seeded : .nothing
             let later = disk.afterPowerCut(seed: 5, survival).newProcess()

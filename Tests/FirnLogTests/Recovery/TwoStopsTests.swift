@@ -4,7 +4,7 @@ import Testing
 
 @testable import FirnLog
 
-/// A process ends, the next one that opens the store ends while it opens it, and then the power goes. What the second
+/// A process ends, the next one that opens the store ends while it opens it, and then the power fails. What the second
 /// one removes, and what it writes, must not depend on names that the first one, or it itself, has not synced.
 ///
 /// `FIRN_TWO_STOPS` sets how many power cuts follow each pair of stops, and lets the first process stop at each of

@@ -18,8 +18,8 @@ import Testing
         case write
     }
 
-    /// The window: a waiter has looked for a failure before there was one, and goes to sleep after the failure has
-    /// woken everybody, but before the round ends.
+    /// The window: a waiter has checked for a failure before there was one, and goes to sleep after the failure has
+    /// woken all waiters, but before the round ends.
     @Test("even waiters that looked just before it failed and sleep just after", arguments: Failure.allCases)
     func window(_ failure: Failure) throws {
         let bench = Bench()
@@ -57,7 +57,7 @@ import Testing
         }
         next.waitUntil { $0.asked == count }
 
-        // The sync fails and wakes everybody; only then do the waiters sleep; and only then does the round end.
+        // The sync fails and wakes all waiters; only then do the waiters sleep; and only then does the round end.
         next.afterBroadcast = {
             maySleep.open()
             next.waitUntil { $0.asleep == count }

@@ -61,7 +61,7 @@ public struct SimulatedFault: Sendable {
     /// The effect of a call that fails.
     public enum Residue: Sendable {
         /// A write has written none of its bytes. After a sync, everything since the last successful one shows in
-        /// reads until the power goes, and is never written, not even by a later sync.
+        /// reads until the power fails, and is never written, not even by a later sync.
         case nothing
         /// A write has written its first bytes; the seed decides how many. A sync is as with `nothing`, but the seed
         /// picks sectors that are on the disk.

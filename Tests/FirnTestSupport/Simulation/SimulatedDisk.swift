@@ -63,7 +63,7 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A disk's seed and its last calls. The text is made only when somebody asks for it.
+    /// A disk's seed and its last calls. The text is made only when it is needed.
     struct Story: CustomStringConvertible {
         var seed: UInt64
         var survival: Survival?

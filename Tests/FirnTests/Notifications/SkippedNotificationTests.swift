@@ -53,9 +53,9 @@ import Testing
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
         var skipping: [String] = []
-        var telling: [String] = []
+        var notified: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in skipping.append(text(change)) }
-        let other = dog.observe { (change: ObjectChange<Dog>) in telling.append(text(change)) }
+        let other = dog.observe { (change: ObjectChange<Dog>) in notified.append(text(change)) }
         await waitForDeliveries(of: realm)
 
         let binding = realm.instance.binding(of: Dog.self)
@@ -66,7 +66,7 @@ import Testing
         try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
         await waitForDeliveries(of: realm)
         #expect(skipping == ["age: 1 > 8"])
-        #expect(telling == ["name: - > Max, age: 1 > 8"])
+        #expect(notified == ["name: - > Max, age: 1 > 8"])
         withExtendedLifetime((listener, token, other)) {}
     }
 
@@ -205,14 +205,14 @@ import Testing
                 if case .deleted = change { received.append(name) }
             }
         }
-        let (skipping, telling) = (observe(dogs[0], "skipping"), observe(dogs[0], "telling"))
+        let (skipping, notified) = (observe(dogs[0], "skipping"), observe(dogs[0], "notified"))
         await waitForDeliveries(of: realm)
         try realm.write(withoutNotifying: [skipping]) { realm.delete(dogs[0]) }
         await waitForDeliveries(of: realm)
         try realm.write { dogs[1].age = 3 }
         await waitForDeliveries(of: realm)
-        #expect(received == ["telling"])
-        withExtendedLifetime((skipping, telling)) {}
+        #expect(received == ["notified"])
+        withExtendedLifetime((skipping, notified)) {}
     }
 
     /// `refresh()` does nothing while notifications are being sent (SEMANTICS 5). Here the commit itself calls the

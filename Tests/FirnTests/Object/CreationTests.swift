@@ -149,7 +149,7 @@ import Testing
     }
 
     /// `.modified` and `.all` stop for a class without a primary key (SEMANTICS 25). What stops in `add` and `create`
-    /// is thrown by their validating twins, and nothing is changed.
+    /// is thrown by their validating variants, and nothing is changed.
     @Test(arguments: [Realm.UpdatePolicy.modified, .all])
     func updatingAClassWithoutAPrimaryKeyThrowsWhenValidating(policy: Realm.UpdatePolicy) throws {
         let realm = try memoryRealm()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Firn
 
-/// A store's folder is the one that its URL refers to, however the URL was made.
+/// A store's folder is the one that its URL refers to, whichever way the URL was made.
 @Suite(.timeLimit(.minutes(20))) struct StorePathTests {
     @Test func itIsThePathOfTheURL() {
         let folder = TemporaryFolder()

@@ -96,7 +96,7 @@ class KeyedByNew: Object {
         #expect(!error.message.unicodeScalars.contains("\u{1B}"))
     }
 
-    /// Also those that are too long for the index, which are found in another way.
+    /// This includes those that are too long for the index, which are found in another way.
     @Test func theFirstDuplicatesInAscendingOrderAreNamed() throws {
         defer { try? FileManager.default.removeItem(at: url) }
         let long = String(repeating: "l", count: 2000)
