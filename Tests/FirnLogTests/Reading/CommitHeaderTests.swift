@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test("have the number, time and length of the commits, beside the writer, after reopening and read-only")
-    func areThoseOfTheCommits() throws {
+    func matchTheCommits() throws {
         let log = try open()
         let headers = try fill(log, 1...80)
         #expect(try storage.list("/store/log").count > 3)

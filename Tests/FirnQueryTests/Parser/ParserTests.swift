@@ -136,7 +136,7 @@ import Testing
         #expect(throws: QueryError.self) { try parse("SUBQUERY(dogs, $d, $d.age > 3) > 0") }
     }
 
-    @Test func anErrorHasItsPosition() throws {
+    @Test func errorsReportTheirPosition() throws {
         let error = #expect(throws: QueryError.self) { try self.parse("age > 3 AND name ~ 'x'") }
         #expect(error?.position?.offset == 17)
         #expect(error?.description.contains("                   ^") == true)

@@ -8,7 +8,7 @@ import Testing
 /// A delivery that falls into a transaction is due again when the transaction ends, however it ends. An observer is
 /// shown everything after the call that made it.
 @MainActor
-@Suite(.timeLimit(.minutes(20))) struct DueTurnTests {
+@Suite(.timeLimit(.minutes(20))) struct DueDeliveryTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
     private func open() throws -> Realm { try memoryRealm(types, name) }
