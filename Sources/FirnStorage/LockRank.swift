@@ -7,17 +7,18 @@ import CFirn
 ///
 /// Firn has two kinds of locks:
 ///
-/// - **Turns** are held during waits and system calls, some of them from one call of the API to the next. A thread
-///   that holds one takes only turns of the same store that are further down in this list:
+/// - **Rights** are held during waits and system calls, some of them from one call of the API to the next. A thread
+///   that holds one takes only rights of the same store that are further down in this list:
 ///   1. the opening of a store (`SharedStore.Opening`);
-///   2. the compactor's turn in the process (`Compactor`), then among processes (the compactor's byte of `StoreLocks`);
+///   2. the right to compact, in the process (`Compactor`), then among processes (the compactor's byte of
+///      `StoreLocks`);
 ///   3. the right to write among processes (`WriterLock`), then in the process (`WriteQueue`). The latter belongs to a
 ///      write transaction, not to a thread;
 ///   4. filling or sealing the last segment (`LogTail`), and leading a group commit (`GroupCommit`).
 ///
-///   User code may run in turn 3 (write blocks, migrations), and in no other.
+///   User code may run with right 3 (write blocks, migrations), and in no other.
 /// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. While a thread holds one,
-///   it does not wait, take a turn, fork, call user code, or make a system call that may block (`expectNone`). Most
+///   it does not wait, take a right, fork, call user code, or make a system call that may block (`expectNone`). Most
 ///   of them are innermost: no lock is taken while one is held. If a lock guards something that may hold closures of
 ///   the application, that is taken out under the lock and released after it, because a `deinit` is user code too.
 ///
@@ -88,7 +89,7 @@ package enum LockRank: UInt8, CaseIterable {
 #endif
 
 extension LockRank {
-    /// Stops a debug build if the calling thread holds a lock. Call it before taking a turn or waiting for one,
+    /// Stops a debug build if the calling thread holds a lock. Call it before taking a right or waiting for one,
     /// before calling the application, and before a system call that may block.
     @inline(__always) package static func expectNone(_ what: StaticString) {
         #if DEBUG

@@ -42,6 +42,8 @@ import Testing
         let updated = try Run.show(sample.storage, 3)
         #expect(updated.out.contains("~ Person #0 \"Anna\"\n    age: 41 -> 42"), "\(updated.out)")
         #expect(updated.out.contains("age: -7, assigned again"))
+        let json = try Run.show(sample.storage, 3, json: true)
+        #expect(json.out.contains(#""new":-7,"unchanged":true"#), "\(json.out)")
         #expect(updated.out.contains("notes: nil -> \"was nil\""))
         let edited = try Run.show(sample.storage, 4)
         #expect(edited.out.contains("insert at 0: \"first\""), "\(edited.out)")

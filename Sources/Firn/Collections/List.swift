@@ -30,7 +30,8 @@ public import Foundation
 /// - an index or range that is out of bounds;
 /// - changing a managed list outside a write transaction, or a frozen one;
 /// - reading or changing a managed list after its object was deleted (see `isInvalidated`);
-/// - using a managed list on another thread, queue or actor;
+/// - using a managed list on another thread; for a realm of a queue or actor, use elsewhere is noticed by changes and
+///   when the list's object has to be found again;
 /// - adding an object to a managed list that belongs to another realm, is frozen or deleted, or is an instance of a
 ///   subclass of `Element`, or is an unmanaged one that `Realm.add(_:update:)` refuses, as if its primary key exists;
 /// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.
@@ -93,7 +94,7 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     /// The realm that manages the list; nil if it is unmanaged. O(1).
     public var realm: Realm? { location.map { Realm($0.realm) } }
     /// Whether the list's object was deleted or its realm was invalidated. False if the list is unmanaged. O(log
-    /// objects) at most. Stops the program on the wrong thread.
+    /// objects) at most. Stops the program on the wrong thread, if it notices that: see `List`.
     public var isInvalidated: Bool { location?.isInvalidated ?? false }
     /// Whether the list belongs to a frozen realm and never changes. O(1). May be read on any thread.
     public var isFrozen: Bool { location?.realm.isFrozen ?? false }

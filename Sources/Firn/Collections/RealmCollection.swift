@@ -116,8 +116,8 @@ extension RealmCollection where Element: Object {
     /// descending.
     ///
     /// The key path may lead through links to one object. Nothing is read here: sorting takes place when an element is
-    /// first read after a change, in O(n log n). `count` needs no sort. Stops the program if the key path is wrong, if
-    /// the collection is unmanaged, and on the wrong thread.
+    /// first read after a change, in O(n log n). `count` needs no sort, unless a filter follows it. Stops the program
+    /// if the key path is wrong, if the collection is unmanaged, and on the wrong thread.
     public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
         sorted(by: [SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
@@ -184,16 +184,17 @@ extension RealmCollection where Element: Object {
     /// ```
     ///
     /// **Aggregates of a property** are computed at each call, in O(n), without making objects. For the objects of a
-    /// class, or of a query that only filters and sorts, numbers are added or compared a column of a leaf at a time:
-    /// about half a nanosecond for each object, and the filter. Elements of a list or of backlinks are looked up one by
-    /// one, in O(log objects) each. The property may be a path: through links to one object, or through a collection,
-    /// all of whose elements then count.
+    /// class, or of a query whose sorts come after its filters, numbers are added or compared a column of a leaf at a
+    /// time: about half a nanosecond for each object, and the filter. Elements of a list, of backlinks or of another
+    /// query are looked up one by one, in O(log objects) each. The property may be a path: through links to one object,
+    /// or through a collection, all of whose elements then count.
     ///
     /// They stop the program if the property is unknown, or is of a type without such an aggregate: numbers have all
     /// four, dates have `min` and `max`. They also stop it if the collection is unmanaged, and on the wrong thread. If
     /// the realm was invalidated after the collection was made, there are no values.
     ///
-    /// - Returns: nil also if `V` can't represent the value, as an `Int` for a date.
+    /// - Returns: nil also if `V` is of another kind, as an `Int` for a date. A number that `V` can't represent is cut
+    ///   off, as 2.7 to 2, or is the nearest that `V` has.
     public func min<V: MinMaxType>(ofProperty property: String) -> V? {
         aggregate(.min, property).flatMap { V(_aggregate: $0) }
     }
@@ -204,9 +205,10 @@ extension RealmCollection where Element: Object {
     }
     /// The sum of a property; 0 if there are no values. Nil is passed over.
     ///
-    /// Integers are added exactly, floating-point numbers as doubles: a NaN makes the sum NaN, or 0 as an integer. As
-    /// an integer it is cut off. If it is beyond the type's range, it is the nearest number that the type has. Costs
-    /// and stops as `min(ofProperty:)` does.
+    /// Integers are added exactly, and the sum is then the nearest 64-bit integer. Floating-point numbers are added as
+    /// doubles: a NaN makes the sum NaN, or 0 as an integer. As an integer it is cut off. If it is beyond the range of
+    /// `V`, it is the nearest number that an integer type has, and infinity in a floating-point type. Costs and stops
+    /// as `min(ofProperty:)` does.
     public func sum<V: AddableType>(ofProperty property: String) -> V {
         aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero
     }
@@ -323,7 +325,7 @@ public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     /// The same property in the other direction.
     public func reversed() -> SortDescriptor { SortDescriptor(keyPath, path, ascending: !ascending) }
 
-    /// Whether both sort by the same properties in the same direction.
+    /// Whether both have the same key path, as text, and the same direction.
     public static func == (a: SortDescriptor, b: SortDescriptor) -> Bool {
         a.keyPath == b.keyPath && a.ascending == b.ascending
     }

@@ -13,10 +13,10 @@ import FirnCore
 ///
 /// **Cost.** For all objects of a class, `count` is O(1) and an element is O(log n). A query runs when the results are
 /// first read after a change of the realm, whichever class it concerns: it scans the class, O(n), or reads an index if
-/// that is cheaper, and then sorts what it has found. `count` finds without sorting, and in O(log n) if one index has
-/// the answer. The keys that were found are kept, so further reads of the results and of their copies cost O(1), and
-/// O(log n) to find an element's object. In a write transaction each change makes the next read run the query again:
-/// keep what you need in a constant, or iterate.
+/// that is cheaper, and then sorts what it has found. `count` finds without sorting, unless a filter follows a sort,
+/// and in O(log n) if one index has the answer. The keys that were found are kept, so further reads of the results and
+/// of their copies cost O(1), and O(log n) to find an element's object. In a write transaction each change makes the
+/// next read run the query again: keep what you need in a constant, or iterate.
 ///
 /// Results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones
 /// may be used on any thread. An index that is out of bounds stops the program.

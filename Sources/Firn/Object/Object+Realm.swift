@@ -11,7 +11,8 @@ extension ObjectBase {
     /// was invalidated.
     ///
     /// Reading or setting a property of such an object then stops the program. False for an unmanaged object. O(log n)
-    /// at most. Stops the program on the wrong thread.
+    /// at most. Stops the program on the wrong thread; for a realm of a queue or actor, only if the object has to be
+    /// found again.
     public final var isInvalidated: Bool { isManaged && !_RealmInstance.isValid(_row) }
 
     /// Whether the object shows one version for good and may be read on any thread. False for an unmanaged object.

@@ -158,9 +158,9 @@ extension Persisted where Value: _PrimaryKey {
 }
 
 extension Persisted where Value: _Indexable {
-    /// A property with an index: a query for one value or for a range finds its objects in O(log n) instead of looking
-    /// at each object, and adding, changing or deleting an object costs O(log n) more. With `false` an ordinary
-    /// property.
+    /// A property with an index: a query for one value or for a range finds each of its objects in O(log n), if that
+    /// costs less than looking at all objects. Adding, changing or deleting an object costs O(log n) more. With `false`
+    /// an ordinary property.
     @inlinable @inline(__always)
     public init(indexed: Bool) { self.init(_options: indexed ? .indexed : [], _stored: Value._initial) }
 

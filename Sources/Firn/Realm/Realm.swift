@@ -162,8 +162,9 @@ public struct Realm {
     /// ```
     ///
     /// If it is false, observers of the realm are called with `.refreshRequired` instead of `.didChange`, and the data
-    /// stays as it is until `refresh()` or the next write. It is one setting for all `Realm` values of the thread,
-    /// queue or actor. To be used there, which is not checked. Setting it to true on a frozen realm stops the program.
+    /// stays as it is until `refresh()` or the next write. It is one setting for all `Realm` values that the thread,
+    /// queue or actor has opened of this store with these classes. To be used there, which is not checked. Setting it
+    /// to true on a frozen realm stops the program.
     public var autorefresh: Bool {
         get { instance.autorefresh }
         nonmutating set {

@@ -13,7 +13,8 @@ public protocol ThreadConfined {
 }
 
 extension ThreadConfined {
-    /// The same thing at the version that its realm shows now: it never changes, and may be read on any thread. O(1).
+    /// The same thing at the version that its realm shows now: it never changes, and may be read on any thread. O(1)
+    /// for a realm, O(log n) at most for an object or a collection.
     ///
     /// ```swift
     /// nonisolated(unsafe) let frozen = dog.freeze()     // the compiler can't know that it is frozen

@@ -3,8 +3,8 @@ import FirnStorage
 /// The change summaries of recent versions, kept while an observer has yet to see them.
 ///
 /// `lock` guards all of it. Each change cursor has a **position**: the version up to which its observer has been shown
-/// the changes. Summaries after the lowest position are kept. Moving a cursor costs O(1), apart from what is dropped,
-/// however many cursors there are.
+/// the changes. Summaries after the lowest position are kept. Moving a cursor costs O(1); if it was the last one at its
+/// position, O(positions).
 final class ChangeJournal: @unchecked Sendable {
     private let lock = Lock(.innermost)
     /// Ascending. Each has what changed from version `after` to `version`. That is more than one step if commits of
@@ -16,11 +16,12 @@ final class ChangeJournal: @unchecked Sendable {
     private var cursorCounts: [UInt64: Int] = [:]
     private var lastCursor = 0
     /// What is known of several versions together, so that observers that have seen the same version share it: by the
-    /// version after which it begins, and the last one. Kept while a cursor is at the first.
-    private var composed: [UInt64: [UInt64: ChangeSummary]] = [:]
+    /// version after which it begins, the newest that was asked for. Kept while a cursor is at that version.
+    private var composed: [UInt64: Composed] = [:]
 
+    private typealias Composed = (through: UInt64, summary: ChangeSummary)
     /// What is to be released outside of the lock.
-    private typealias Dropped = (summaries: [ChangeSummary], composed: [UInt64: ChangeSummary]?)
+    private typealias Dropped = (summaries: [ChangeSummary], composed: Composed?)
 
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
@@ -66,17 +67,22 @@ final class ChangeJournal: @unchecked Sendable {
     /// or else by `compare`, once for all cursors at `after`.
     func changes(after: UInt64, through: UInt64, orElse compare: () -> ChangeSummary) -> ChangeSummary {
         let (known, parts) = lock.withLock {
-            if let known = composed[after]?[through] { return (known as ChangeSummary?, summaries[..<0]) }
+            if let known = composed[after], known.through == through {
+                return (known.summary as ChangeSummary?, summaries[..<0])
+            }
             let first = summaries.firstIndex { $0.version > after } ?? summaries.count
             return (nil, summaries[first...].prefix { $0.version <= through })
         }
         if let known { return known }
         let result = Self.compose(parts, after: after, through: through) ?? compare()
-        lock.withLock {
-            // A cursor that has moved meanwhile does not need it again.
-            if cursorCounts[after] != nil { composed[after, default: [:]][through] = result }
+        let replaced = lock.withLock { () -> Composed? in
+            // If the last cursor at `after` has moved meanwhile, nobody needs it again.
+            guard cursorCounts[after] != nil else { return nil }
+            // Another thread may have been faster, or may have asked for a newer version.
+            if let known = composed[after], known.through >= through { return known }
+            return composed.updateValue((through, result), forKey: after)
         }
-        return result
+        return replaced?.through == through ? replaced?.summary ?? result : result
     }
 
     /// Returns the summary of consecutive parts; nil if they do not cover the versions `after + 1 ... through`.

@@ -14,7 +14,7 @@ import FirnStorage
 /// lock.
 ///
 /// All of it happens under `queue`, the process's write lock, which guards what changes here: the tip, the log's
-/// position, and whether it is this process's turn. A thread waits for the kernel's lock without it.
+/// position, and whether this process may write. A thread waits for the kernel's lock without it.
 extension Store {
     // MARK: Following
 

@@ -18,7 +18,8 @@ extension Store {
         history.retain(retention)
         guard let log, !log.isForked else { return }
         log.retain(history.retained)
-        // If a transaction is running, the next turn to write, or the next segment, writes the rule to the manifest.
+        // If a transaction is running, the next acquisition of the writer lock, or the next segment, writes the rule to
+        // the manifest.
         guard !isReadOnly, queue.tryAcquire() else { return }
         log.rememberRetention()
         queue.release()

@@ -144,7 +144,7 @@ final class PostponedWrites: @unchecked Sendable {
     }
 }
 
-/// Transactions with a callback that wait until it is this process's turn to write. One thread waits for all of them,
+/// Transactions with a callback that wait until this process may write. One thread waits for all of them,
 /// and exists only while there are any.
 ///
 /// `lock` guards all state.

@@ -21,7 +21,7 @@ extension Store {
         }
     }
 
-    /// Calls `ready` with a transaction once it is this caller's turn.
+    /// Calls `ready` with a transaction once it has the write lock.
     ///
     /// `ready` is called on an arbitrary thread: within this call, on a thread that ends another transaction, or on a
     /// thread of the store. Any number of callers may wait; each costs O(1).
@@ -36,7 +36,7 @@ extension Store {
         do { try checkWritable() } catch { return request.ready(.failure(error)) }
         if let log, !log.isWriting { return beginOnThread(request) }
         queue.request { [self] in
-            // By now it may be another process's turn.
+            // By now another process may write.
             if let log, !log.isWriting || log.shouldReleaseWriting && log.isTimeSliceOver {
                 queue.release()
                 return beginOnThread(request)
@@ -69,7 +69,7 @@ extension Store {
         }
     }
 
-    /// Waits for this process's turn to begin the first request, and then queues the others.
+    /// Waits until this process may write, begins the first request, and then queues the others.
     private func begin(_ requests: ArraySlice<PostponedWrites.Request>) {
         var requests = requests
         while let request = requests.popFirst() {
@@ -91,7 +91,7 @@ extension Store {
             throw error
         }
         guard let pin = pinBase(replacing: own, at: callSite) else {
-            // Other processes may wait for a turn that this transaction does not use.
+            // Other processes may wait for the right to write, which this transaction does not use.
             endTransaction()
             return nil
         }

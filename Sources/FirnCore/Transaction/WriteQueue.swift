@@ -8,8 +8,8 @@ import Synchronization
 /// releases the lock.
 ///
 /// Waking a thread takes far longer than a short transaction (100 µs against 10, on a virtual machine whose processor
-/// idles). If each turn had to go to the first waiter, one sleeper would hold up all behind it. They would fall
-/// asleep over that, so that every later turn would cost a waking. Therefore, as in Go's `sync.Mutex`:
+/// idles). If the lock had to go to the first waiter, one sleeper would hold up all behind it. They would fall
+/// asleep over that, so that every later transaction would cost a waking. Therefore, as in Go's `sync.Mutex`:
 /// - A thread polls the lock for a while. Then it sleeps, in the order of arrival.
 /// - A release frees the lock and wakes the first sleeper. Until that one is awake, others that are awake may acquire
 ///   the lock.
@@ -91,7 +91,7 @@ final class WriteQueue: @unchecked Sendable {
     /// Whether there are sleeping threads or callbacks that wait.
     var hasWaiters: Bool { lock.withLock { first != nil } }
 
-    /// Whether a waiter that was overtaken for too long has claimed the next turn.
+    /// Whether a waiter that was overtaken for too long has claimed the lock next.
     var isClaimed: Bool { lock.withLock { claimant != nil } }
 
     /// Polls the lock for a while. Returns true if it was acquired.

@@ -12,18 +12,18 @@ import Synchronization
 ///    write lock it makes its tip durable, stops the preallocation, clears *wanted* and the page's writer, releases
 ///    the kernel's lock, and wakes all waiters (`Log.releaseWriting`). Before that, other threads of A may continue
 ///    to write for a `timeSlice`.
-/// 4. B gets the kernel's lock and counts a turn: it is *locked*. Under its own write lock it reads what was
+/// 4. B gets the kernel's lock and counts a handover: it is *locked*. Under its own write lock it reads what was
 ///    written since (`Log.readToEnd`), applies it, opens the segment, sets the page's writer to itself, and is
 ///    *ready* (`Log.beginWriting`).
 /// 5. A is now at step 2. Because it released the lock for another process, it lets that one have it first: it does
-///    not try before the count of turns has changed, or `handoffGrace` is over.
+///    not try before the count of handovers has changed, or `handoffGrace` is over.
 ///
 /// If A dies, the kernel frees the lock. B, which also tries again at each `pollInterval`, gets it and finds A's
 /// number on the page: it recovers the log as an opener does. So does a process that finds a failure mark. A process
 /// whose write or sync failed releases the lock without making anything durable, and leaves the page's writer as it
 /// is.
 ///
-/// In the order of turns (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits
+/// In the order of rights (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits
 /// for the kernel's lock without holding the process's write lock, and the process continues to read what others
 /// commit meanwhile.
 ///

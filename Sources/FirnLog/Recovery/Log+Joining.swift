@@ -46,8 +46,8 @@ extension Log {
         return log
     }
 
-    /// Nil if the manifest was replaced after it was first read: what the new one lists may hold later versions
-    /// than those that were read.
+    /// Nil if the manifest was replaced after it was first read: the checkpoints are those that the first one lists,
+    /// and the log that the new one lists may no longer reach back to them.
     private static func join(
         _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage,
         _ slot: Int

@@ -31,7 +31,8 @@ func systemSync(_ descriptor: Int32) -> Int32 {
         // On Apple systems fsync sends the data to the drive, but may leave it in the drive's cache. Some file systems
         // have no other call.
         let result = retrying { fcntl(descriptor, F_FULLFSYNC) }
-        guard result < 0, [ENOTSUP, ENOTTY, EINVAL].contains(errno) else { return result }
+        let number = errno
+        guard result < 0, number == ENOTSUP || number == ENOTTY || number == EINVAL else { return result }
         return retrying { fsync(descriptor) }
     #else
         return retrying { fdatasync(descriptor) }

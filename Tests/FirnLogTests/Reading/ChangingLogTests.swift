@@ -339,11 +339,17 @@ import Testing
         #expect(calls > 5 && refusals > 2)
     }
 
-    @Test("an opener opens what is there, whatever is removed between two of its calls", arguments: [true, false])
-    func removedWhileOpening(hasSlot: Bool) throws {
+    enum Opener: CaseIterable {
+        case reader, readerWithoutSlot, joiner
+    }
+
+    @Test(
+        "an opener opens what is there, whatever is removed between two of its calls", arguments: Opener.allCases)
+    func removedWhileOpening(_ opener: Opener) throws {
         let calls = try atEachMoment { moment in
-            let removal = try Removal(hasSlot: hasSlot)
-            let storage = removal.reading.storage
+            let removal = try Removal(hasSlot: opener != .readerWithoutSlot)
+            let opening = opener == .joiner ? removal.a.another() : removal.reading
+            let storage = opening.storage
             let before = storage.callCount
             let result = Versions()
             storage.beforeEachCall { call in
@@ -351,9 +357,10 @@ import Testing
                 result.note { try removal.compact() }
             }
             result.collect {
-                let reader = try removal.reading.open()
-                #expect((reader.slot != nil) == hasSlot)
-                return try removal.read(reader)
+                let log = try opening.open()
+                #expect((log.slot != nil) == (opener != .readerWithoutSlot))
+                #expect(!log.isWriting)
+                return try removal.read(log)
             }
             storage.beforeEachCall(nil)
             let calls = storage.callCount - before
