@@ -1,3 +1,4 @@
+import CFirn
 import FirnCore
 
 /// The objects that link to this one.
@@ -115,6 +116,8 @@ extension LinkingObjects: _Persistable {
     }
     /// Empty backlinks without a linking property.
     public static var _initial: LinkingObjects { LinkingObjects("", nil) }
+    /// True: the name is empty.
+    public static var _initialOwnsNothing: Bool { true }
     /// The value itself.
     public static func _wrap(_ value: LinkingObjects) -> LinkingObjects { value }
     /// The stored value itself.
@@ -180,5 +183,8 @@ extension LinkingObjects: LinkingObjectsProtocol {
 
 extension Persisted where Value: LinkingObjectsProtocol {
     /// Declares backlinks: the objects whose property of this name links here.
-    public init(originProperty: String) { self.init(_options: [], _stored: Value._linking(originProperty)) }
+    public init(originProperty: String) {
+        self.init(
+            _options: [], _stored: firn_is_making_accessor() ? Value._initial : Value._linking(originProperty))
+    }
 }

@@ -14,6 +14,8 @@ extension List: _Persistable {
     }
     /// Nil: the list is made when it is first asked for.
     @inlinable public static var _initial: List? { @inline(__always) get { nil } }
+    /// True: the list is made when it is first used.
+    public static var _initialOwnsNothing: Bool { true }
     /// The list itself.
     @inlinable @inline(__always) public static func _wrap(_ value: List) -> List? { value }
     /// The list that the wrapper holds, or an empty one.

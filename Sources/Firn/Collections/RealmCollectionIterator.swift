@@ -1,3 +1,4 @@
+import CFirn
 import FirnCore
 
 /// Iterates over the elements that a collection had when the iterator was made, whatever is written meanwhile.
@@ -54,8 +55,10 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
 /// Goes through the objects of a source in one state. It holds that state.
 @usableFromInline
 final class ObjectCursor {
-    private let realm: _RealmInstance
-    private let binding: TableBinding
+    // Not counted at each step: `held` keeps the realm, and with it the binding.
+    private unowned(unsafe) let realm: _RealmInstance
+    private unowned(unsafe) let binding: TableBinding
+    private let held: _RealmInstance
     private let pin: Pin?
     private let root: UInt64
     /// The keys of the elements, if the source has been evaluated; nil for a whole table.
@@ -70,9 +73,12 @@ final class ObjectCursor {
     private var leaf: Leaf?
     private var row = 0
     private var rowsInLeaf = 0
+    /// The accessor returned last, retained. If nobody else holds it when the next one is asked for, it becomes that.
+    private var lent: UnsafeMutableRawPointer?
 
     init(_ source: _CollectionSource) {
         realm = source.realm
+        held = source.realm
         binding = source.binding.unsafelyUnwrapped
         if source.isWholeTable, !source.isDead {
             realm.check()
@@ -94,6 +100,7 @@ final class ObjectCursor {
 
     init(_ realm: _RealmInstance, _ binding: TableBinding, _ keys: [Int64]) {
         self.realm = realm
+        held = realm
         self.binding = binding
         self.keys = keys
         // It holds only the keys: an object is looked up when its turn comes.
@@ -101,6 +108,10 @@ final class ObjectCursor {
         root = 0
         table = nil
         count = keys.count
+    }
+
+    deinit {
+        if let lent { Unmanaged<ObjectBase>.fromOpaque(lent).release() }
     }
 
     @usableFromInline
@@ -116,7 +127,7 @@ final class ObjectCursor {
         self.row += 1
         position += 1
         // The row is also the live realm's, as long as the realm shows this very state.
-        if realm.core.pointee.root == root { return realm.accessor(binding, leaf, row, key: leaf.key(row)) }
+        if realm.core.pointee.root == root { return lend(realm.row(binding, leaf, row, key: leaf.key(row))) }
         return live(leaf.key(row))
     }
 
@@ -125,7 +136,7 @@ final class ObjectCursor {
     private func live(_ key: Int64) -> ObjectBase {
         let generation = realm.core.pointee.generation
         if let liveLeaf, liveGeneration == generation, let row = liveLeaf.row(of: key) {
-            return realm.accessor(binding, liveLeaf, row, key: key)
+            return lend(realm.row(binding, liveLeaf, row, key: key))
         }
         // After damage, iterating goes on to the end, so that the transaction can throw there. Reading the object
         // stops the program.
@@ -134,7 +145,27 @@ final class ObjectCursor {
         liveLeaf = location.leaf
         // Finding may have been the first read, which pins a version.
         liveGeneration = realm.core.pointee.generation
-        return realm.accessor(binding, location.leaf, location.row, key: key)
+        return lend(realm.row(binding, location.leaf, location.row, key: key))
+    }
+
+    /// An accessor of a row: the last one, if only the cursor has a reference to it, or else a new one.
+    ///
+    /// A loop that keeps no object so makes one accessor. Whoever keeps one, in whatever way Swift counts, keeps it.
+    @inline(__always)
+    private func lend(_ row: _Row) -> ObjectBase {
+        guard let template = binding.template else { return realm.accessor(binding, row) }
+        if let lent {
+            // Loaded and stored through the address, so that nothing is retained before the count is read.
+            let shown = (lent + Int(FIRN_INSTANCE_HEADER)).assumingMemoryBound(to: _Row.self)
+            if shown.pointee.core == row.core, template.isUnused(lent) {
+                shown.pointee = row
+                return Unmanaged<ObjectBase>.fromOpaque(lent).takeUnretainedValue()
+            }
+            Unmanaged<ObjectBase>.fromOpaque(lent).release()
+        }
+        let object = realm.accessor(binding, row)
+        lent = Unmanaged.passRetained(object).toOpaque()
+        return object
     }
 
     private func nextLeaf() {

@@ -4,14 +4,14 @@ import Synchronization
 
 /// Wakes a realm when a version is published, on whatever thread that happens.
 final class RealmWaker: @unchecked Sendable {
-    // Unchecked because of the instance, which is used only on its own scheduler.
-    private weak var instance: _RealmInstance?
+    // Unchecked because the instance is used only on its own scheduler.
+    private let reference: RealmReference
     private let scheduler: Scheduler
     // Atomic. One turn handles all versions that were published before it.
     private let isScheduled = Atomic<Bool>(false)
 
     init(_ instance: _RealmInstance, _ scheduler: Scheduler) {
-        self.instance = instance
+        reference = instance.reference
         self.scheduler = scheduler
     }
 
@@ -19,7 +19,7 @@ final class RealmWaker: @unchecked Sendable {
         guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
         scheduler.schedule { [self] in
             isScheduled.store(false, ordering: .releasing)
-            instance?.turn()
+            reference.instance?.turn()
         }
     }
 }

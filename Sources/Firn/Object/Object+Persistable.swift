@@ -14,6 +14,8 @@ extension Object: _Persistable, _OptionalPersistable {
     }
     /// An unmanaged link starts as nil.
     public static var _initial: ObjectBase? { nil }
+    /// True: no object is linked.
+    public static var _initialOwnsNothing: Bool { true }
 }
 
 extension Object {

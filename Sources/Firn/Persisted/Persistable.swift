@@ -52,6 +52,8 @@ public protocol _Persistable {
     static var _propertyType: _PropertyType { get }
     /// What a property without an initial value holds.
     static var _initial: _Stored { get }
+    /// Whether `_initial` owns nothing, so that a copy of its bytes is a copy of it.
+    static var _initialOwnsNothing: Bool { get }
     /// A value as the wrapper holds it.
     static func _wrap(_ value: Self) -> _Stored
     /// The value that the wrapper holds.
@@ -93,6 +95,9 @@ public protocol _Persistable {
 }
 
 extension _Persistable {
+    /// Whether no value that the wrapper can hold owns anything.
+    public static var _initialOwnsNothing: Bool { _isPOD(_Stored.self) }
+
     /// False: most types are not collections.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { false } }
 
@@ -167,6 +172,8 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     public static var _propertyType: _PropertyType { Wrapped._optionalPropertyType }
     /// An optional property without an initial value starts with nil.
     @inlinable public static var _initial: Wrapped? { @inline(__always) get { nil } }
+    /// True: nil owns nothing.
+    public static var _initialOwnsNothing: Bool { true }
     /// The value itself.
     @inlinable @inline(__always) public static func _wrap(_ value: Wrapped?) -> Wrapped? { value }
     /// The value itself.

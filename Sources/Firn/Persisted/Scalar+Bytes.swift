@@ -10,6 +10,8 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
     public static var _optionalInlineStorage: _InlineStorage { .optionalString }
     /// A property without an initial value starts with the empty string.
     @inlinable public static var _initial: String { @inline(__always) get { "" } }
+    /// True: an empty string owns nothing.
+    public static var _initialOwnsNothing: Bool { true }
     /// The string as a value of the store.
     public var _value: Value { .string(self) }
     /// The string of a value of the store; nil if the value is of another type.
@@ -51,6 +53,8 @@ extension Data: _Scalar {
     public static var _type: ColumnType { .data }
     /// A property without an initial value starts with no bytes.
     public static var _initial: Data { Data() }
+    /// True: empty data owns nothing.
+    public static var _initialOwnsNothing: Bool { true }
     /// The bytes as a value of the store.
     public var _value: Value { .data(Array(self)) }
     /// The data of a value of the store; nil if the value is of another type.

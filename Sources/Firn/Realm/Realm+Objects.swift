@@ -178,31 +178,62 @@ extension Realm {
     /// If the primary key is optional, nil finds the object whose key is nil. Stops the program if the class has no
     /// primary key, if the realm does not have the class, if the key is not of the primary key's type (nil included,
     /// unless the type is optional), and on the wrong thread.
+    @inlinable
     public func object<T: Object, Key>(ofType type: T.Type, forPrimaryKey key: Key) -> T? {
+        // The comparison is made by the compiler, where this is inlined.
+        let object = Key.self == Int.self ? _object(type, unsafeBitCast(key, to: Int.self)) : _object(type, any: key)
+        return object.map { unsafeDowncast($0, to: T.self) }
+    }
+
+    @usableFromInline
+    func _object(_ type: ObjectBase.Type, _ key: Int) -> ObjectBase? {
+        instance.check()
+        return instance.object(instance.binding(of: type), key)
+    }
+
+    @usableFromInline
+    func _object(_ type: ObjectBase.Type, any key: Any) -> ObjectBase? {
         instance.check()
         let binding = instance.binding(of: type)
+        if let key = key as? Int { return instance.object(binding, key) }
+        return instance.object(binding, any: key)
+    }
+}
+
+extension _RealmInstance {
+    /// The object with an integer primary key.
+    fileprivate func object(_ binding: TableBinding, _ key: Int) -> ObjectBase? {
+        let root = core.pointee.root
+        guard root != 0, binding.integerKeyColumn >= 0 else { return object(binding, any: key) }
+        let trees = TableTrees(root: root, binding.table)
+        guard let found = trees.firstKey(primaryKeyInt: Int64(key), column: binding.integerKeyColumn) else {
+            return nil
+        }
+        if let location = lastLeaf.find(found, binding, core.pointee.generation) {
+            return accessor(binding, location.leaf, location.row, key: found)
+        }
+        guard let location = trees.find(found) else { return nil }
+        // Many threads read frozen instances, so these remember nothing.
+        if !isFrozen { lastLeaf = LastLeaf(location.leaf, binding, core.pointee.generation) }
+        return accessor(binding, location.leaf, location.row, key: found)
+    }
+
+    /// The object with a primary key of any type.
+    fileprivate func object(_ binding: TableBinding, any key: Any) -> ObjectBase? {
         guard let property = binding.info.primaryKey else {
             fatalError(
                 "Firn: the class \(binding.info.name) has no primary key to find objects by. Declare one with @Persisted(primaryKey: true)."
             )
         }
-        guard let table = instance.table(binding) else { return nil }
-        let found: Int64?
-        if let key = key as? Int, !property.isNullable, property.shape.type == .int {
-            found = table.firstKey(primaryKeyInt: Int64(key))
-        } else {
-            do {
-                guard let value = try property.wrapper.storeValue(from: key), value != .null || property.isNullable
-                else { return nil }
-                found = table.firstKey(primaryKey: value)
-            } catch { fatalError("Firn: object(ofType: \(type).self, forPrimaryKey:): \(error)") }
-        }
-        guard let found, let row = table.find(found) else { return nil }
-        return unsafeDowncast(instance.accessor(binding, row.leaf, row.row, key: found), to: T.self)
+        guard let table = table(binding) else { return nil }
+        do {
+            guard let value = try property.wrapper.storeValue(from: key), value != .null || property.isNullable,
+                let found = table.firstKey(primaryKey: value), let row = table.find(found)
+            else { return nil }
+            return accessor(binding, row.leaf, row.row, key: found)
+        } catch { fatalError("Firn: object(ofType: \(binding.info.type).self, forPrimaryKey:): \(error)") }
     }
-}
 
-extension _RealmInstance {
     /// The running transaction's inserter of objects, kept from call to call. Stops the program outside a
     /// transaction.
     func inserter(_ policy: Realm.UpdatePolicy) -> ObjectInserter {

@@ -26,8 +26,13 @@ import FirnStorage
 /// Leave these parameters out, or pass on those of your own caller.
 public struct Realm {
     let instance: _RealmInstance
+    /// Nil if the value was not made by an opening.
+    private let hold: RealmHold?
 
-    init(_ instance: _RealmInstance) { self.instance = instance }
+    init(_ instance: _RealmInstance) {
+        self.instance = instance
+        hold = nil
+    }
 
     /// Opens a store, creating it if there is none, and gives the realm of the calling thread, or of a queue.
     ///
@@ -95,6 +100,7 @@ public struct Realm {
     init(_ configuration: Configuration, _ scheduler: Scheduler, at callSite: CallSite) throws {
         let shared = try SharedStore.of(configuration)
         instance = try shared.open(configuration, scheduler, at: callSite)
+        hold = RealmHold(instance)
         instance.startListening()
     }
 

@@ -12,8 +12,10 @@ import FirnStorage
 extension _RealmInstance {
     /// Counts an accessor, or a collection, that has just been made.
     @inline(__always)
-    func retainAccessor(_ row: _Row) {
-        let core = row.core.unsafelyUnwrapped
+    func retainAccessor(_ row: _Row) { countAccessor(row.core.unsafelyUnwrapped) }
+
+    @inline(__always)
+    fileprivate func countAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
         guard core.pointee.mask != 0 else {
             _ = Unmanaged.passUnretained(self).retain()
             return
@@ -59,9 +61,8 @@ extension _RealmInstance {
         } else if !isCountingScheduled.exchange(true, ordering: .acquiringAndReleasing) {
             // One turn counts everything that gathers until then, even if that thread runs no run loop and so never
             // comes to it. It holds no reference: while there is something to count, the instance is there.
-            nonisolated(unsafe) weak let instance = self
-            scheduler?.schedule {
-                guard let instance else { return }
+            scheduler?.schedule { [reference] in
+                guard let instance = reference.instance else { return }
                 instance.isCountingScheduled.store(false, ordering: .releasing)
                 instance.subtractReleases()
             }
@@ -85,7 +86,7 @@ extension _RealmInstance {
     func endWithThread() {
         guard !isRegisteredForThreadEnd, case .thread? = scheduler?.kind else { return }
         isRegisteredForThreadEnd = true
-        ThreadEnd.register(self) { $0.threadEnds() }
+        ThreadEnd.register(reference) { $0.instance?.threadEnds() }
     }
 
     /// Called when the realm's thread ends: its transaction is undone, its observers end, and it shows nothing any
@@ -103,6 +104,22 @@ extension _RealmInstance {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         countReleasesOfEnded()
     }
+}
+
+/// Counts as an accessor for as long as the `Realm` value of an opening, or a copy of it, is kept.
+///
+/// Without it the instance would be retained and released again whenever the program goes from no accessor to one and
+/// back: at each object that it looks up and drops.
+final class RealmHold: @unchecked Sendable {
+    // Immutable. The count is changed as that of accessors is, which may be released on any thread.
+    private let core: UnsafeMutablePointer<firn_realm_core_t>
+
+    init(_ instance: _RealmInstance) {
+        core = instance.core
+        instance.countAccessor(core)
+    }
+
+    deinit { releaseAccessor(core) }
 }
 
 /// Subtracts an accessor on a thread that does the realm's work. The realm itself is examined only for the last

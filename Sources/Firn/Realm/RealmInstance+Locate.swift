@@ -65,23 +65,35 @@ extension _RealmInstance {
         var row = _Row.unlocated(core, key: key, table: binding.address)
         // A frozen accessor is complete when made, because no getter may change it.
         if isFrozen, let found = locate(row) { row = found }
-        return make(binding, row)
+        return accessor(binding, row)
+    }
+
+    /// A row whose position is known.
+    @inline(__always)
+    func row(_ binding: TableBinding, _ leaf: Leaf, _ rowIndex: Int, key: Int64) -> _Row {
+        var row = _Row.unlocated(core, key: key, table: binding.address)
+        row.leaf = leaf.node.address
+        row.row = rowIndex
+        row.generation = core.pointee.generation
+        return row
     }
 
     /// The accessor of a row whose position is known.
     @inline(__always)
     func accessor(_ binding: TableBinding, _ leaf: Leaf, _ rowIndex: Int, key: Int64) -> ObjectBase {
-        var row = _Row.unlocated(core, key: key, table: binding.address)
-        row.leaf = leaf.node.address
-        row.row = rowIndex
-        row.generation = core.pointee.generation
-        return make(binding, row)
+        accessor(binding, row(binding, leaf, rowIndex, key: key))
     }
 
     @inline(__always)
-    private func make(_ binding: TableBinding, _ row: _Row) -> ObjectBase {
-        let object = instance(of: binding.info)
-        adopt(object, binding, row)
+    func accessor(_ binding: TableBinding, _ row: _Row) -> ObjectBase {
+        guard let template = binding.template else {
+            let object = instance(of: binding.info)
+            adopt(object, binding, row)
+            return object
+        }
+        let object = template.instance()
+        object._row = row
+        retainAccessor(row)
         return object
     }
 

@@ -31,6 +31,8 @@ public final class _RealmInstance {
     private(set) var transaction: WriteTransaction?
     /// Holds the instance while accessors live, which hold no reference of their own. See `RealmInstance+Lifetime`.
     var keptAlive: _RealmInstance?
+    /// What the caches, the waker and the scheduler's turns know the instance by.
+    let reference = RealmReference()
     /// Set when the thread that it belongs to has ended. Atomic: threads that release accessors elsewhere read it.
     let hasEnded = Atomic<Bool>(false)
     /// Whether a turn is scheduled that subtracts what was released on other threads. Atomic: those threads read it.
@@ -57,6 +59,8 @@ public final class _RealmInstance {
     /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
     var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
     private unowned(unsafe) var lastBinding: TableBinding?
+    /// Where the object was found that was looked up last, because the next one is often in the same leaf.
+    var lastLeaf = LastLeaf()
     /// The schema that the classes were last compared with, and the result.
     private var comparedSchema: ResolvedSchema?
     private var writesInPlace = false
@@ -90,9 +94,11 @@ public final class _RealmInstance {
             core.pointee.mask = .max
         }
         if let pin { core.pointee.root = NodeRef(pin.snapshot.root).word }
+        reference.begin(self)
     }
 
     deinit {
+        reference.end()
         transaction?.cancel()
         for core in deadCores + [core] { firn_core_free(core) }
     }
@@ -330,5 +336,29 @@ public final class _RealmInstance {
         // Observers continue from the version that they know.
         if !observers.isEmpty { isTurnDue = true }
         wakeIfDue()
+    }
+}
+
+/// The leaf in which an object was found.
+struct LastLeaf {
+    private var leaf: Leaf?
+    private var binding: UnsafeRawPointer?
+    /// The core's generation then. The leaf is not read in another one, because it may be gone.
+    private var generation: UInt64 = 0
+
+    init() {}
+
+    init(_ leaf: Leaf, _ binding: TableBinding, _ generation: UInt64) {
+        self.leaf = leaf
+        self.binding = binding.address
+        self.generation = generation
+    }
+
+    /// Where an object lies; nil if the leaf does not have it, or is not known to.
+    @inline(__always)
+    func find(_ key: Int64, _ binding: TableBinding, _ generation: UInt64) -> (leaf: Leaf, row: Int)? {
+        guard self.generation == generation, self.binding == binding.address, let leaf, let row = leaf.row(of: key)
+        else { return nil }
+        return (leaf, row)
     }
 }

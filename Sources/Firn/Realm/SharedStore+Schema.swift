@@ -164,8 +164,8 @@ extension SharedStore {
             try waitForMigration(configuration)
             var met: [_RealmInstance] = []
             let begun: Bool? = instances.withLock { instances in
-                instances.live = WeakInstance.alive(instances.live, &met)
-                instances.frozen = WeakInstance.alive(instances.frozen, &met)
+                instances.live = Self.alive(instances.live, &met)
+                instances.frozen = Self.alive(instances.frozen, &met)
                 // The realm of a thread that has ended can only be released.
                 guard met.allSatisfy({ $0.hasEnded.load(ordering: .acquiring) }) else { return nil }
                 guard instances.migration == nil else { return false }

@@ -18,8 +18,8 @@ final class SharedStore: @unchecked Sendable {
 
     /// The realm instances of the store, and the schemas that they were opened with. Guarded by `instances`.
     struct Instances {
-        var live: [InstanceKey: WeakInstance] = [:]
-        var frozen: [FrozenKey: WeakInstance] = [:]
+        var live: [InstanceKey: RealmReference] = [:]
+        var frozen: [FrozenKey: RealmReference] = [:]
         /// By their classes, in any order.
         var schemas: [[ObjectIdentifier]: SchemaBinding] = [:]
         /// How many migrations were made that no open realm survives.
@@ -38,16 +38,15 @@ final class SharedStore: @unchecked Sendable {
         let version: UInt64
         let schema: ObjectIdentifier
     }
-    struct WeakInstance {
-        weak var instance: _RealmInstance?
 
-        /// The entries whose instance still exists; `met` retains the instances.
-        static func alive<Key>(_ all: [Key: WeakInstance], _ met: inout [_RealmInstance]) -> [Key: WeakInstance] {
-            all.filter { entry in
-                guard let instance = entry.value.instance else { return false }
-                met.append(instance)
-                return true
-            }
+    /// The entries whose instance still exists; `met` retains the instances.
+    static func alive<Key>(
+        _ all: [Key: RealmReference], _ met: inout [_RealmInstance]
+    ) -> [Key: RealmReference] {
+        all.filter { entry in
+            guard let instance = entry.value.instance else { return false }
+            met.append(instance)
+            return true
         }
     }
 
@@ -323,8 +322,8 @@ final class SharedStore: @unchecked Sendable {
                 met.append(known)
             }
             let instance = _RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: callSite)
-            instances.live[key] = WeakInstance(instance: instance)
-            instances.live = WeakInstance.alive(instances.live, &met)
+            instances.live[key] = instance.reference
+            instances.live = Self.alive(instances.live, &met)
             return instance
         }
         withExtendedLifetime(met) {}
@@ -343,8 +342,8 @@ final class SharedStore: @unchecked Sendable {
             if let known = instances.frozen[key]?.instance { return known }
             let instance = _RealmInstance(
                 self, configuration, schema, scheduler: nil, pin: pin.again(at: callSite), at: callSite)
-            instances.frozen[key] = WeakInstance(instance: instance)
-            if instances.frozen.count > 64 { instances.frozen = WeakInstance.alive(instances.frozen, &met) }
+            instances.frozen[key] = instance.reference
+            if instances.frozen.count > 64 { instances.frozen = Self.alive(instances.frozen, &met) }
             return instance
         }
     }

@@ -18,6 +18,10 @@ protocol AnyPersisted {
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
     /// The offset of the unmanaged value in the wrapper.
     static var valueOffset: Int { get }
+    /// The wrapper's bytes.
+    static var byteCount: Int { get }
+    /// Whether a wrapper of an accessor owns nothing at first.
+    static var initialOwnsNothing: Bool { get }
     /// The elements that an untyped sequence stands for, for a collection.
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
     /// Whether `any` is an array that holds a collection's elements as they are.
@@ -98,6 +102,10 @@ extension Persisted: AnyPersisted {
         }
         return offset
     }
+
+    static var byteCount: Int { MemoryLayout<Persisted>.size }
+
+    static var initialOwnsNothing: Bool { Value._initialOwnsNothing }
 
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [FirnCore.Value] {
         guard let type = Value.self as? any PersistedCollection.Type else { throw ValueFault("backlinks can't be set") }

@@ -25,6 +25,8 @@ final class ClassInfo: @unchecked Sendable {
     let ignored: [IgnoredProperty]
     /// The properties that must not be nil although their Swift type has nil.
     let required: [PropertyInfo]
+    /// What accessors are copied from, if a copy of their bytes is a copy of them.
+    let template: AccessorTemplate?
     private let byName: [String: PropertyInfo]
     // Set by any thread that finds out, never cleared.
     private let needsInitialValues: Atomic<Bool>
@@ -116,7 +118,9 @@ final class ClassInfo: @unchecked Sendable {
         for (number, property) in found.enumerated() { property.position = number }
         self.ignored = foundIgnored
         self.required = stored.filter { $0.isRequired && $0.shape.isNullable }
-        needsInitialValues = Atomic(!foundIgnored.isEmpty || hasOwnFields || madeOthers)
+        let needsInitialValues = !foundIgnored.isEmpty || hasOwnFields || madeOthers
+        self.needsInitialValues = Atomic(needsInitialValues)
+        template = needsInitialValues ? nil : ClassInfo.makeTemplate(type, found)
         byName = Dictionary(found.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first
@@ -153,6 +157,20 @@ final class ClassInfo: @unchecked Sendable {
             faults += property.faults(in: name)
         }
         self.faults = faults
+    }
+}
+
+extension ClassInfo {
+    /// The template of a class, none of whose properties needs its initial value; nil if a wrapper owns something at
+    /// first, or if the initialiser makes other objects.
+    private static func makeTemplate(_ type: ObjectBase.Type, _ properties: [PropertyInfo]) -> AccessorTemplate? {
+        for property in properties where !property.wrapper.initialOwnsNothing { return nil }
+        let before = firn_set_accessor_state(UInt(FIRN_MAKING_ACCESSOR))
+        let blank = type.init()
+        guard firn_set_accessor_state(before) == UInt(bitPattern: blank.address) else { return nil }
+        return AccessorTemplate(
+            blank, end: properties.map { $0.offset + $0.wrapper.byteCount }.max() ?? 0,
+            keptLists: properties.filter { $0.isCollection && !$0.isLinkingObjects }.map(\.valueOffset))
     }
 }
 

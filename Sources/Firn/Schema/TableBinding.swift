@@ -10,12 +10,16 @@ final class TableBinding: @unchecked Sendable {
     let columns: [Int]
     let layouts: [ElementLayout]
     /// What is written into each wrapper of a managed instance.
-    let binds: UnsafeBufferPointer<Bind>
+    private let binds: Binds
+    /// What accessors are copied from; nil if the class's initialiser has to make them.
+    let template: AccessorTemplate?
     /// How an unmanaged instance's values are written to a new row, for the columns without links and collections.
     /// Plain memory, so that nothing is retained while they are read.
     let fills: UnsafeBufferPointer<Fill>
     /// The same for links and collections.
     let references: UnsafeBufferPointer<Fill>
+    /// The column of an integer primary key that is not optional; -1 if there is none.
+    let integerKeyColumn: Int
     private let byColumn: [PropertyInfo?]
     /// The table as it was when this was made.
     private let schema: TableSchema
@@ -33,6 +37,17 @@ final class TableBinding: @unchecked Sendable {
         let offset: Int32
         /// A `_BoundColumn`.
         let column: Int32
+    }
+
+    /// Where each wrapper lies, and its column.
+    struct Binds {
+        fileprivate let all: UnsafeBufferPointer<Bind>
+
+        /// Writes their columns into an instance's wrappers.
+        @inline(__always)
+        func write(to instance: UnsafeMutableRawPointer) {
+            for bind in all { (instance + Int(bind.offset)).storeBytes(of: bind.column, as: Int32.self) }
+        }
     }
 
     init(_ info: ClassInfo, _ table: TableID, _ schema: TableSchema) {
@@ -70,8 +85,11 @@ final class TableBinding: @unchecked Sendable {
         }
         self.columns = columns
         self.layouts = layouts
+        integerKeyColumn =
+            info.primaryKey.map { $0.shape.type == .int && !$0.isNullable ? columns[$0.number] : -1 } ?? -1
         self.byColumn = byColumn
-        self.binds = UnsafeBufferPointer(binds)
+        self.binds = Binds(all: UnsafeBufferPointer(binds))
+        template = info.template.map { [binds = self.binds] in AccessorTemplate($0, binds) }
         func steps(_ isIncluded: (PropertyInfo) -> Bool) -> UnsafeBufferPointer<Fill> {
             let steps = info.stored.filter(isIncluded).map {
                 Fill(memory: $0.shape.memory, valueOffset: $0.valueOffset, column: columns[$0.number], property: $0)
@@ -85,7 +103,8 @@ final class TableBinding: @unchecked Sendable {
     }
 
     deinit {
-        binds.deallocate()
+        binds.all.deallocate()
+        template?.deallocate()
         fills.deallocate()
         references.deallocate()
     }
@@ -132,9 +151,7 @@ final class TableBinding: @unchecked Sendable {
 
     /// Writes their columns into an instance's wrappers.
     @inline(__always)
-    func bind(_ address: UnsafeMutableRawPointer) {
-        for bind in binds { (address + Int(bind.offset)).storeBytes(of: bind.column, as: Int32.self) }
-    }
+    func bind(_ instance: UnsafeMutableRawPointer) { binds.write(to: instance) }
 }
 
 /// What the accessors of a realm may do in a version, by the version's schema.

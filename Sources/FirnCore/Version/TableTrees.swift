@@ -1,0 +1,31 @@
+/// The trees of a table in one version, found from the address of the version's root.
+///
+/// Unlike `TableView` it knows no schema, so that no reference is counted on the way to an object. It owns nothing: it
+/// is valid while the version is pinned, or until the transaction goes on.
+package struct TableTrees {
+    private let node: TableNode?
+
+    /// - Parameter root: the reference to the version's root, which is not 0.
+    @inline(__always)
+    package init(root: UInt64, _ table: TableID) {
+        let root = RootNode(NodeRef(root).node)
+        let word = table.index < root.tableCount ? root.slot(table.index).pointee : 0
+        node = word == 0 ? nil : TableNode(NodeRef(word).node)
+    }
+
+    /// Returns the key of the object with an integer primary key in `column`, which is not nullable; nil if there is
+    /// none. O(log n).
+    @inline(__always)
+    package func firstKey(primaryKeyInt value: Int64, column: Int) -> Int64? {
+        guard let node else { return nil }
+        return IntegerIndexTree.firstValue(
+            of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(node.index(column).pointee))
+    }
+
+    /// Returns the leaf and row of the object with `key`; nil if there is none. O(log n).
+    @inline(__always)
+    package func find(_ key: Int64) -> (leaf: Leaf, row: Int)? {
+        guard let node else { return nil }
+        return RowTree.find(key, in: node.rows.pointee)
+    }
+}

@@ -1,0 +1,243 @@
+import FirnCore
+import Foundation
+import Testing
+
+@testable import Firn
+
+/// Counts its accessors that have ended. It has no stored property but those of the store.
+private class Counted: Object {
+    nonisolated(unsafe) static var ended = 0
+    @Persisted var number = 0
+    @Persisted var numbers: List<Int>
+    deinit { Counted.ended += 1 }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Has a property that the store does not know.
+private class Plain: Object {
+    @Persisted var number = 0
+    var note = "plain"
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Ignoring: Object {
+    @Persisted var number = 0
+    @Persisted var note = "ignored"
+    override class func ignoredProperties() -> [String] { ["note"] }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Making: Object {
+    @Persisted var number = 0
+    required init() {
+        _ = Plain()
+        super.init()
+    }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// An enum whose wrapper might own something.
+private enum Long: String, PersistableEnum {
+    case first = "a raw value that is too long to lie in the string itself"
+    case second
+}
+
+private class WithLong: Object {
+    @Persisted var long: Long
+    @Persisted var other: Long?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+@Suite("Accessors are copies of a template", .timeLimit(.minutes(20)), .serialized)
+struct AccessorTemplateTests {
+    @Test("whatever the types of the properties") func types() throws {
+        for type in [Dog.self, Person.self, Counted.self, WithLong.self] as [ObjectBase.Type] {
+            #expect(ClassInfo.of(type).template != nil, "\(type)")
+        }
+        // A property type that comes later must say whether its initial value owns something.
+        let types = Set(ClassInfo.of(Everything.self).stored.map { "\($0.shape.type) \($0.shape.isNullable)" })
+        for type in [.bool, .int, .float, .double, .string, .data, .date, .objectID, .uuid] as [ColumnType] {
+            #expect(types.contains("\(type) false") && types.contains("\(type) true"), "\(type)")
+        }
+        for property in ClassInfo.of(Everything.self).properties {
+            let ownsNothing = property.wrapper.initialOwnsNothing
+            #expect(ownsNothing, "\(property.name)")
+        }
+    }
+
+    @Test("unless a class holds something else, or makes other objects") func others() {
+        for type in [Plain.self, Ignoring.self, Making.self, Everything.self] as [ObjectBase.Type] {
+            #expect(ClassInfo.of(type).template == nil, "\(type)")
+        }
+    }
+
+    @Test("which are made and released alike") func manyTimes() throws {
+        let realm = try memoryRealm([Dog.self, Person.self, WithLong.self])
+        try realm.write {
+            for id in 0..<100 {
+                let dog = Dog(id, "a name that is too long to lie in the string itself \(id)")
+                let person = Person()
+                person.dogs.append(dog)
+                person.numbers.append(id)
+                dog.owner = person
+                realm.add(person)
+                realm.add(WithLong(value: ["long": Long.second, "other": Long.first]))
+            }
+        }
+        for _ in 0..<20 {
+            var kept: [Object] = []
+            for (id, dog) in realm.objects(Dog.self).enumerated() {
+                #expect(dog.id == id && dog.name.hasSuffix(" \(id)") && dog.owner?.numbers.first == id)
+                #expect(dog.keepers.count == 1 && dog.keepers[0].dogs[0] == dog)
+                kept.append(dog)
+            }
+            for person in realm.objects(Person.self) {
+                #expect(person.name == "nobody" && person.age == nil && person.owned.count == 1)
+                kept.append(person)
+            }
+            for value in realm.objects(WithLong.self) {
+                #expect(value.long == .second && value.other == .first)
+                kept.append(value)
+            }
+            #expect(kept.count == 300)
+            #expect(Set(kept.map { ObjectIdentifier($0) }).count == 300)
+        }
+    }
+}
+
+@Suite("A loop that keeps no object makes one accessor", .timeLimit(.minutes(20)), .serialized)
+struct LentAccessorTests {
+    private static func realm(_ count: Int = 600) throws -> Realm {
+        let realm = try memoryRealm([Counted.self])
+        try realm.write {
+            for number in 0..<count {
+                let object = Counted()
+                object.number = number
+                object.numbers.append(number)
+                realm.add(object)
+            }
+        }
+        Counted.ended = 0
+        return realm
+    }
+
+    @Test("of a class, of a query and of a frozen realm") func loops() throws {
+        let realm = try Self.realm()
+        func check(_ objects: Results<Counted>, _ count: Int) {
+            Counted.ended = 0
+            var sum = 0
+            for object in objects { sum += object.number }
+            #expect(Counted.ended == 1)
+            #expect(sum == count * (count - 1) / 2)
+        }
+        check(realm.objects(Counted.self), 600)
+        check(realm.objects(Counted.self).where { $0.number < 300 }, 300)
+        check(realm.freeze().objects(Counted.self), 600)
+    }
+
+    @Test("an object that is kept is not reused, however it is kept") func kept() throws {
+        let realm = try Self.realm()
+        let objects = realm.objects(Counted.self)
+
+        var array: [Counted] = []
+        for object in objects { array.append(object) }
+        #expect(array.map(\.number) == Array(0..<600))
+
+        var closures: [() -> Int] = []
+        for object in objects { closures.append { object.number } }
+        #expect(closures.map { $0() } == Array(0..<600))
+
+        // Every third one only.
+        array = []
+        for object in objects where object.number % 3 == 0 { array.append(object) }
+        #expect(array.map(\.number) == Array(stride(from: 0, to: 600, by: 3)))
+
+        var iterator = objects.makeIterator()
+        let first = iterator.next()!
+        let second = iterator.next()!
+        let numbers = withExtendedLifetime((first, second)) { (iterator.next()!.number, first.number, second.number) }
+        #expect(numbers == (2, 0, 1))
+
+        var previous: Counted?
+        for object in objects {
+            if let previous { #expect(previous.number == object.number - 1 && previous !== object) }
+            previous = object
+        }
+    }
+
+    @Test("a weak or an unowned reference shows the object that it was made for, or nothing") func weakly() throws {
+        let realm = try Self.realm()
+        var iterator = realm.objects(Counted.self).makeIterator()
+        weak var weakly: Counted?
+        do {
+            let object = iterator.next()!
+            weakly = object
+        }
+        let next = iterator.next()!
+        #expect(weakly?.number ?? 0 == 0 && next.number == 1)
+        var strong: Counted? = iterator.next()!
+        unowned let unowned = strong!
+        let later = iterator.next()!
+        #expect(unowned.number == 2 && later.number == 3)
+        strong = nil
+    }
+
+    @Test("another thread may keep a frozen one") func threads() async throws {
+        let realm = try Self.realm().freeze()
+        var tasks: [Task<Int, Never>] = []
+        for object in realm.objects(Counted.self) {
+            nonisolated(unsafe) let kept = object
+            tasks.append(
+                Task.detached {
+                    await Task.yield()
+                    return kept.number
+                })
+        }
+        var numbers: [Int] = []
+        for task in tasks { numbers.append(await task.value) }
+        #expect(numbers == Array(0..<600))
+    }
+
+    @Test("each object has its own list") func lists() throws {
+        let realm = try Self.realm(300)
+        var lists: [List<Int>] = []
+        for object in realm.objects(Counted.self) {
+            #expect(object.numbers.first == object.number)
+            lists.append(object.numbers)
+        }
+        #expect(lists.map { $0[0] } == Array(0..<300))
+    }
+
+    @Test("whatever is written meanwhile") func writing() throws {
+        let realm = try Self.realm()
+        try realm.write {
+            for object in realm.objects(Counted.self) {
+                let number = object.number
+                object.number = number + 1000
+                if number % 2 == 0 { realm.delete(object) }
+            }
+        }
+        #expect(realm.objects(Counted.self).map(\.number) == stride(from: 1001, to: 1600, by: 2).map { $0 })
+        var seen = 0
+        for object in realm.objects(Counted.self) {
+            seen += 1
+            if seen == 10 { realm.invalidate() }
+            #expect(object.isInvalidated == (seen == 10))
+            if seen == 20 { break }
+        }
+    }
+
+    /// The store closes when the last of what refers to it has gone, and not before.
+    @Test("the realm lives as long as one of its objects") func lifetime() throws {
+        var object: Counted?
+        do {
+            let realm = try Self.realm(10)
+            for each in realm.objects(Counted.self) where each.number == 7 { object = each }
+        }
+        #expect(object?.number == 7)
+        let reference = _RealmInstance.of(object!._row).reference
+        #expect(reference.instance != nil)
+        object = nil
+        #expect(reference.instance == nil)
+    }
+}
