@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "firn_layout.h"
+#include "firn_system.h"
+
 // What this thread is making:
 //   0                      no accessor; objects get their initial values.
 //   FIRN_MAKING_ACCESSOR   the accessor of a managed object. Its initial values are not computed, as nobody would read
@@ -30,14 +33,30 @@ static inline __attribute__((always_inline, pure)) bool firn_is_awaiting_object(
 // initialiser.
 uintptr_t firn_set_accessor_state(uintptr_t state);
 
+// The chunk in which an accessor may write a cell in place. NULL if it may not: if its row is not up to date, if its
+// realm may not be used on the calling thread, if a write concerns more than the cell (the column is negative), or if
+// the chunk does not have the stamp of the running transaction. Outside a transaction no chunk has.
+//
+// In C, because the compiler inlines a setter into the application's code only if it consists of few steps, and counts
+// this as one. `pure`, as `firn_thread_id` is.
+static inline __attribute__((always_inline, pure)) void *_Nullable firn_writable_chunk(
+    const firn_realm_core_t *_Nonnull core, const void *_Nonnull leaf, uint64_t generation, int32_t column) {
+    if (column < 0 || core->generation != generation || ((core->thread ^ firn_thread_id()) & core->mask) != 0)
+        return NULL;
+    uint64_t chunk = *(const uint64_t *)((const char *)leaf + FIRN_LEAF_CHUNKS + (size_t)column * FIRN_REF_BYTES);
+    // A tagged reference leads to a checkpoint, which is never written.
+    if ((chunk & 1) != 0 || *(const uint64_t *)(uintptr_t)chunk != core->stamp) return NULL;
+    return (void *)(uintptr_t)chunk;
+}
+
 // What lies before the properties of each instance of a Swift class: the class and the reference counts.
 enum { FIRN_INSTANCE_HEADER = 16 };
 
 // The bytes of an instance of a Swift class, header included.
 size_t firn_instance_byte_count(const void *_Nonnull metadata);
 
-// Makes an instance of a Swift class with one reference to it. What lies behind its header is copied from `bytes`, which
-// are those of another instance, so they must hold no reference. No initialiser is called.
+// Makes an instance of a Swift class with one reference to it. What lies behind its header is copied from `bytes`,
+// which are those of another instance, so they must hold no reference. No initialiser is called.
 void *_Nonnull firn_copy_instance(const void *_Nonnull metadata, size_t byte_count, const void *_Nonnull bytes);
 
 // The reference counts of an instance, in one word. The word of a new instance says that one reference is held, and no

@@ -7,7 +7,10 @@
 
 /* What C code knows of the layout of nodes, which is part of the file format. FirnCore's `NodeLayout` and `Chunk.Slot`
  * read these numbers from here; all others, except FIRN_DISK_UNIT in firn_mapping.h, are theirs. */
-enum { FIRN_REF_BYTES = 8 };
+enum {
+    FIRN_REF_BYTES = 8,
+    FIRN_LEAF_CHUNKS = 64, /* where a leaf's references to its chunks begin */
+};
 
 /* What the slots of a variable chunk have in place of a length, from the lowest one on. `Chunk` draws a slot. */
 enum {

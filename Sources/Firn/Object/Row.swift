@@ -60,6 +60,16 @@ public struct _Row {
         @inline(__always) get { Leaf(Node(leaf.unsafelyUnwrapped)) }
     }
 
+    /// The chunk of a column, if a cell of it may be written in place; nil if the write goes through the transaction.
+    /// The row must be managed. `column` is a `_BoundColumn`.
+    @inlinable @inline(__always)
+    public func writableChunk(_ column: Int32) -> Chunk? {
+        guard let chunk = firn_writable_chunk(core.unsafelyUnwrapped, leaf.unsafelyUnwrapped, generation, column) else {
+            return nil
+        }
+        return Chunk(Node(chunk))
+    }
+
     /// Whether it belongs to a frozen realm.
     @inlinable
     public var isFrozen: Bool {

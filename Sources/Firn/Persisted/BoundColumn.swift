@@ -24,10 +24,6 @@ public enum _BoundColumn {
         @inline(__always) get { -1 }
     }
 
-    /// Whether a write concerns nothing but the cell, so that an accessor may write it in place.
-    @inlinable @inline(__always)
-    static func isWrittenInPlace(_ bound: Int32) -> Bool { bound >= 0 }
-
     /// The column's number.
     @inlinable @inline(__always)
     static func number(_ bound: Int32) -> Int { Int(bound & 0x3FFF_FFFF) }

@@ -101,18 +101,16 @@ public struct Persisted<Value: _Persistable> {
             if Value._isCollection {
                 Value._replaceCollection(
                     of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored, with: newValue)
-            } else if object._row.leaf != nil {
-                let column = object[keyPath: storage]._column
-                if !Value._store(object._row, column, newValue) {
-                    if column == _BoundColumn.ignored {
-                        object[keyPath: storage]._stored = Value._wrap(newValue)
-                    } else {
-                        Value._set(object, column, newValue)
-                    }
-                }
-            } else {
-                object[keyPath: storage]._stored = Value._wrap(newValue)
+                return
             }
+            // As in the getter, the compiler inlines this into the application's function only if it is small.
+            if object._row.leaf != nil {
+                if Value._store(object._row, object[keyPath: storage]._column, newValue) { return }
+                if object[keyPath: storage]._column != -1 {
+                    return Value._set(object, object[keyPath: storage]._column, newValue)
+                }
+            }
+            object[keyPath: storage]._stored = Value._wrap(newValue)
         }
     }
 

@@ -79,15 +79,16 @@ extension Data: _Scalar {
     }
     /// Sets the data through the transaction.
     public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) {
+        if let chunk = object._row.writableChunk(column),
+            value.withUnsafeBytes({ chunk.assign($0, object._row.row) })
+        {
+            return
+        }
         object.set(value, column: _BoundColumn.number(column))
     }
     /// Sets the data, or null, through the transaction.
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Data?) {
-        if let value {
-            object.set(value, column: _BoundColumn.number(column))
-        } else {
-            _setNull(object, column)
-        }
+        if let value { _set(object, column, value) } else { _setNull(object, column) }
     }
 }
 
@@ -109,5 +110,11 @@ func _readOptionalString(_ cell: VariableCell) -> String? {
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _setString(_ object: ObjectBase, _ column: Int32, _ value: String) {
+    if let chunk = object._row.writableChunk(column) {
+        let isWritten = value.utf8.withContiguousStorageIfAvailable {
+            chunk.assign(UnsafeRawBufferPointer($0), object._row.row)
+        }
+        if isWritten == true { return }
+    }
     object.set(value, column: _BoundColumn.number(column))
 }

@@ -122,10 +122,7 @@ extension _FixedScalar {
     /// Writes the value in place and marks it, if that is possible.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
-        guard _BoundColumn.isWrittenInPlace(column), row.isCurrent else { return false }
-        // Outside a transaction no chunk has the core's stamp.
-        let chunk = row.chunk(Int(column))
-        guard chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp else { return false }
+        guard let chunk = row.writableChunk(column) else { return false }
         chunk.mark(row.row)
         chunk.store(value._raw, row.row)
         return true
@@ -134,9 +131,7 @@ extension _FixedScalar {
     /// Writes the value in place and marks it, if that is possible and the value is not nil.
     @inlinable @inline(__always)
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
-        guard _BoundColumn.isWrittenInPlace(column), let value, row.isCurrent else { return false }
-        let chunk = row.chunk(Int(column))
-        guard chunk.node.stamp == row.core.unsafelyUnwrapped.pointee.stamp else { return false }
+        guard let value, let chunk = row.writableChunk(column) else { return false }
         chunk.mark(row.row)
         chunk.store(value._raw, row.row)
         chunk.nullFlags[row.row] = 0

@@ -17,6 +17,17 @@ extension Chunk {
         return true
     }
 
+    /// Assigns a short value to a cell of a chunk of the running transaction's own, and marks it. If the cell has a
+    /// node of its own, or there is no room, it returns false and changes nothing.
+    package func assign(_ bytes: UnsafeRawBufferPointer, _ row: Int) -> Bool {
+        let length = slot(row).length
+        guard bytes.count <= Limits.inlineByteCount, length <= Limits.inlineByteCount || length == Slot.null,
+            put(bytes, length: UInt16(truncatingIfNeeded: bytes.count), row, replacing: true)
+        else { return false }
+        mark(row)
+        return true
+    }
+
     /// Writes a short value to a row whose cell holds none. If the cell holds something, or there is no room, it
     /// returns false and changes nothing.
     @inline(__always)

@@ -56,7 +56,7 @@ public struct Chunk {
     @inlinable @inline(__always)
     public func mark(_ row: Int) {
         let word = node.pointer(NodeLayout.Chunk.markWord(row >> 6), to: UInt64.self)
-        word.pointee |= 1 << UInt64(row & 63)
+        word.pointee |= 1 &<< UInt64(truncatingIfNeeded: row)
     }
 
     var hasMarks: Bool {

@@ -109,7 +109,7 @@ extension NodeLayout {
         static var firstKey: Int { @inline(__always) get { 32 } }
         static var keys: Int { @inline(__always) get { 40 } }
         static var columnCount: Int { @inline(__always) get { 48 } }
-        @inlinable public static var chunks: Int { @inline(__always) get { 64 } }
+        @inlinable public static var chunks: Int { @inline(__always) get { Int(FIRN_LEAF_CHUNKS) } }
 
         @inlinable @inline(__always)
         public static func chunk(_ column: Int) -> Int { chunks &+ column &* refByteCount }

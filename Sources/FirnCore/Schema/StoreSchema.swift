@@ -104,8 +104,8 @@ package struct ColumnSchema: Sendable, Hashable {
             ? ChunkLayout(form: .nullable, width: width, blank: .null) : ChunkLayout(form: .fixed, width: width)
     }
 
-    /// Whether a write to the column changes nothing but its own cell, so that accessors may write it in place.
-    package var isPlain: Bool { collection == .none && type.fixedWidth != nil && !isIndexed && type != .link }
+    /// Whether a write to the column concerns nothing but its own cell, so that accessors may write it in place.
+    package var isPlain: Bool { collection == .none && !isIndexed && type != .link && type != .mixed }
 }
 
 /// The table of one class.
