@@ -5,7 +5,7 @@ import Synchronization
 /// Wakes a realm when a version is published, on whatever thread that happens.
 final class RealmWaker: @unchecked Sendable {
     // Unchecked because the instance is used only on its own scheduler.
-    private let reference: RealmReference
+    private let reference: WeakReference<_RealmInstance>
     private let scheduler: Scheduler
     // Atomic. One turn handles all versions that were published before it.
     private let isScheduled = Atomic<Bool>(false)
@@ -19,7 +19,7 @@ final class RealmWaker: @unchecked Sendable {
         guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
         scheduler.schedule { [self] in
             isScheduled.store(false, ordering: .releasing)
-            reference.instance?.turn()
+            reference.object?.turn()
         }
     }
 }

@@ -200,12 +200,15 @@ final class SubscriptionList {
 
     /// The observers of data that are still active.
     var active: [DataSubscription] {
+        // Each commit and each refresh asks.
+        if entries.isEmpty { return [] }
         let active = entries.compactMap(\.subscription).filter(\.isActive)
         if active.count < entries.count { entries.removeAll { !($0.subscription?.isActive ?? false) } }
         return active
     }
 
     var realmObservers: [RealmSubscription] {
+        if realmEntries.isEmpty { return [] }
         let active = realmEntries.compactMap(\.subscription).filter(\.isActive)
         if active.count < realmEntries.count { realmEntries.removeAll { !($0.subscription?.isActive ?? false) } }
         return active

@@ -62,7 +62,7 @@ extension _RealmInstance {
             // One turn counts everything that gathers until then, even if that thread runs no run loop and so never
             // comes to it. It holds no reference: while there is something to count, the instance is there.
             scheduler?.schedule { [reference] in
-                guard let instance = reference.instance else { return }
+                guard let instance = reference.object else { return }
                 instance.isCountingScheduled.store(false, ordering: .releasing)
                 instance.subtractReleases()
             }
@@ -86,7 +86,7 @@ extension _RealmInstance {
     func endWithThread() {
         guard !isRegisteredForThreadEnd, case .thread? = scheduler?.kind else { return }
         isRegisteredForThreadEnd = true
-        ThreadEnd.register(reference) { $0.instance?.threadEnds() }
+        ThreadEnd.register(reference) { $0.object?.threadEnds() }
     }
 
     /// Called when the realm's thread ends: its transaction is undone, its observers end, and it shows nothing any

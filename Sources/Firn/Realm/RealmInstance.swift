@@ -32,7 +32,7 @@ public final class _RealmInstance {
     /// Holds the instance while accessors live, which hold no reference of their own. See `RealmInstance+Lifetime`.
     var keptAlive: _RealmInstance?
     /// What the caches, the waker and the scheduler's turns know the instance by.
-    let reference = RealmReference()
+    let reference = WeakReference<_RealmInstance>()
     /// Set when the thread that it belongs to has ended. Atomic: threads that release accessors elsewhere read it.
     let hasEnded = Atomic<Bool>(false)
     /// Whether a turn is scheduled that subtracts what was released on other threads. Atomic: those threads read it.

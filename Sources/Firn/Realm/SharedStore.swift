@@ -18,8 +18,8 @@ final class SharedStore: @unchecked Sendable {
 
     /// The realm instances of the store, and the schemas that they were opened with. Guarded by `instances`.
     struct Instances {
-        var live: [InstanceKey: RealmReference] = [:]
-        var frozen: [FrozenKey: RealmReference] = [:]
+        var live: [InstanceKey: WeakReference<_RealmInstance>] = [:]
+        var frozen: [FrozenKey: WeakReference<_RealmInstance>] = [:]
         /// By their classes, in any order.
         var schemas: [[ObjectIdentifier]: SchemaBinding] = [:]
         /// How many migrations were made that no open realm survives.
@@ -41,10 +41,10 @@ final class SharedStore: @unchecked Sendable {
 
     /// The entries whose instance still exists; `met` retains the instances.
     static func alive<Key>(
-        _ all: [Key: RealmReference], _ met: inout [_RealmInstance]
-    ) -> [Key: RealmReference] {
+        _ all: [Key: WeakReference<_RealmInstance>], _ met: inout [_RealmInstance]
+    ) -> [Key: WeakReference<_RealmInstance>] {
         all.filter { entry in
-            guard let instance = entry.value.instance else { return false }
+            guard let instance = entry.value.object else { return false }
             met.append(instance)
             return true
         }
@@ -276,7 +276,7 @@ final class SharedStore: @unchecked Sendable {
     /// Whether the caller, who is on `own`, is in a write transaction of the store. It can't be known for an actor
     /// that calls another one.
     func isWritten(here own: Scheduler) -> Bool {
-        let live = instances.withLock { $0.live.values.compactMap(\.instance) }
+        let live = instances.withLock { $0.live.values.compactMap(\.object) }
         return live.contains { instance in
             guard let scheduler = instance.scheduler else { return false }
             // What belongs to another thread is not read.
@@ -317,7 +317,7 @@ final class SharedStore: @unchecked Sendable {
         var met: [_RealmInstance] = []
         let found: _RealmInstance? = instances.withLock { instances in
             guard instances.mayUse(schema) else { return nil }
-            if let known = instances.live[key]?.instance {
+            if let known = instances.live[key]?.object {
                 guard known.scheduler?.isGone ?? false else { return known }
                 met.append(known)
             }
@@ -339,7 +339,7 @@ final class SharedStore: @unchecked Sendable {
         var met: [_RealmInstance] = []
         defer { withExtendedLifetime(met) {} }
         return instances.withLock { instances in
-            if let known = instances.frozen[key]?.instance { return known }
+            if let known = instances.frozen[key]?.object { return known }
             let instance = _RealmInstance(
                 self, configuration, schema, scheduler: nil, pin: pin.again(at: callSite), at: callSite)
             instances.frozen[key] = instance.reference

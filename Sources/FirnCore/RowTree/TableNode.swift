@@ -51,6 +51,13 @@ struct RootNode {
     @inline(__always)
     func slot(_ table: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Root.table(table)) }
 
+    /// A table; nil if it holds nothing yet.
+    @inline(__always)
+    func table(_ id: TableID) -> TableNode? {
+        let word = id.index < tableCount ? slot(id.index).pointee : 0
+        return word == 0 ? nil : TableNode(NodeRef(word).node)
+    }
+
     static func make(tables: Int, _ writer: NodeWriter) -> RootNode {
         let node = writer.make(.root, count: tables, byteCount: NodeLayout.Root.byteCount(tables: tables))
         node.clear(NodeLayout.headerByteCount..<node.byteCount)

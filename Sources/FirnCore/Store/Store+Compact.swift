@@ -101,11 +101,11 @@ extension Store {
             rule.isDue(log: log.byteCountSinceCheckpoint, live: live) || rule.isAutomatic && isHeapDue(live: live)
         let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased, log.options.usesThreads else { return }
-        compactor.start { [weak self] () throws(StoreError) in
-            guard let self else { return }
-            try compactor.run { () throws(StoreError) in
-                guard isDue else { return try removeReleased() }
-                try writeDueCheckpoint(rule)
+        compactor.start { [reference] () throws(StoreError) in
+            guard let store = reference.object else { return }
+            try store.compactor.run { () throws(StoreError) in
+                guard isDue else { return try store.removeReleased() }
+                try store.writeDueCheckpoint(rule)
             }
         }
     }

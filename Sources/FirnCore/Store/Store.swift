@@ -41,6 +41,8 @@ package final class Store: TransactionOwner {
     let cannotPunchHoles = Atomic<Bool>(false)
     let fileReferences: CheckpointFileReferences
     let compactor = Compactor()
+    /// What the threads that work for the store know it by, so that they keep no store open.
+    let reference = WeakReference<Store>()
     /// Set when another process has changed the schema in a way that this process can't follow. Guarded by `queue`.
     nonisolated(unsafe) var refusedSchema: StoreError?
     let listenerLock = Lock(.innermost)
@@ -90,6 +92,7 @@ package final class Store: TransactionOwner {
         self.init(
             log: log, options, limit, isReadOnly: options.log?.access == .readOnly, heap: heap, clock: clock,
             start: start, fileReferences: fileReferences)
+        reference.begin(self)
         retain(options.historyRetention)
         guard let log else { return }
         try replay(log)
@@ -98,7 +101,7 @@ package final class Store: TransactionOwner {
         log.finishOpening()
         reportHeld(to: log)
         if !isReadOnly, options.log?.usesThreads ?? false {
-            let follower = StoreFollower(self, log.publishWaiter)
+            let follower = StoreFollower(reference, log.publishWaiter)
             do throws(StorageError) { try follower.start() } catch {
                 throw StoreError(LogError(.storage(error), path: log.options.folder))
             }
@@ -106,7 +109,11 @@ package final class Store: TransactionOwner {
         }
     }
 
-    deinit { if !isForked { follower?.stop(waits: false) } }
+    deinit {
+        if isForked { return }
+        reference.end()
+        follower?.stop(waits: false)
+    }
 
     /// Makes a store in memory that begins with a checkpoint of a log. It does not write to that log.
     convenience init(

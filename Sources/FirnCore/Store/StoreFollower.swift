@@ -16,9 +16,9 @@ final class StoreFollower: @unchecked Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let threadID = Atomic<UInt64>(0)
     private var thread: StorageThread?
-    private weak let store: Store?
+    private let store: WeakReference<Store>
 
-    init(_ store: Store, _ waiter: Log.PublishWaiter) {
+    init(_ store: WeakReference<Store>, _ waiter: Log.PublishWaiter) {
         self.store = store
         self.waiter = waiter
     }
@@ -48,7 +48,7 @@ final class StoreFollower: @unchecked Sendable {
     /// released before the thread sleeps.
     @inline(never)
     private func handleEvents() -> Bool {
-        guard let store else { return false }
+        guard let store = store.object else { return false }
         store.handleOtherProcesses()
         return true
     }

@@ -10,15 +10,18 @@ extension WriteTransaction {
     typealias Deltas = [(table: TableID, rows: RowTree.Delta)]
 
     func makeDeltas() -> Deltas {
-        let old = RootNode(base.snapshot.root)
         let new = RootNode(NodeRef(rootSlot.pointee).node)
-        guard old.node != new.node else { return [] }
+        guard baseRoot.node != new.node else { return [] }
         var deltas: Deltas = []
         for index in 0..<new.tableCount {
-            let before = index < old.tableCount ? old.slot(index).pointee : 0
-            guard new.slot(index).pointee != before else { continue }
+            // A table that was not changed is not read: it may be damaged.
+            guard new.slot(index).pointee != (index < baseRoot.tableCount ? baseRoot.slot(index).pointee : 0) else {
+                continue
+            }
             let id = TableID(index)
-            let rows = RowTree.delta(from: baseTable(id).rows, to: table(id).rows, &context.workspace.differ)
+            let rows = RowTree.delta(
+                from: baseRoot.table(id)?.rows.pointee ?? 0, to: new.table(id)?.rows.pointee ?? 0,
+                &context.workspace.differ)
             deltas.append((id, rows))
         }
         return deltas

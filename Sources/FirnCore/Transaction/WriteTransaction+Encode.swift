@@ -76,11 +76,13 @@ extension WriteTransaction {
             encoder.script(column: cell.column, key: cell.key, scripts[cell]!)
         }
         // Deleted rows are encoded as they were stored: by the old schema, if this transaction changed it.
-        let before = baseTable(id).schema
-        if !delta.deleted.isEmpty, before != layout.schema { encoder.beginTable(id, before) }
-        for (leaf, rows) in delta.deleted { encoder.deleted(leaf, rows) }
-        let next = table(id).nextKey
-        if next != baseTable(id).nextKey { encoder.nextKey(next) }
+        if !delta.deleted.isEmpty {
+            let before = baseTable(id).schema
+            if before != layout.schema { encoder.beginTable(id, before) }
+            for (leaf, rows) in delta.deleted { encoder.deleted(leaf, rows) }
+        }
+        let next = root.table(id)?.nextKey ?? 0
+        if next != baseRoot.table(id)?.nextKey ?? 0 { encoder.nextKey(next) }
     }
 
     /// Whether a column's cells have the same layout as when the transaction began.
@@ -95,6 +97,8 @@ extension WriteTransaction {
     /// reserve if the disk is full. That one table has fewer is not enough: a transaction that adds more to another
     /// table would use up the space that is kept for those that delete.
     private func isSmaller(_ deltas: Deltas) -> Bool {
-        deltas.reduce(0) { $0 + table($1.table).count - baseTable($1.table).count } < 0
+        deltas.reduce(0) {
+            $0 + (root.table($1.table)?.rowCount ?? 0) - (baseRoot.table($1.table)?.rowCount ?? 0)
+        } < 0
     }
 }

@@ -19,6 +19,8 @@ package final class WriteTransaction {
         return heldBase
     }
     @exclusivity(unchecked) private var heldBase: Pin?
+    /// The root of the base. Valid while the transaction is open.
+    let baseRoot: RootNode
     let writer: NodeWriter
     /// The slot that holds the reference to the current root.
     let rootSlot: UnsafeMutablePointer<UInt64>
@@ -86,6 +88,7 @@ package final class WriteTransaction {
         self.context = context
         self.owner = owner
         heldBase = base
+        baseRoot = RootNode(base.snapshot.root)
         writer = NodeWriter(stamp: context.nextStamp(), held: base.stamp, memory: context.workspace.takeWriter())
         if let spill = context.heap.spill { writer.spill(to: spill, heapByteCount: context.heap.byteCount) }
         writer.state.pointee.flushAt = context.streamedByteCount
@@ -122,7 +125,7 @@ package final class WriteTransaction {
     package func table(_ id: TableID) -> TableView { snapshot.table(id) }
 
     /// Whether anything was changed.
-    package var hasChanges: Bool { rootSlot.pointee != NodeRef(base.snapshot.root).word || isSchemaChanged }
+    package var hasChanges: Bool { rootSlot.pointee != NodeRef(baseRoot.node).word || isSchemaChanged }
 
     // MARK: Damage
 
@@ -157,6 +160,9 @@ package final class WriteTransaction {
     }
 
     // MARK: Owned nodes
+
+    /// The current root.
+    var root: RootNode { RootNode(NodeRef(rootSlot.pointee).node) }
 
     func ownRoot() -> RootNode {
         let before = rootSlot.pointee
@@ -309,7 +315,7 @@ package final class WriteTransaction {
     /// Calls `body` with the next key of each table that the transaction has changed. The others are not read: one of
     /// them may be damaged, which must not matter to a transaction that does not use it.
     private func forEachOwnTable(_ body: (TableID, _ nextKey: Int64) -> Void) {
-        let old = RootNode(base.snapshot.root)
+        let old = baseRoot
         let new = RootNode(NodeRef(rootSlot.pointee).node)
         guard old.node != new.node else { return }
         for index in 0..<new.tableCount {

@@ -8,9 +8,7 @@ package struct TableTrees {
     /// - Parameter root: the reference to the version's root, which is not 0.
     @inline(__always)
     package init(root: UInt64, _ table: TableID) {
-        let root = RootNode(NodeRef(root).node)
-        let word = table.index < root.tableCount ? root.slot(table.index).pointee : 0
-        node = word == 0 ? nil : TableNode(NodeRef(word).node)
+        node = RootNode(NodeRef(root).node).table(table)
     }
 
     /// Returns the key of the object with an integer primary key in `column`, which is not nullable; nil if there is

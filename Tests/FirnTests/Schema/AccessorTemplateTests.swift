@@ -236,8 +236,8 @@ struct LentAccessorTests {
         }
         #expect(object?.number == 7)
         let reference = _RealmInstance.of(object!._row).reference
-        #expect(reference.instance != nil)
+        #expect(reference.object != nil)
         object = nil
-        #expect(reference.instance == nil)
+        #expect(reference.object == nil)
     }
 }
