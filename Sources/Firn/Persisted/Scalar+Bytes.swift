@@ -30,11 +30,13 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
 
     /// The string in a column of a current row. O(length).
     @inlinable @inline(__always)
-    public static func _get(_ row: _Row, _ column: Int) -> String { _readString(row.leafView.cell(column, row.row)) }
+    public static func _get(_ row: _Row, _ column: Int) -> String {
+        _readString(row.leaf.unsafelyUnwrapped, row.row, column)
+    }
     /// The string in a nullable column of a current row. O(length).
     @inlinable @inline(__always)
     public static func _getOptional(_ row: _Row, _ column: Int) -> String? {
-        _readOptionalString(row.leafView.cell(column, row.row))
+        _readOptionalString(row.leaf.unsafelyUnwrapped, row.row, column)
     }
     /// Sets the string through the transaction.
     @inlinable @inline(__always)
@@ -98,13 +100,18 @@ func cellBytes(_ cell: VariableCell) -> UnsafeRawBufferPointer {
     cell.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
 }
 
-// One call out of line each: the bytes are decoded where they lie.
-@usableFromInline @inline(never)
-func _readString(_ cell: VariableCell) -> String { String(decoding: cellBytes(cell), as: UTF8.self) }
+// One call out of line each, so that the getter around it is small enough to be inlined. The bytes are decoded where
+// they lie.
+@usableFromInline
+@_effects(releasenone) @inline(never)
+func _readString(_ leaf: UnsafeMutableRawPointer, _ row: Int, _ column: Int) -> String {
+    String(decoding: cellBytes(Leaf(Node(leaf)).cell(column, row)), as: UTF8.self)
+}
 
-@usableFromInline @inline(never)
-func _readOptionalString(_ cell: VariableCell) -> String? {
-    cell.bytes.map { String(decoding: $0, as: UTF8.self) }
+@usableFromInline
+@_effects(releasenone) @inline(never)
+func _readOptionalString(_ leaf: UnsafeMutableRawPointer, _ row: Int, _ column: Int) -> String? {
+    Leaf(Node(leaf)).cell(column, row).bytes.map { String(decoding: $0, as: UTF8.self) }
 }
 
 @usableFromInline
