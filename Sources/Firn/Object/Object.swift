@@ -25,6 +25,10 @@ import FirnCore
 /// Properties that are not marked `@Persisted` are ordinary ones: Firn does not store them, and each instance has its
 /// own.
 ///
+/// Of a class whose properties are all `@Persisted`, the managed objects that Firn returns are made without calling its
+/// `init()`, and a loop over a collection may return the same instance again, with another row, if the program has kept
+/// no reference to it. So such a class must not count its instances in `init()` and `deinit`.
+///
 /// Two objects are equal if they are the same row of the same realm, provided that the class has a primary key or
 /// both are frozen. Otherwise they are equal if they are the same instance.
 open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmCollectionValueInsideOptional {

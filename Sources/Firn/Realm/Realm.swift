@@ -26,7 +26,7 @@ import FirnStorage
 /// Leave these parameters out, or pass on those of your own caller.
 public struct Realm {
     let instance: _RealmInstance
-    /// Nil if the value was not made by an opening.
+    /// Nil if the value was not made by an opening, or on a thread without a run loop.
     private let hold: RealmHold?
 
     init(_ instance: _RealmInstance) {
@@ -100,7 +100,8 @@ public struct Realm {
     init(_ configuration: Configuration, _ scheduler: Scheduler, at callSite: CallSite) throws {
         let shared = try SharedStore.of(configuration)
         instance = try shared.open(configuration, scheduler, at: callSite)
-        hold = RealmHold(instance)
+        // A thread without a run loop would learn of a release on another thread only at its end.
+        hold = scheduler.canDeliver ? RealmHold(instance) : nil
         instance.startListening()
     }
 

@@ -109,7 +109,8 @@ extension _RealmInstance {
 /// Counts as an accessor for as long as the `Realm` value of an opening, or a copy of it, is kept.
 ///
 /// Without it the instance would be retained and released again whenever the program goes from no accessor to one and
-/// back: at each object that it looks up and drops.
+/// back: at each object that it looks up and drops. After `invalidate()` that is so, because it is counted on the core
+/// from before.
 final class RealmHold: @unchecked Sendable {
     // Immutable. The count is changed as that of accessors is, which may be released on any thread.
     private let core: UnsafeMutablePointer<firn_realm_core_t>

@@ -3,11 +3,10 @@ import CFirn
 /// The bytes of an accessor of a class before it has a row. An accessor is made by copying them, which costs a fraction
 /// of what the class's initialiser does: that sets one property after the other.
 ///
-/// A class has a template if a copy of its bytes is a copy of the instance:
-///
-/// - All of its stored properties are `@Persisted`, and none of them is ignored. Others may hold anything.
-/// - What each wrapper holds at first owns nothing (`_Persistable._initialOwnsNothing`).
-/// - Its initialiser makes no other objects.
+/// A class has a template if all of its stored properties are `@Persisted`, if none of them is ignored, and if its
+/// initialiser makes no other objects before it calls `super.init()`. The template is made from an instance, whose
+/// wrappers are overwritten with what a wrapper without an initial value holds (`_Persistable._initial`). So whatever
+/// the class's initialiser has assigned, the bytes own nothing, and a copy of them is an instance.
 ///
 /// The class's initialiser does not run for such an accessor; its deinitialiser does.
 struct AccessorTemplate: @unchecked Sendable {
@@ -20,24 +19,45 @@ struct AccessorTemplate: @unchecked Sendable {
     /// Where the wrappers of lists keep the list once it was asked for; 0 if it was not.
     private let keptLists: [Int]
 
-    /// The template of a class of which `blank` is an instance, made as an accessor is. `end` is where its last
-    /// wrapper ends. Nil if its instances do not end there, so that they hold something else.
-    init?(_ blank: ObjectBase, end: Int, keptLists: [Int]) {
+    /// The template of a class of which `blank` is an instance, with all of its stored properties. Nil if a wrapper
+    /// owns something even without an initial value, if it needs more alignment than an instance has, or if instances
+    /// hold more than the wrappers.
+    init?(_ blank: ObjectBase, _ properties: [PropertyInfo]) {
         let type = type(of: blank)
         metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
-        byteCount = firn_instance_byte_count(metadata)
+        let count = firn_instance_byte_count(metadata)
+        byteCount = count
+        let end = properties.map { $0.offset + $0.wrapper.byteCount }.max() ?? 0
         // An instance may be rounded up to its alignment.
-        guard byteCount >= end, byteCount < end + 16 else { return nil }
-        // `_row` is the first property of the base class.
-        blank._row.key = .max
-        guard blank.address.load(fromByteOffset: Int(FIRN_INSTANCE_HEADER), as: _Row.self).key == .max else {
-            return nil
+        guard count >= end, count < end + Self.alignment else { return nil }
+        for property in properties {
+            guard property.wrapper.initialOwnsNothing, property.wrapper.alignment <= Self.alignment else { return nil }
         }
-        bytes = UnsafeRawPointer(Self.copy(UnsafeRawPointer(blank.address), byteCount))
-        self.keptLists = keptLists
-        let instance = firn_copy_instance(metadata, byteCount, bytes)
-        countsOfOne = firn_reference_counts(instance)
-        Unmanaged<ObjectBase>.fromOpaque(instance).release()
+        let copy = withExtendedLifetime(blank) { () -> UnsafeMutableRawPointer? in
+            // `_row` is the first property of the base class.
+            let key = blank._row.key
+            blank._row.key = .max
+            defer { blank._row.key = key }
+            let row = blank.address.load(fromByteOffset: Int(FIRN_INSTANCE_HEADER), as: _Row.self)
+            return row.key == .max ? Self.copy(UnsafeRawPointer(blank.address), count) : nil
+        }
+        guard let copy else { return nil }
+        for property in properties { property.wrapper.writeInitial(copy + property.offset) }
+        bytes = UnsafeRawPointer(copy)
+        keptLists = properties.filter { $0.isCollection && !$0.isLinkingObjects }.map(\.valueOffset)
+        countsOfOne = Self.countsOfOne()
+    }
+
+    /// What `malloc` gives, and so an instance has.
+    private static var alignment: Int { 16 }
+
+    private final class Plain {}
+
+    /// The reference counts of a new instance of any class.
+    private static func countsOfOne() -> UInt64 {
+        let new = Unmanaged.passRetained(Plain())
+        defer { new.release() }
+        return firn_reference_counts(new.toOpaque())
     }
 
     /// The template of a class's accessors in one table, whose wrappers know their columns.
@@ -54,7 +74,7 @@ struct AccessorTemplate: @unchecked Sendable {
     func deallocate() { bytes.deallocate() }
 
     private static func copy(_ bytes: UnsafeRawPointer, _ count: Int) -> UnsafeMutableRawPointer {
-        let copy = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: alignment)
         copy.copyMemory(from: bytes, byteCount: count)
         return copy
     }

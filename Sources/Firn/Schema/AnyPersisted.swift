@@ -20,8 +20,12 @@ protocol AnyPersisted {
     static var valueOffset: Int { get }
     /// The wrapper's bytes.
     static var byteCount: Int { get }
-    /// Whether a wrapper of an accessor owns nothing at first.
+    /// The wrapper's alignment in bytes.
+    static var alignment: Int { get }
+    /// Whether a wrapper without an initial value owns nothing.
     static var initialOwnsNothing: Bool { get }
+    /// Makes the wrapper one without an initial value. What it held is not released.
+    static func writeInitial(_ wrapper: UnsafeMutableRawPointer)
     /// The elements that an untyped sequence stands for, for a collection.
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
     /// Whether `any` is an array that holds a collection's elements as they are.
@@ -105,7 +109,13 @@ extension Persisted: AnyPersisted {
 
     static var byteCount: Int { MemoryLayout<Persisted>.size }
 
+    static var alignment: Int { MemoryLayout<Persisted>.alignment }
+
     static var initialOwnsNothing: Bool { Value._initialOwnsNothing }
+
+    static func writeInitial(_ wrapper: UnsafeMutableRawPointer) {
+        (wrapper + valueOffset).initializeMemory(as: Value._Stored.self, to: Value._initial)
+    }
 
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [FirnCore.Value] {
         guard let type = Value.self as? any PersistedCollection.Type else { throw ValueFault("backlinks can't be set") }

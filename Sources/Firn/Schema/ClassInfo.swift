@@ -161,16 +161,12 @@ final class ClassInfo: @unchecked Sendable {
 }
 
 extension ClassInfo {
-    /// The template of a class, none of whose properties needs its initial value; nil if a wrapper owns something at
-    /// first, or if the initialiser makes other objects.
+    /// The template of a class, none of whose properties needs its initial value; nil if it can't have one.
     private static func makeTemplate(_ type: ObjectBase.Type, _ properties: [PropertyInfo]) -> AccessorTemplate? {
-        for property in properties where !property.wrapper.initialOwnsNothing { return nil }
         let before = firn_set_accessor_state(UInt(FIRN_MAKING_ACCESSOR))
         let blank = type.init()
         guard firn_set_accessor_state(before) == UInt(bitPattern: blank.address) else { return nil }
-        return AccessorTemplate(
-            blank, end: properties.map { $0.offset + $0.wrapper.byteCount }.max() ?? 0,
-            keptLists: properties.filter { $0.isCollection && !$0.isLinkingObjects }.map(\.valueOffset))
+        return AccessorTemplate(blank, properties)
     }
 }
 

@@ -4,12 +4,10 @@ import Testing
 
 @testable import Firn
 
-/// Counts its accessors that have ended. It has no stored property but those of the store.
+/// It has no stored property but those of the store.
 private class Counted: Object {
-    nonisolated(unsafe) static var ended = 0
     @Persisted var number = 0
     @Persisted var numbers: List<Int>
-    deinit { Counted.ended += 1 }
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -36,7 +34,66 @@ private class Making: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// An enum whose wrapper might own something.
+/// Its initialiser assigns what the wrappers then own.
+private class Assigning: Object {
+    @Persisted(primaryKey: true) var id: String
+    @Persisted var tags: List<String>
+    @Persisted var data: Data
+    @Persisted var linked: Linked?
+    required init() {
+        super.init()
+        id = "an id that is too long to lie in the string itself: \(UUID().uuidString)"
+        tags.append("a tag that is too long to lie in the string itself")
+        data = Data(repeating: 7, count: 100)
+        linked = Linked()
+    }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Linked: Object {
+    nonisolated(unsafe) static var alive = 0
+    @Persisted var number = 0
+    var note = "has a property of its own, so that each initialiser runs"
+    required init() {
+        super.init()
+        Linked.alive += 1
+    }
+    deinit { Linked.alive -= 1 }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Its own properties and those of its superclass are all stored.
+private class Derived: Counted {
+    @Persisted var text = "derived"
+}
+
+/// The class between has a property of its own.
+private class Between: Counted {
+    let note = [1, 2, 3]
+}
+private class Last: Between {
+    @Persisted var text = "last"
+}
+
+private class Generic<Value: RealmCollectionValue>: Object where Value: _PrimaryKey {
+    @Persisted var values: List<Value>
+    @Persisted var number = 5
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// A value that owns something.
+private struct Owned: PersistableEnum {
+    let rawValue: String
+    init?(rawValue: String) { self.rawValue = rawValue }
+    static var allCases: [Owned] { [Owned(rawValue: String(repeating: "x", count: 40))!] }
+}
+
+private class Owning: Object {
+    @Persisted var owned: Owned
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// An enum whose raw values are long.
 private enum Long: String, PersistableEnum {
     case first = "a raw value that is too long to lie in the string itself"
     case second
@@ -51,7 +108,9 @@ private class WithLong: Object {
 @Suite("Accessors are copies of a template", .timeLimit(.minutes(20)), .serialized)
 struct AccessorTemplateTests {
     @Test("whatever the types of the properties") func types() throws {
-        for type in [Dog.self, Person.self, Counted.self, WithLong.self] as [ObjectBase.Type] {
+        for type in [
+            Dog.self, Person.self, Counted.self, WithLong.self, Assigning.self, Derived.self, Generic<String>.self,
+        ] as [ObjectBase.Type] {
             #expect(ClassInfo.of(type).template != nil, "\(type)")
         }
         // A property type that comes later must say whether its initial value owns something.
@@ -66,8 +125,53 @@ struct AccessorTemplateTests {
     }
 
     @Test("unless a class holds something else, or makes other objects") func others() {
-        for type in [Plain.self, Ignoring.self, Making.self, Everything.self] as [ObjectBase.Type] {
+        for type in [
+            Plain.self, Ignoring.self, Making.self, Everything.self, Last.self, Owning.self, Linked.self,
+        ] as [ObjectBase.Type] {
             #expect(ClassInfo.of(type).template == nil, "\(type)")
+        }
+    }
+
+    /// A template that owned what the initialiser has assigned would release it with each accessor.
+    @Test("which owns nothing, whatever the class's initialiser assigns") func assigned() throws {
+        let realm = try memoryRealm([Assigning.self, Linked.self])
+        try realm.write { for _ in 0..<300 { realm.add(Assigning()) } }
+        Linked.alive = 0
+        var kept: [Assigning] = []
+        for round in 0..<3 {
+            for object in realm.objects(Assigning.self) {
+                #expect(object.id.hasPrefix("an id") && object.tags.count == 1 && object.data.count == 100)
+                #expect(object.linked?.number == 0)
+                if round == 1 { kept.append(object) }
+            }
+        }
+        #expect(kept.allSatisfy { $0.id.utf8.count > 40 && $0.tags[0].hasPrefix("a tag") && $0.linked != nil })
+        kept = []
+        // Accessors of linked objects were made and released by their initialisers, and nothing else was.
+        #expect(Linked.alive == 0)
+    }
+
+    @Test("of subclasses and generic classes, too") func subclasses() throws {
+        let realm = try memoryRealm([Derived.self, Last.self, Generic<String>.self])
+        try realm.write {
+            for number in 0..<50 {
+                for object in [Derived(), Last()] {
+                    object.number = number
+                    realm.add(object)
+                }
+                let generic = Generic<String>()
+                generic.values.append("\(number)")
+                realm.add(generic)
+            }
+        }
+        for (number, object) in realm.objects(Derived.self).enumerated() {
+            #expect(object.number == number && object.text == "derived")
+        }
+        for (number, object) in realm.objects(Last.self).enumerated() {
+            #expect(object.number == number && object.text == "last" && object.note == [1, 2, 3])
+        }
+        for (number, object) in realm.objects(Generic<String>.self).enumerated() {
+            #expect(object.number == 5 && Array(object.values) == ["\(number)"])
         }
     }
 
@@ -99,10 +203,21 @@ struct AccessorTemplateTests {
                 #expect(value.long == .second && value.other == .first)
                 kept.append(value)
             }
+            for (id, dog) in realm.objects(Dog.self).enumerated() {
+                #expect(dog.owner?.dogs.first?.id == id && dog.keepers.count == 1 && dog.keepers[0].numbers[0] == id)
+            }
             #expect(kept.count == 300)
             #expect(Set(kept.map { ObjectIdentifier($0) }).count == 300)
         }
     }
+}
+
+/// Counts its accessors that have ended, for one test.
+private class Ended: Object {
+    nonisolated(unsafe) static var count = 0
+    @Persisted var number = 0
+    deinit { Ended.count += 1 }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
 @Suite("A loop that keeps no object makes one accessor", .timeLimit(.minutes(20)), .serialized)
@@ -117,22 +232,32 @@ struct LentAccessorTests {
                 realm.add(object)
             }
         }
-        Counted.ended = 0
         return realm
     }
 
     @Test("of a class, of a query and of a frozen realm") func loops() throws {
-        let realm = try Self.realm()
-        func check(_ objects: Results<Counted>, _ count: Int) {
-            Counted.ended = 0
+        let realm = try memoryRealm([Ended.self])
+        try realm.write { for number in 0..<600 { realm.add(Ended(value: ["number": number])) } }
+        func check(_ objects: Results<Ended>, _ count: Int) {
+            Ended.count = 0
             var sum = 0
             for object in objects { sum += object.number }
-            #expect(Counted.ended == 1)
+            #expect(Ended.count == 1)
             #expect(sum == count * (count - 1) / 2)
         }
-        check(realm.objects(Counted.self), 600)
-        check(realm.objects(Counted.self).where { $0.number < 300 }, 300)
-        check(realm.freeze().objects(Counted.self), 600)
+        check(realm.objects(Ended.self), 600)
+        check(realm.objects(Ended.self).where { $0.number < 300 }, 300)
+        check(realm.freeze().objects(Ended.self), 600)
+    }
+
+    @Test("copies of an iterator share the objects that are left, and each object is its own") func copies() throws {
+        let realm = try Self.realm(20)
+        var first = realm.objects(Counted.self).makeIterator()
+        let a = try #require(first.next())
+        var second = first
+        let b = try #require(second.next())
+        let c = try #require(first.next())
+        #expect([a.number, b.number, c.number] == [0, 1, 2])
     }
 
     @Test("an object that is kept is not reused, however it is kept") func kept() throws {
