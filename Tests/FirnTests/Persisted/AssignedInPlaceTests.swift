@@ -75,7 +75,7 @@ struct AssignedInPlaceTests {
     @Test("in the transaction, in each version, and after a replay", arguments: 1...6 as ClosedRange<UInt64>)
     func random(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let url = URL(fileURLWithPath: folder.path + "/notes.firn")
         var contents: [Content] = []
         do {
@@ -137,8 +137,10 @@ struct AssignedInPlaceTests {
         #expect(again.objects(Note.self).count == contents.count)
     }
 
-    @Test("and an observer is told of each property, assigned in place or not") func observed() async throws {
-        let realm = try memoryRealm([Note.self])
+    @MainActor
+    @Test("and an observer is called for each property, assigned in place or not") func observed() async throws {
+        // `waitForDeliveries` uses the class Dog.
+        let realm = try memoryRealm([Note.self, Dog.self, Person.self])
         try realm.write { realm.create(Note.self, value: ["id": 1, "text": "before"]) }
         let note = try #require(realm.object(ofType: Note.self, forPrimaryKey: 1))
         nonisolated(unsafe) var seen: [String: String] = [:]

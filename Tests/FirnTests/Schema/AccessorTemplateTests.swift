@@ -171,7 +171,7 @@ struct AccessorTemplateTests {
             #expect(object.number == number && object.text == "last" && object.note == [1, 2, 3])
         }
         for (number, object) in realm.objects(Generic<String>.self).enumerated() {
-            #expect(object.number == 5 && Array(object.values) == ["\(number)"])
+            #expect(object.number == 5 && object.values.map { $0 } == ["\(number)"])
         }
     }
 
@@ -253,11 +253,11 @@ struct LentAccessorTests {
     @Test("copies of an iterator share the objects that are left, and each object is its own") func copies() throws {
         let realm = try Self.realm(20)
         var first = realm.objects(Counted.self).makeIterator()
-        let a = try #require(first.next())
+        let a = first.next()
         var second = first
-        let b = try #require(second.next())
-        let c = try #require(first.next())
-        #expect([a.number, b.number, c.number] == [0, 1, 2])
+        let b = second.next()
+        let c = first.next()
+        #expect(a?.number == 0 && b?.number == 1 && c?.number == 2)
     }
 
     @Test("an object that is kept is not reused, however it is kept") func kept() throws {
