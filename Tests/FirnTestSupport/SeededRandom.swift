@@ -6,7 +6,15 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     public init(seed: UInt64) { state = seed }
 
     public mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
+        state &+= Self.step
+        return Self.mixed(state)
+    }
+
+    /// What is added to the state for each number.
+    static var step: UInt64 { 0x9E37_79B9_7F4A_7C15 }
+
+    /// The number of a state.
+    static func mixed(_ state: UInt64) -> UInt64 {
         var word = state
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
         word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB

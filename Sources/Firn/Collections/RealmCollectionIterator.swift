@@ -65,10 +65,8 @@ final class ObjectCursor {
     private let keys: [Int64]?
     private let table: TableView?
     private let count: Int
-    /// The leaf in which the last object was found in the live realm, because the next ones probably are in it too.
-    /// It is valid while the realm's generation is `liveGeneration`.
-    private var liveLeaf: Leaf?
-    private var liveGeneration: UInt64 = 0
+    /// Where the last object was found in the live realm, because the next ones probably are in the same leaf.
+    private var liveLeaf = LastLeaf()
     private var position = 0
     private var leaf: Leaf?
     private var row = 0
@@ -134,17 +132,15 @@ final class ObjectCursor {
     /// The accessor of an object at its row in the present state; an invalidated one if the object is gone.
     @inline(__always)
     private func live(_ key: Int64) -> ObjectBase {
-        let generation = realm.core.pointee.generation
-        if let liveLeaf, liveGeneration == generation, let row = liveLeaf.row(of: key) {
-            return lend(realm.row(binding, liveLeaf, row, key: key))
+        if let found = liveLeaf.find(key, binding, realm.core.pointee.generation) {
+            return lend(realm.row(binding, found.leaf, found.row, key: key))
         }
         // After damage, iterating goes on to the end, so that the transaction can throw there. Reading the object
         // stops the program.
         if realm.transaction?.hasFault ?? false { return realm.accessor(binding, key) }
         guard let location = realm.table(binding)?.find(key) else { return realm.accessor(binding, key) }
-        liveLeaf = location.leaf
-        // Finding may have been the first read, which pins a version.
-        liveGeneration = realm.core.pointee.generation
+        // Finding may have been the first read, which pins a version and raises the generation.
+        liveLeaf = LastLeaf(location.leaf, binding, realm.core.pointee.generation)
         return lend(realm.row(binding, location.leaf, location.row, key: key))
     }
 

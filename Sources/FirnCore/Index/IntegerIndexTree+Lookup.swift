@@ -1,3 +1,11 @@
+extension TableNode {
+    /// The lowest key of the objects with an integer in an indexed column that is not nullable; nil if there is none.
+    @inline(__always)
+    func firstKey(_ column: Int, equalTo value: Int64) -> Int64? {
+        IntegerIndexTree.firstValue(of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(index(column).pointee))
+    }
+}
+
 extension IntegerIndexTree {
     /// The lowest value of `key`. This is the primary key's lookup: no call, no loop over values, no write.
     static func firstValue(of key: UInt64, in root: NodeRef) -> Int64? {

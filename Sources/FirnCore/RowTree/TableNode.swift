@@ -51,10 +51,15 @@ struct RootNode {
     @inline(__always)
     func slot(_ table: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Root.table(table)) }
 
+    /// The reference to a table's node; 0 if the table holds nothing yet, or does not exist in this version. Compares
+    /// tables without reading them.
+    @inline(__always)
+    func word(_ table: Int) -> UInt64 { table < tableCount ? slot(table).pointee : 0 }
+
     /// A table; nil if it holds nothing yet.
     @inline(__always)
     func table(_ id: TableID) -> TableNode? {
-        let word = id.index < tableCount ? slot(id.index).pointee : 0
+        let word = word(id.index)
         return word == 0 ? nil : TableNode(NodeRef(word).node)
     }
 

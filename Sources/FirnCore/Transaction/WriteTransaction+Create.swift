@@ -128,7 +128,7 @@ extension WriteTransaction {
         checkLength(bytes, fresh.table, column)
         // After damage the row is not in the table (`blankRow`).
         if hasFault { return }
-        let table = TableNode(NodeRef(RootNode(NodeRef(rootSlot.pointee).node).slot(fresh.table.index).pointee).node)
+        let table = TableNode(NodeRef(root.word(fresh.table.index)).node)
         let rows = RowWriter(writer: writer, table: table, layouts: plan(fresh.table).layouts)
         let location = rows.putBytes(bytes, column, fresh.leaf, fresh.row, isFresh: true)
         fresh.leaf = location.leaf

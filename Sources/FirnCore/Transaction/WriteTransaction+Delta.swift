@@ -10,14 +10,12 @@ extension WriteTransaction {
     typealias Deltas = [(table: TableID, rows: RowTree.Delta)]
 
     func makeDeltas() -> Deltas {
-        let new = RootNode(NodeRef(rootSlot.pointee).node)
+        let new = root
         guard baseRoot.node != new.node else { return [] }
         var deltas: Deltas = []
         for index in 0..<new.tableCount {
             // A table that was not changed is not read: it may be damaged.
-            guard new.slot(index).pointee != (index < baseRoot.tableCount ? baseRoot.slot(index).pointee : 0) else {
-                continue
-            }
+            guard new.word(index) != baseRoot.word(index) else { continue }
             let id = TableID(index)
             let rows = RowTree.delta(
                 from: baseRoot.table(id)?.rows.pointee ?? 0, to: new.table(id)?.rows.pointee ?? 0,

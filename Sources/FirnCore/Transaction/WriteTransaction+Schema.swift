@@ -15,7 +15,7 @@ extension WriteTransaction {
         let layouts = ResolvedSchema(new)
         setSchema(layouts)
         for id in old.tables.indices.map(TableID.init) where old[id] != new[id] {
-            guard RootNode(NodeRef(rootSlot.pointee).node).slot(id.index).pointee != 0 else { continue }
+            guard root.word(id.index) != 0 else { continue }
             if new[id].isRemoved && !old[id].isRemoved {
                 drop(id, old[id])
             } else {

@@ -315,13 +315,11 @@ package final class WriteTransaction {
     /// Calls `body` with the next key of each table that the transaction has changed. The others are not read: one of
     /// them may be damaged, which must not matter to a transaction that does not use it.
     private func forEachOwnTable(_ body: (TableID, _ nextKey: Int64) -> Void) {
-        let old = baseRoot
-        let new = RootNode(NodeRef(rootSlot.pointee).node)
-        guard old.node != new.node else { return }
-        for index in 0..<new.tableCount {
-            let before = index < old.tableCount ? old.slot(index).pointee : 0
-            let word = new.slot(index).pointee
-            if word != 0, word != before { body(TableID(index), TableNode(NodeRef(word).node).nextKey) }
+        let new = root
+        guard baseRoot.node != new.node else { return }
+        for index in 0..<new.tableCount where new.word(index) != baseRoot.word(index) {
+            let id = TableID(index)
+            if let table = new.table(id) { body(id, table.nextKey) }
         }
     }
 

@@ -8,9 +8,7 @@ extension Snapshot {
         let old = RootNode(root)
         let new = RootNode(next.root)
         for index in 0..<max(old.tableCount, new.tableCount) {
-            let before = index < old.tableCount ? old.slot(index).pointee : 0
-            let after = index < new.tableCount ? new.slot(index).pointee : 0
-            guard before != after else { continue }
+            guard old.word(index) != new.word(index) else { continue }
             let id = TableID(index)
             let summary = TableSummary(from: index < resolvedSchema.tables.count ? table(id) : nil, to: next.table(id))
             if !summary.isEmpty { result.tables[id] = summary }

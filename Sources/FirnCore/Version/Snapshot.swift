@@ -13,9 +13,7 @@ package struct Snapshot: @unchecked Sendable {
     }
 
     package func table(_ id: TableID) -> TableView {
-        let root = RootNode(root)
-        let word = id.index < root.tableCount ? root.slot(id.index).pointee : 0
-        return TableView(word: word, layout: resolvedSchema.tables[id.index])
+        TableView(word: RootNode(root).word(id.index), layout: resolvedSchema.tables[id.index])
     }
 }
 

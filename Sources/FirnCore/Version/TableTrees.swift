@@ -15,9 +15,7 @@ package struct TableTrees {
     /// none. O(log n).
     @inline(__always)
     package func firstKey(primaryKeyInt value: Int64, column: Int) -> Int64? {
-        guard let node else { return nil }
-        return IntegerIndexTree.firstValue(
-            of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(node.index(column).pointee))
+        node?.firstKey(column, equalTo: value)
     }
 
     /// Returns the leaf and row of the object with `key`; nil if there is none. O(log n).

@@ -30,8 +30,7 @@ extension TableView {
         guard let column = layout.primaryKey, let node else { return nil }
         let schema = layout.columns[column]
         guard !schema.isNullable else { return firstKey(primaryKey: .int(value)) }
-        return IntegerIndexTree.firstValue(
-            of: UInt64(bitPattern: value) ^ (1 << 63), in: NodeRef(node.index(column).pointee))
+        return node.firstKey(column, equalTo: value)
     }
 
     /// Returns the key of the object with a primary key; nil if there is none.
