@@ -1,3 +1,4 @@
+import Dispatch
 import FirnStorage
 
 /// How long a test waits for another thread or process before it fails.
@@ -12,8 +13,8 @@ public enum TestTimeout {
     }
 
     /// Waits until a condition holds; false if it does not in time.
-    public static func awaits(_ condition: () -> Bool) -> Bool {
-        let deadline = deadline()
+    public static func awaits(within seconds: Int = seconds, _ condition: () -> Bool) -> Bool {
+        let deadline = deadline(seconds)
         while !condition() {
             guard SystemClock.shared.monotonic() < deadline else { return false }
             yieldThread()
@@ -32,4 +33,9 @@ public enum TestTimeout {
         }
         precondition(SystemClock.shared.monotonic() < deadline, "nobody has woken the word's waiter")
     }
+}
+
+extension DispatchTime {
+    /// The time at which a test stops waiting.
+    public static var testTimeout: DispatchTime { .now() + .seconds(TestTimeout.seconds) }
 }

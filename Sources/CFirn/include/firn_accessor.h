@@ -65,6 +65,12 @@ static inline __attribute__((always_inline)) uint64_t firn_reference_counts(cons
     return __atomic_load_n((const uint64_t *)instance + 1, __ATOMIC_ACQUIRE);
 }
 
+// Sets the reference counts of an instance. For a caller that has the only reference to it, of whatever kind: nobody
+// else can count at the same time.
+static inline __attribute__((always_inline)) void firn_set_reference_counts(void *_Nonnull instance, uint64_t counts) {
+    __atomic_store_n((uint64_t *)instance + 1, counts, __ATOMIC_RELAXED);
+}
+
 // Retains an instance, unless its last reference has gone. Its memory must still be there.
 bool firn_try_retain(void *_Nonnull instance);
 

@@ -71,7 +71,7 @@ extension _RealmInstance {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
         // If other processes have written something that can't be shown here, `tryRefresh()` throws it, and so do the
         // next write and the next opening.
-        _ = Result { () throws(StoreError) in try store.catchUp() }
+        ignoringError { () throws(StoreError) in try store.catchUp() }
         return advance(at: site)
     }
 
@@ -92,11 +92,12 @@ extension _RealmInstance {
     @discardableResult
     private func moveToNewest(at site: CallSite) -> Bool {
         // A realm that has read nothing yet has nothing to advance from. Its first read takes the newest version.
-        guard let pin, store.publishedVersion > pin.version else {
+        // Only the number is kept, since a second reference to the pin would prevent it from being moved.
+        guard let shown = pin?.version, store.publishedVersion > shown else {
             moveToEqual()
             return false
         }
-        show(store.pin(at: site))
+        showNewest(at: site)
         announce()
         return true
     }
@@ -113,6 +114,7 @@ extension _RealmInstance {
 
     /// Shows each observer what it has not been shown yet.
     private func deliver(mayBegin: Bool) {
+        if observers.hasNone, ownChanges.isEmpty { return }
         delivering {
             for subscription in observers.active {
                 // A block may have begun a write. The other observers are called when it has ended.
@@ -137,6 +139,7 @@ extension _RealmInstance {
     }
 
     private func notifyRealm(_ notification: Realm.Notification, skipping tokens: [NotificationToken] = []) {
+        if observers.hasNone { return }
         func call() {
             for subscription in observers.realmObservers
             where subscription.isActive && !tokens.contains(where: { $0.observer === subscription }) {
@@ -153,8 +156,14 @@ extension _RealmInstance {
 
     /// Notifies observers after the realm's own transaction is published: realm observers at once, the others at the
     /// next turn.
-    func committedOwn(_ committed: CommittedVersion, from base: Pin, skipping tokens: [NotificationToken]) {
+    ///
+    /// - Parameter base: the version that the transaction began from; nil if there is no observer.
+    func committedOwn(_ committed: CommittedVersion, from base: Pin?, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
+        guard let base else {
+            announcedVersion = max(announcedVersion, pin.version)
+            return
+        }
         // The realm may show a later version of another writer, which was published at the same time. Otherwise its
         // own pin is preferred, because it may be on the newer tree of a compaction.
         if let own = pin.version == committed.number ? pin : committed.pin {

@@ -174,8 +174,8 @@ final class SubscriptionList {
         weak var subscription: Kind?
         weak var token: NotificationToken?
     }
-    private var entries: [Entry<DataSubscription>] = []
-    private var realmEntries: [Entry<RealmSubscription>] = []
+    @exclusivity(unchecked) private var entries: [Entry<DataSubscription>] = []
+    @exclusivity(unchecked) private var realmEntries: [Entry<RealmSubscription>] = []
 
     func add(_ subscription: DataSubscription, _ token: NotificationToken) {
         entries.append(Entry(subscription: subscription, token: token))
@@ -186,6 +186,9 @@ final class SubscriptionList {
     }
 
     var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
+
+    /// Whether no observer is listed, not even one that has ended. Each commit and each refresh asks.
+    var hasNone: Bool { entries.isEmpty && realmEntries.isEmpty }
 
     /// Whether any observer wants old values, so that the realm has to remember which changes are its own.
     var wantOldValues: Bool { active.contains(where: \.wantsOldValues) }
@@ -200,17 +203,21 @@ final class SubscriptionList {
 
     /// The observers of data that are still active.
     var active: [DataSubscription] {
-        // Each commit and each refresh asks.
-        if entries.isEmpty { return [] }
-        let active = entries.compactMap(\.subscription).filter(\.isActive)
-        if active.count < entries.count { entries.removeAll { !($0.subscription?.isActive ?? false) } }
-        return active
+        entries.isEmpty ? [] : Self.active(&entries)
     }
 
     var realmObservers: [RealmSubscription] {
-        if realmEntries.isEmpty { return [] }
-        let active = realmEntries.compactMap(\.subscription).filter(\.isActive)
-        if active.count < realmEntries.count { realmEntries.removeAll { !($0.subscription?.isActive ?? false) } }
+        realmEntries.isEmpty ? [] : Self.active(&realmEntries)
+    }
+
+    /// The entries' observers that are still active; the others are removed from the list.
+    private static func active<Kind>(_ entries: inout [Entry<Kind>]) -> [Kind] {
+        // They are released last: if that ends one, its block's captures may add another to the list.
+        let all = entries.map(\.subscription)
+        let isActive = all.map { $0?.isActive ?? false }
+        let active = zip(all, isActive).compactMap { $1 ? $0 : nil }
+        if active.count < entries.count { entries = zip(entries, isActive).compactMap { $1 ? $0 : nil } }
+        withExtendedLifetime(all) {}
         return active
     }
 

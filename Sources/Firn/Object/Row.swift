@@ -34,6 +34,19 @@ public struct _Row {
         table = nil
     }
 
+    /// A managed row whose position is known.
+    @inline(__always)
+    init(
+        _ core: UnsafeMutablePointer<firn_realm_core_t>, _ table: UnsafeRawPointer, _ leaf: Leaf, _ row: Int, key: Int64
+    ) {
+        self.leaf = leaf.node.address
+        self.core = core
+        generation = core.pointee.generation
+        self.row = row
+        self.key = key
+        self.table = table
+    }
+
     /// The generation of a row that is yet to be located. No core reaches it.
     private static var unlocated: UInt64 { .max }
 

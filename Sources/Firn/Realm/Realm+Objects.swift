@@ -188,7 +188,7 @@ extension Realm {
     @usableFromInline
     func _object(_ type: ObjectBase.Type, _ key: Int) -> ObjectBase? {
         instance.check()
-        return instance.object(instance.binding(of: type), key)
+        return instance.uncountedBinding(of: type)._withUnsafeGuaranteedRef { instance.object($0, key) }
     }
 
     @usableFromInline
@@ -202,19 +202,22 @@ extension Realm {
 
 extension _RealmInstance {
     /// The object with an integer primary key.
+    @inline(never)
     fileprivate func object(_ binding: TableBinding, _ key: Int) -> ObjectBase? {
+        // The first read pins the version that it reads.
+        if core.pointee.root == 0 { _ = snapshot }
         let root = core.pointee.root
         guard root != 0, binding.integerKeyColumn >= 0 else { return object(binding, any: key) }
         let trees = TableTrees(root: root, binding.table)
         guard let found = trees.firstKey(primaryKeyInt: Int64(key), column: binding.integerKeyColumn) else {
             return nil
         }
-        if let location = lastLeaf.find(found, binding, core.pointee.generation) {
+        if let location = lastLeaf.find(found, binding.address, core.pointee.generation) {
             return accessor(binding, location.leaf, location.row, key: found)
         }
         guard let location = trees.find(found) else { return nil }
         // Many threads read frozen instances, so these remember nothing.
-        if !isFrozen { lastLeaf = LastLeaf(location.leaf, binding, core.pointee.generation) }
+        if !isFrozen { lastLeaf = LastLeaf(location.leaf, binding.address, core.pointee.generation) }
         return accessor(binding, location.leaf, location.row, key: found)
     }
 

@@ -125,9 +125,7 @@ extension _RealmInstance {
         // remembers.
         frozenNow = nil
         if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) { stopForOwnTransaction() }
-        do throws(StoreError) { enter(try store.beginWrite(replacing: pin, at: callSite)) } catch {
-            throw Realm.Error(error, configuration.fileURL)
-        }
+        do throws(StoreError) { try enter(at: callSite) } catch { throw Realm.Error(error, configuration.fileURL) }
     }
 
     /// Another realm of the store, opened here with other classes, is in a transaction.
@@ -146,17 +144,16 @@ extension _RealmInstance {
     /// Commits the running transaction, and shows the newest version.
     func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {
         check()
-        guard let transaction else {
+        guard let base = transaction?.base.version else {
             fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() first.")
         }
         observers.checkTokens(tokens, of: self)
-        let base = transaction.base
         do throws(StoreError) {
-            let committed = try transaction.commit(pins: !tokens.isEmpty || observers.wantOldValues)
+            let (committed, base) = try commitTransaction(pins: !tokens.isEmpty || observers.wantOldValues)
             leaveTransaction()
             committedOwn(committed, from: base, skipping: tokens)
         } catch {
-            leaveTransaction(base: base.version)
+            leaveTransaction(base: base)
             throw Realm.Error(error, configuration.fileURL)
         }
     }

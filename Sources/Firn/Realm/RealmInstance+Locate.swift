@@ -68,20 +68,10 @@ extension _RealmInstance {
         return accessor(binding, row)
     }
 
-    /// A row whose position is known.
-    @inline(__always)
-    func row(_ binding: TableBinding, _ leaf: Leaf, _ rowIndex: Int, key: Int64) -> _Row {
-        var row = _Row.unlocated(core, key: key, table: binding.address)
-        row.leaf = leaf.node.address
-        row.row = rowIndex
-        row.generation = core.pointee.generation
-        return row
-    }
-
     /// The accessor of a row whose position is known.
     @inline(__always)
     func accessor(_ binding: TableBinding, _ leaf: Leaf, _ rowIndex: Int, key: Int64) -> ObjectBase {
-        accessor(binding, row(binding, leaf, rowIndex, key: key))
+        accessor(binding, _Row(core, binding.address, leaf, rowIndex, key: key))
     }
 
     @inline(__always)

@@ -27,8 +27,8 @@ public final class _RealmInstance {
     /// How often it was invalidated; collections from before are recognised by it.
     private(set) var invalidationCount = 0
     /// The pin of the version shown; nil until the first read.
-    private(set) var pin: Pin?
-    private(set) var transaction: WriteTransaction?
+    @exclusivity(unchecked) private(set) var pin: Pin?
+    @exclusivity(unchecked) private(set) var transaction: WriteTransaction?
     /// Holds the instance while accessors live, which hold no reference of their own. See `RealmInstance+Lifetime`.
     var keptAlive: _RealmInstance?
     /// What the caches, the waker and the scheduler's turns know the instance by.
@@ -49,16 +49,16 @@ public final class _RealmInstance {
     var listener: Store.Listener?
     var isDelivering = false
     /// Whether a turn is due again: it fell into a transaction, or found an observer at work.
-    var isTurnDue = false
+    @exclusivity(unchecked) var isTurnDue = false
     /// The newest version that realm observers know of.
-    var announcedVersion: UInt64 = 0
+    @exclusivity(unchecked) var announcedVersion: UInt64 = 0
     /// The frozen instance of the version shown, once it was asked for: it holds what this instance holds.
-    var frozenNow: _RealmInstance?
+    @exclusivity(unchecked) var frozenNow: _RealmInstance?
     /// The inserter that `add` uses in the running transaction.
-    var inserter: ObjectInserter?
+    @exclusivity(unchecked) var inserter: ObjectInserter?
     /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
-    var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
-    private unowned(unsafe) var lastBinding: TableBinding?
+    @exclusivity(unchecked) var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
+    private var lastBinding: Unmanaged<TableBinding>?
     /// Where the object was found that was looked up last, because the next one is often in the same leaf.
     var lastLeaf = LastLeaf()
     /// The schema that the classes were last compared with, and the result.
@@ -176,12 +176,19 @@ public final class _RealmInstance {
 
     /// Shows another version: accessors find their rows again.
     func show(_ pin: Pin?) {
-        if let resolvedSchema = pin?.snapshot.resolvedSchema { compare(resolvedSchema) }
+        let snapshot = pin?.snapshot
+        if let snapshot { compare(snapshot.resolvedSchema) }
         self.pin = pin
         frozenNow = nil
-        core.pointee.root = pin.map { NodeRef($0.snapshot.root).word } ?? 0
+        core.pointee.root = snapshot.map { NodeRef($0.root).word } ?? 0
         core.pointee.generation &+= 1
         if core.pointee.released != 0 { subtractReleases() }
+    }
+
+    /// Shows the newest published version. If nothing but the realm holds what it shows, this allocates nothing.
+    func showNewest(at callSite: CallSite) {
+        frozenNow = nil
+        show(store.pin(replacing: &pin, at: callSite))
     }
 
     /// Runs `body`, which calls an observer for a version older than the one shown. Meanwhile the realm shows that
@@ -229,8 +236,15 @@ public final class _RealmInstance {
     /// The table binding of a class. Stops the program if the realm does not have the class.
     @inline(__always)
     func binding(of type: ObjectBase.Type) -> TableBinding {
+        uncountedBinding(of: type).takeUnretainedValue()
+    }
+
+    /// The same without counting a reference, which lives as long as the realm. The realms of several threads share
+    /// their bindings, so that threads that counted at each look-up would wait for each other.
+    @inline(__always)
+    func uncountedBinding(of type: ObjectBase.Type) -> Unmanaged<TableBinding> {
         if lastType == ObjectIdentifier(type), let lastBinding { return lastBinding }
-        return findBinding(type)
+        return .passUnretained(findBinding(type))
     }
 
     @inline(never)
@@ -243,21 +257,30 @@ public final class _RealmInstance {
         // Many threads read frozen instances, so these remember nothing.
         if !isFrozen {
             lastType = ObjectIdentifier(type)
-            lastBinding = binding
+            lastBinding = .passUnretained(binding)
         }
         return binding
     }
 
     // MARK: Transactions
 
-    /// Begins to show a transaction's state.
-    func enter(_ transaction: WriteTransaction) {
+    /// Begins a transaction, and shows its state.
+    func enter(at callSite: CallSite) throws(StoreError) {
+        let transaction = try store.beginWrite(replacing: OwnPin(&pin), at: callSite)
         self.transaction = transaction
         pin = transaction.base
         frozenNow = nil
         compare(transaction.resolvedSchema)
         transaction.attach(core, writesInPlace: writesInPlace)
         core.pointee.generation &+= 1
+    }
+
+    /// Commits the running transaction. Returns also the version that it began from, if there is an observer. Without
+    /// one, only the realm holds that version from then on.
+    func commitTransaction(pins: Bool) throws(StoreError) -> (CommittedVersion, base: Pin?) {
+        guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
+        let base = observers.hasNone ? nil : transaction.base
+        return (try transaction.commit(pins: pins), base)
     }
 
     /// Ends a transaction that made no version of its own, and shows the newest version, which is never older than
@@ -272,7 +295,7 @@ public final class _RealmInstance {
         guard store.publishedVersion < version else { return }
         // Another thread's commit is on its way to the disk. If it fails, its version never existed, and the realm
         // returns to what is published.
-        _ = Result { () throws(StoreError) in try store.waitUntilPublished(version) }
+        ignoringError { () throws(StoreError) in try store.waitUntilPublished(version) }
     }
 
     /// Undoes the running transaction, if there is one, without showing anything else instead. Returns the version
@@ -292,7 +315,7 @@ public final class _RealmInstance {
         inserter = nil
         transaction = nil
         core.pointee.stamp = FIRN_STAMP_READ_ONLY
-        show(store.pin(at: callSite))
+        showNewest(at: callSite)
         wakeIfDue()
     }
 
@@ -336,29 +359,5 @@ public final class _RealmInstance {
         // Observers continue from the version that they know.
         if !observers.isEmpty { isTurnDue = true }
         wakeIfDue()
-    }
-}
-
-/// The leaf in which an object was found.
-struct LastLeaf {
-    private var leaf: Leaf?
-    private var binding: UnsafeRawPointer?
-    /// The core's generation then. The leaf is not read in another one, because it may be gone.
-    private var generation: UInt64 = 0
-
-    init() {}
-
-    init(_ leaf: Leaf, _ binding: TableBinding, _ generation: UInt64) {
-        self.leaf = leaf
-        self.binding = binding.address
-        self.generation = generation
-    }
-
-    /// Where an object lies; nil if the leaf does not have it, or is not known to.
-    @inline(__always)
-    func find(_ key: Int64, _ binding: TableBinding, _ generation: UInt64) -> (leaf: Leaf, row: Int)? {
-        guard self.generation == generation, self.binding == binding.address, let leaf, let row = leaf.row(of: key)
-        else { return nil }
-        return (leaf, row)
     }
 }

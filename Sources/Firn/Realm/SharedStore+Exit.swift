@@ -10,7 +10,7 @@ extension SharedStore {
         for store in storesToEnd {
             // Nobody is left to receive an error. Everything acknowledged is in the log, and the next opening meets
             // what went wrong here.
-            _ = Result { () throws(StoreError) in try store.prepareForExit() }
+            ignoringError { () throws(StoreError) in try store.prepareForExit() }
         }
     }
 }

@@ -120,7 +120,7 @@ extension SharedStore {
     ) throws -> Bool {
         var faults: [String] = []
         do throws(StoreError) {
-            let transaction = try store.beginWrite(replacing: nil, at: callSite)
+            let transaction = try store.beginWrite(replacing: .none, at: callSite)
             guard transaction.resolvedSchema.schema == current else {
                 transaction.cancel()
                 return false
@@ -164,8 +164,7 @@ extension SharedStore {
             try waitForMigration(configuration)
             var met: [_RealmInstance] = []
             let begun: Bool? = instances.withLock { instances in
-                instances.live = Self.alive(instances.live, &met)
-                instances.frozen = Self.alive(instances.frozen, &met)
+                met = instances.all()
                 // The realm of a thread that has ended can only be released.
                 guard met.allSatisfy({ $0.hasEnded.load(ordering: .acquiring) }) else { return nil }
                 guard instances.migration == nil else { return false }
@@ -187,7 +186,7 @@ extension SharedStore {
         let (schemas, era) = instances.withLock { instances in
             instances.migration = nil
             instances.era += 1
-            defer { instances.schemas = [:] }
+            defer { instances.schemas = LinearMap() }
             return (instances.schemas, instances.era)
         }
         withExtendedLifetime(schemas) {}

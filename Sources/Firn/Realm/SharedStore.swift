@@ -5,7 +5,7 @@ import Foundation
 /// A store that this process has open, and the realm instances on it. All realms of one file, or of one in-memory
 /// identifier, share it; it closes when the last of them goes.
 final class SharedStore: @unchecked Sendable {
-    enum Identity: Hashable {
+    enum Identity: Equatable {
         case file(String)
         case memory(String)
     }
@@ -15,22 +15,43 @@ final class SharedStore: @unchecked Sendable {
     /// How the first opener opened it: the others must agree.
     let isReadOnly: Bool
     let instances = Guarded(.storeInstances, Instances())
+    /// What the registry knows it by.
+    private let entry = Entry()
 
     /// The realm instances of the store, and the schemas that they were opened with. Guarded by `instances`.
     struct Instances {
-        var live: [InstanceKey: WeakReference<_RealmInstance>] = [:]
+        var live = LinearMap<InstanceKey, WeakReference<_RealmInstance>>()
         var frozen: [FrozenKey: WeakReference<_RealmInstance>] = [:]
+        /// How many frozen ones are listed before those that are gone are removed: at most twice as many as there
+        /// were the last time.
+        var frozenLimit = Self.leastFrozenLimit
+        static var leastFrozenLimit: Int { 64 }
         /// By their classes, in any order.
-        var schemas: [[ObjectIdentifier]: SchemaBinding] = [:]
+        var schemas = LinearMap<[ObjectIdentifier], SchemaBinding>()
         /// How many migrations were made that no open realm survives.
         var era = 0
         /// The migration that is running. No realm is opened until it has ended.
         var migration: Opening?
 
+        /// The live and frozen instances that still exist; the others are forgotten.
+        mutating func all() -> [_RealmInstance] {
+            var met: [_RealmInstance] = []
+            live.keepOnly { SharedStore.meet($0, &met) }
+            removeReleasedFrozen(&met)
+            return met
+        }
+
+        /// Forgets the frozen instances that are gone; `met` retains the others. O(frozen instances), so the limit
+        /// grows with them.
+        mutating func removeReleasedFrozen(_ met: inout [_RealmInstance]) {
+            frozen = frozen.filter { SharedStore.meet($0.value, &met) }
+            frozenLimit = max(Self.leastFrozenLimit, 2 * frozen.count)
+        }
+
         /// Whether a realm may be opened with these tables.
         func mayUse(_ schema: SchemaBinding) -> Bool { migration == nil && schema.era == era }
     }
-    struct InstanceKey: Hashable {
+    struct InstanceKey: Equatable {
         let scheduler: Scheduler.Key
         let schema: ObjectIdentifier
     }
@@ -39,28 +60,29 @@ final class SharedStore: @unchecked Sendable {
         let schema: ObjectIdentifier
     }
 
-    /// The entries whose instance still exists; `met` retains the instances.
-    static func alive<Key>(
-        _ all: [Key: WeakReference<_RealmInstance>], _ met: inout [_RealmInstance]
-    ) -> [Key: WeakReference<_RealmInstance>] {
-        all.filter { entry in
-            guard let instance = entry.value.object else { return false }
-            met.append(instance)
-            return true
-        }
+    /// Whether an instance still exists. If so, `met` retains it.
+    private static func meet(_ reference: WeakReference<_RealmInstance>, _ met: inout [_RealmInstance]) -> Bool {
+        guard let instance = reference.object else { return false }
+        met.append(instance)
+        return true
     }
 
     private init(_ identity: Identity, _ store: Store, isReadOnly: Bool) {
         self.identity = identity
         self.store = store
         self.isReadOnly = isReadOnly
+        entry.store = self
     }
 
     deinit {
         // Everything acknowledged is durable by now. What closing writes saves work at the next opening, which works
         // without it too.
-        Self.registry.withLock { $0.closing[ObjectIdentifier(store)] = store }
-        _ = Result { () throws(StoreError) in try store.close() }
+        Self.registry.withLock { registry in
+            registry.closing[ObjectIdentifier(store)] = store
+            // It may have been opened again meanwhile.
+            if registry.open[identity] === entry { registry.open[identity] = nil }
+        }
+        ignoringError { () throws(StoreError) in try store.close() }
         Self.registry.withLock { $0.closing[ObjectIdentifier(store)] = nil }
     }
 
@@ -69,13 +91,20 @@ final class SharedStore: @unchecked Sendable {
     /// The stores that this process has open, and those that a thread is just opening. Only lookups are done under
     /// the guard: opening waits for other processes, and calls the application, under no lock. Other threads that
     /// want the same store wait until its opening has ended; those that want another store do not.
-    private static var registry: GlobalGuarded<Registry> { GlobalGuarded(.openStores) { Registry() } }
+    static var registry: GlobalGuarded<Registry> { GlobalGuarded(.openStores) { Registry() } }
 
-    private struct Registry {
-        var open: [Identity: WeakStore] = [:]
-        var openings: [Identity: Opening] = [:]
+    /// A store that the registry does not keep alive. No `WeakReference`, because that has a lock, and none is taken
+    /// under the registry's.
+    final class Entry: @unchecked Sendable {
+        // Set before the store is shared; then only Swift's runtime changes it.
+        weak var store: SharedStore?
+    }
+
+    struct Registry {
+        var open = LinearMap<Identity, Entry>()
+        var openings = LinearMap<Identity, Opening>()
         /// The stores that a thread is closing, which the end of the process must not interrupt.
-        var closing: [ObjectIdentifier: Store] = [:]
+        var closing = LinearMap<ObjectIdentifier, Store>()
         var isExitWatched = false
         private var mark = ForkMark()
 
@@ -88,10 +117,6 @@ final class SharedStore: @unchecked Sendable {
             self.isExitWatched = isExitWatched
         }
     }
-    private struct WeakStore {
-        weak var store: SharedStore?
-    }
-
     /// A store that one thread is opening or migrating, for other threads to wait for.
     final class Opening: Sendable {
         let thread = currentThreadID()
@@ -138,7 +163,7 @@ final class SharedStore: @unchecked Sendable {
         // They are released outside the guard, because a reference may be the last one.
         let (open, closing) = registry.withLock { registry in
             registry.forgetParents()
-            return (registry.open.values.compactMap(\.store), Array(registry.closing.values))
+            return (registry.open.values.compactMap(\.store), registry.closing.values)
         }
         return open.map(\.store) + closing
     }
@@ -234,7 +259,7 @@ final class SharedStore: @unchecked Sendable {
         let result = Result { try makeStore(configuration, identity, retention) }
         registry.withLock { registry in
             registry.openings[identity] = nil
-            if case .success(let shared) = result { registry.open[identity] = WeakStore(store: shared) }
+            if case .success(let shared) = result { registry.open[identity] = shared.entry }
         }
         opening.end()
         let shared = try result.get()
@@ -323,7 +348,7 @@ final class SharedStore: @unchecked Sendable {
             }
             let instance = _RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: callSite)
             instances.live[key] = instance.reference
-            instances.live = Self.alive(instances.live, &met)
+            instances.live.keepOnly { Self.meet($0, &met) }
             return instance
         }
         withExtendedLifetime(met) {}
@@ -343,7 +368,7 @@ final class SharedStore: @unchecked Sendable {
             let instance = _RealmInstance(
                 self, configuration, schema, scheduler: nil, pin: pin.again(at: callSite), at: callSite)
             instances.frozen[key] = instance.reference
-            if instances.frozen.count > 64 { instances.frozen = Self.alive(instances.frozen, &met) }
+            if instances.frozen.count > instances.frozenLimit { instances.removeReleasedFrozen(&met) }
             return instance
         }
     }

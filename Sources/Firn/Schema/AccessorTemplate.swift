@@ -14,10 +14,12 @@ struct AccessorTemplate: @unchecked Sendable {
     private let bytes: UnsafeRawPointer
     private let byteCount: Int
     private let metadata: UnsafeRawPointer
-    /// The reference counts of an instance to which there is one reference.
+    /// The reference counts of an instance to which there is one reference, and of one to which there are two.
     private let countsOfOne: UInt64
-    /// Where the wrappers of lists keep the list once it was asked for; 0 if it was not.
-    private let keptLists: [Int]
+    private let countsOfTwo: UInt64
+    /// Where the wrappers of lists keep the list once it was asked for; 0 if it was not. Plain memory, so that nothing
+    /// is retained while it is read. All templates of a class share it, and nobody frees it.
+    private let keptLists: UnsafeBufferPointer<Int>
 
     /// The template of a class of which `blank` is an instance, with all of its stored properties. Nil if a wrapper
     /// owns something even without an initial value, if it needs more alignment than an instance has, or if instances
@@ -44,8 +46,11 @@ struct AccessorTemplate: @unchecked Sendable {
         guard let copy else { return nil }
         for property in properties { property.wrapper.writeInitial(copy + property.offset) }
         bytes = UnsafeRawPointer(copy)
-        keptLists = properties.filter { $0.isCollection && !$0.isLinkingObjects }.map(\.valueOffset)
-        countsOfOne = Self.countsOfOne()
+        let lists = properties.filter { $0.isCollection && !$0.isLinkingObjects }.map(\.valueOffset)
+        let listOffsets = UnsafeMutableBufferPointer<Int>.allocate(capacity: lists.count)
+        _ = listOffsets.initialize(fromContentsOf: lists)
+        keptLists = UnsafeBufferPointer(listOffsets)
+        (countsOfOne, countsOfTwo) = Self.referenceCounts()
     }
 
     /// What `malloc` gives, and so an instance has.
@@ -53,11 +58,18 @@ struct AccessorTemplate: @unchecked Sendable {
 
     private final class Plain {}
 
-    /// The reference counts of a new instance of any class.
-    private static func countsOfOne() -> UInt64 {
-        let new = Unmanaged.passRetained(Plain())
-        defer { new.release() }
-        return firn_reference_counts(new.toOpaque())
+    /// The reference counts of a new instance of any class, and of one that was retained once more.
+    ///
+    /// In C, because the compiler leaves out what it takes for a needless retain.
+    private static func referenceCounts() -> (one: UInt64, two: UInt64) {
+        let metadata = unsafeBitCast(Plain.self, to: UnsafeRawPointer.self)
+        let instance = firn_copy_instance(metadata, firn_instance_byte_count(metadata), metadata)
+        let one = firn_reference_counts(instance)
+        let isRetained = firn_try_retain(instance)
+        let two = firn_reference_counts(instance)
+        precondition(isRetained && one != two, "Firn: this Swift counts references in a way that is not known.")
+        for _ in 0..<2 { Unmanaged<Plain>.fromOpaque(instance).release() }
+        return (one, two)
     }
 
     /// The template of a class's accessors in one table, whose wrappers know their columns.
@@ -65,6 +77,7 @@ struct AccessorTemplate: @unchecked Sendable {
         metadata = other.metadata
         byteCount = other.byteCount
         countsOfOne = other.countsOfOne
+        countsOfTwo = other.countsOfTwo
         keptLists = other.keptLists
         let copy = Self.copy(other.bytes, byteCount)
         binds.write(to: copy)
@@ -86,9 +99,18 @@ struct AccessorTemplate: @unchecked Sendable {
         return Unmanaged<ObjectBase>.fromOpaque(instance).takeRetainedValue()
     }
 
+    /// A second reference to an instance; nil if the caller's is not the only one, of whatever kind, or if the instance
+    /// is not as it was made. No atomic operation.
+    @inline(__always)
+    func lend(_ instance: UnsafeMutableRawPointer) -> ObjectBase? {
+        guard isUnused(instance) else { return nil }
+        firn_set_reference_counts(instance, countsOfTwo)
+        return Unmanaged<ObjectBase>.fromOpaque(instance).takeRetainedValue()
+    }
+
     /// Whether the caller has the only reference to an instance, of whatever kind, and the instance is as it was made.
     @inline(__always)
-    func isUnused(_ instance: UnsafeMutableRawPointer) -> Bool {
+    private func isUnused(_ instance: UnsafeMutableRawPointer) -> Bool {
         guard firn_reference_counts(instance) == countsOfOne else { return false }
         for offset in keptLists where instance.load(fromByteOffset: offset, as: UInt.self) != 0 { return false }
         return true

@@ -55,18 +55,17 @@ final class ClassInfo: @unchecked Sendable {
     func makesOtherObjects() { needsInitialValues.store(true, ordering: .relaxed) }
 
     // Classes are looked up on any thread; the type guards the value.
-    private static var known: GlobalGuarded<[ObjectIdentifier: ClassInfo]> { GlobalGuarded(.classes) { [:] } }
+    private static var known: GlobalGuarded<ClassMap<ClassInfo>> { GlobalGuarded(.classes) { ClassMap() } }
 
     /// What is known about a class; found out at the first call.
     static func of(_ type: ObjectBase.Type) -> ClassInfo {
-        let id = ObjectIdentifier(type)
-        if let info = known.withLock({ $0[id] }) { return info }
+        if let info = known.withLock({ $0[type] }) { return info }
         // Made without the lock, since it runs the class's initialiser. If two threads do so at once, the first to
         // enter its result wins.
         let info = ClassInfo(type)
         return known.withLock { known in
-            if let earlier = known[id] { return earlier }
-            known[id] = info
+            if let earlier = known[type] { return earlier }
+            known.insert(type, info)
             return info
         }
     }
@@ -87,8 +86,10 @@ final class ClassInfo: @unchecked Sendable {
         var found: [PropertyInfo] = []
         var foundIgnored: [IgnoredProperty] = []
         _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
+            // Asked first: to find that a type has no conformance, the runtime searches those of all loaded modules.
+            if field == _Row.self { return true }
             guard let wrapper = field as? any AnyPersisted.Type else {
-                if field != _Row.self { hasOwnFields = true }
+                hasOwnFields = true
                 return true
             }
             var name = String(cString: label)

@@ -172,7 +172,7 @@ extension TableSchema {
 /// The classes of a realm and their tables.
 final class SchemaBinding: Sendable {
     let tables: [TableBinding]
-    private let byType: [ObjectIdentifier: TableBinding]
+    private let byType: ClassMap<TableBinding>
     private let byName: [String: TableBinding]
     /// By table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
@@ -193,7 +193,9 @@ final class SchemaBinding: Sendable {
         }
         self.tables = tables
         self.byTable = byTable
-        byType = Dictionary(uniqueKeysWithValues: tables.map { (ObjectIdentifier($0.info.type), $0) })
+        var byType = ClassMap<TableBinding>()
+        for table in tables { byType.insert(table.info.type, table) }
+        self.byType = byType
         byName = Dictionary(uniqueKeysWithValues: tables.map { ($0.info.name, $0) })
         version = schema.version
         self.era = era
@@ -209,7 +211,7 @@ final class SchemaBinding: Sendable {
         return least
     }
 
-    func table(of type: ObjectBase.Type) -> TableBinding? { byType[ObjectIdentifier(type)] }
+    func table(of type: ObjectBase.Type) -> TableBinding? { byType[type] }
     func table(named name: String) -> TableBinding? { byName[name] }
     func table(_ id: TableID) -> TableBinding? { id.index < byTable.count ? byTable[id.index] : nil }
 }

@@ -7,7 +7,8 @@ import Synchronization
 /// A file may be open in more than one mapping, so the mappings are counted. `Guarded` holds the lock; the atomic is
 /// for commits, which ask whether there may be something to remove.
 final class CheckpointFileReferences: Sendable {
-    private let counts = Guarded<[UInt64: Int]>(.innermost, [:])
+    /// By the file's number. A checkpoint has few files.
+    private let counts = Guarded<LinearMap<UInt64, Int>>(.innermost, LinearMap())
     private let released = Atomic<Bool>(false)
 
     /// Whether the last mapping has released a file since the last `takeReleased`, or a file that was released
@@ -21,9 +22,10 @@ final class CheckpointFileReferences: Sendable {
     func noteReleased() { released.store(true, ordering: .sequentiallyConsistent) }
 
     var ids: Set<UInt64> { counts.withLock { Set($0.keys) } }
+    var isEmpty: Bool { counts.withLock { $0.isEmpty } }
 
     func retain(_ ids: [UInt64]) {
-        counts.withLock { counts in for id in ids { counts[id, default: 0] += 1 } }
+        counts.withLock { counts in for id in ids { counts[id] = (counts[id] ?? 0) + 1 } }
     }
 
     func release(_ ids: [UInt64]) {

@@ -39,7 +39,7 @@ extension Store {
         // From now on another process may get the slot. So pins that are released later report to nobody.
         versions.withLock { $0.report = nil }
         // Held versions still read checkpoint files. This keeps other openers from punching holes in them.
-        do { try log.close(isRead: !fileReferences.ids.isEmpty) } catch { throw StoreError(error) }
+        do { try log.close(isRead: !fileReferences.isEmpty) } catch { throw StoreError(error) }
     }
 
     /// How long the exit of a process waits for a checkpoint that is being written, in nanoseconds.

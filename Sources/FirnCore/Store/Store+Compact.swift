@@ -57,6 +57,7 @@ extension Store {
     /// Whether the pin's version is the newest one, but with another tree by now, so that only the pin holds the old
     /// tree.
     package func isSuperseded(_ pin: Pin) -> Bool {
+        if versions.isPublishedTree(pin) { return false }
         let newest = versions.published
         return newest.version == pin.version && newest.stamp != pin.stamp
     }

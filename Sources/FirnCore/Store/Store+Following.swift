@@ -177,7 +177,7 @@ extension Store {
         // the slot must show that.
         if log.isAskedForRetainedBytes || log.failure != nil { publishHoldings() }
         // An error is thrown again by the next refresh, opening or write, whose caller can handle it.
-        _ = Result { () throws(StoreError) in try catchUp() }
+        ignoringError { () throws(StoreError) in try catchUp() }
     }
 
     /// Makes the version table publish to the other processes what this one holds, from now on. Called before the
@@ -196,7 +196,7 @@ extension Store {
     }
 
     /// Shows the other processes what this one holds.
-    func publishHoldings() { versions.withLock { table in table.report?(table) } }
+    func publishHoldings() { versions.withLock { $0.reportHoldings() } }
 
     /// The other processes that have the store open, and other openers in this process. Costs a system call for each.
     package var otherProcesses: [OtherProcess] { log?.otherProcesses ?? [] }

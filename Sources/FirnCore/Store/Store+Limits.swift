@@ -19,11 +19,11 @@ import FirnStorage
 extension Store {
     /// Pins the base of the next transaction. Returns nil if more is held than the limit allows. The write lock is
     /// held.
-    func pinBase(replacing own: Pin?, at callSite: CallSite) -> Pin? {
+    func pinBase(replacing own: OwnPin, at callSite: CallSite) -> Pin? {
         let others = limit.isSet ? log?.heldByOthers ?? HeldByOthers() : HeldByOthers()
         while true {
             if let pin = versions.pinTip(within: limit, and: others, replacing: own, at: callSite) { return pin }
-            guard let spiller, let oldest = versions.beginSpill(sparing: own) else { return nil }
+            guard let spiller, let oldest = versions.beginSpill(sparing: own.pin) else { return nil }
             spiller.add(oldest)
         }
     }

@@ -41,8 +41,8 @@ extension Store {
 
     /// Calls the listeners for a new version, or for a new tree of the newest one.
     func announce(_ version: UInt64) {
-        let bodies = listenerLock.withLock { listeners.map(\.body) }
+        let listeners = listenerLock.withLock { self.listeners }
         LockRank.expectNone("listeners of the store are called")
-        for body in bodies { body(version) }
+        for listener in listeners { listener.body(version) }
     }
 }

@@ -6,18 +6,18 @@ extension Store {
     ///
     /// - Throws: among others `.tooManyActiveVersions`, at once or after waiting, depending on the policy.
     package func beginWrite(file: StaticString = #fileID, line: UInt = #line) throws(StoreError) -> WriteTransaction {
-        try beginWrite(replacing: nil, at: CallSite(file, line))
+        try beginWrite(replacing: .none, at: CallSite(file, line))
     }
 
     /// - Parameter own: a pin that the caller will release once it has the transaction, so it doesn't count against
-    ///   the limit.
-    package func beginWrite(replacing own: Pin?, at callSite: CallSite) throws(StoreError) -> WriteTransaction {
+    ///   the limit. It may become the transaction's own.
+    package func beginWrite(replacing own: OwnPin, at callSite: CallSite) throws(StoreError) -> WriteTransaction {
         var deadline: Int64?
         while true {
             try checkWritable()
             try acquireWriteLock()
             if let transaction = try makeTransaction(replacing: own, at: callSite) { return transaction }
-            try waitForHolders(replacing: own, &deadline)
+            try waitForHolders(replacing: own.pin, &deadline)
         }
     }
 
@@ -42,7 +42,7 @@ extension Store {
                 return beginOnThread(request)
             }
             do throws(StoreError) {
-                if let made = try makeTransaction(replacing: nil, at: request.callSite) {
+                if let made = try makeTransaction(replacing: .none, at: request.callSite) {
                     nonisolated(unsafe) let transaction = made
                     request.ready(.success(transaction))
                 } else {
@@ -74,7 +74,7 @@ extension Store {
         var requests = requests
         while let request = requests.popFirst() {
             do throws(StoreError) {
-                nonisolated(unsafe) let transaction = try beginWrite(replacing: nil, at: request.callSite)
+                nonisolated(unsafe) let transaction = try beginWrite(replacing: .none, at: request.callSite)
                 for other in requests { self.request(other) }
                 return request.ready(.success(transaction))
             } catch {
@@ -85,7 +85,7 @@ extension Store {
 
     /// Makes a transaction. The caller holds the write lock. It is released if this throws, or returns nil because
     /// more is held than the limit allows.
-    private func makeTransaction(replacing own: Pin?, at callSite: CallSite) throws(StoreError) -> WriteTransaction? {
+    private func makeTransaction(replacing own: OwnPin, at callSite: CallSite) throws(StoreError) -> WriteTransaction? {
         do { try checkWritable() } catch {
             queue.release()
             throw error

@@ -46,7 +46,7 @@ package final class Store: TransactionOwner {
     /// Set when another process has changed the schema in a way that this process can't follow. Guarded by `queue`.
     nonisolated(unsafe) var refusedSchema: StoreError?
     let listenerLock = Lock(.innermost)
-    nonisolated(unsafe) var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
+    @exclusivity(unchecked) nonisolated(unsafe) var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
     nonisolated(unsafe) var nextListener = 0
     let closing = Atomic<Bool>(false)
     let closed = Atomic<Bool>(false)
@@ -195,8 +195,18 @@ package final class Store: TransactionOwner {
         return versions.pinPublished(at: callSite)
     }
 
+    /// Pins the newest published version in place of the version that `own` pins: by moving that pin, which allocates
+    /// nothing, if the caller has the only reference to it.
+    package func pin(replacing own: inout Pin?, at callSite: CallSite) -> Pin {
+        if isForked { stopInForkedChild("a store") }
+        let own = OwnPin(&own)
+        guard own.isOnlyReference, let pin = own.pin else { return versions.pinPublished(at: callSite) }
+        versions.moveToPublished(pin, at: callSite)
+        return pin
+    }
+
     /// The number of the newest published version.
-    package var publishedVersion: UInt64 { versions.published.version }
+    package var publishedVersion: UInt64 { versions.publishedVersion }
 
     /// The schema of the newest version.
     package var schema: StoreSchema { versions.tip.resolvedSchema.schema }

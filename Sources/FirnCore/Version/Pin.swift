@@ -7,50 +7,67 @@ import FirnStorage
 /// A pin may be passed to any thread. It remembers the call site that made it, for `Store.activeVersions`.
 package final class Pin: @unchecked Sendable {
     /// The version's number; 0 for a transaction snapshot.
-    package let version: UInt64
+    package var version: UInt64 { pinned.version }
     /// When it was committed, in nanoseconds since 1970.
-    package let time: Int64
+    package var time: Int64 { pinned.time }
     /// The pinned version. Reading it stops the program in a process that was forked off the one that made the pin:
     /// the child has its parent's memory, but what lies in files may have changed since.
     package var snapshot: Snapshot {
         if isForked { stopInForkedChild("a version of a store") }
-        return pinned
+        return pinned.snapshot
     }
-    private let pinned: Snapshot
+    /// The call site that made it, or that moved it last.
+    package var callSite: CallSite { pinned.callSite }
+    /// Nil for the pin of a transaction snapshot.
+    var entry: VersionTable.Entry? { pinned.entry }
     private let forkMark = ForkMark()
-    /// The call site that made it.
-    package let callSite: CallSite
+
+    /// What is pinned, and by which call.
+    private struct Pinned {
+        let version: UInt64
+        let time: Int64
+        let snapshot: Snapshot
+        let callSite: CallSite
+        let entry: VersionTable.Entry?
+
+        init(_ entry: VersionTable.Entry, at callSite: CallSite) {
+            version = entry.version
+            time = entry.time
+            snapshot = entry.snapshot
+            self.callSite = callSite
+            self.entry = entry
+        }
+
+        init(transactionState snapshot: Snapshot) {
+            version = 0
+            time = 0
+            self.snapshot = snapshot
+            callSite = CallSite("", 0)
+            entry = nil
+        }
+    }
+    /// Changes only when the pin is moved (`move`), for which its caller must have the only reference to it.
+    @exclusivity(unchecked) private var pinned: Pinned
 
     /// The table that counts this pin; nil for the pin of a transaction snapshot, which `release` drops.
-    private let table: VersionTable?
-    let entry: VersionTable.Entry?
+    let table: VersionTable?
     private let release: (() -> Void)?
 
     /// Its link in the version table's chain of the version's pins; nil for a transaction snapshot.
-    private let link: UnsafeMutablePointer<PinLink>?
+    let link: UnsafeMutablePointer<PinLink>?
 
-    init(
-        entry: VersionTable.Entry, table: VersionTable, snapshot: Snapshot, link: UnsafeMutablePointer<PinLink>
-    ) {
-        version = entry.version
-        time = entry.time
-        pinned = snapshot
-        callSite = link.pointee.callSite
+    init(_ entry: VersionTable.Entry, table: VersionTable, link: UnsafeMutablePointer<PinLink>) {
+        pinned = Pinned(entry, at: link.pointee.callSite)
         self.link = link
         self.table = table
-        self.entry = entry
         release = nil
     }
 
     /// Makes the pin of a transaction snapshot, which belongs to the transaction's thread.
     init(transactionState snapshot: Snapshot, release: @escaping () -> Void) {
-        version = 0
-        time = 0
-        pinned = snapshot
-        callSite = CallSite("", 0)
+        pinned = Pinned(transactionState: snapshot)
         link = nil
         table = nil
-        entry = nil
         self.release = release
     }
 
@@ -74,6 +91,9 @@ package final class Pin: @unchecked Sendable {
         return table.pin(entry, at: callSite)
     }
 
+    /// Makes it the pin of another version, whose chain has its link by now.
+    func move(to entry: VersionTable.Entry, at callSite: CallSite) { pinned = Pinned(entry, at: callSite) }
+
     /// Notes that the version could not be written out, so that it counts against the limits again.
     func failSpill(_ error: any Error) { table?.failSpill(self, error) }
 
@@ -96,9 +116,30 @@ package final class Pin: @unchecked Sendable {
 struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
-    let callSite: CallSite
+    var callSite: CallSite
     /// False if the pin serves the store's own work.
     let isHolder: Bool
+}
+
+/// The pin of a caller that asks for another one, and will release this one.
+package struct OwnPin {
+    /// Nil if the caller has none.
+    let pin: Pin?
+    /// Whether the caller has the only reference to it.
+    let isOnlyReference: Bool
+
+    package static var none: OwnPin { OwnPin(shared: nil) }
+
+    package init(_ pin: inout Pin?) {
+        isOnlyReference = isKnownUniquelyReferenced(&pin)
+        self.pin = pin
+    }
+
+    /// A pin to which there are other references.
+    package init(shared pin: Pin?) {
+        isOnlyReference = false
+        self.pin = pin
+    }
 }
 
 /// A line of a program, as `#fileID` and `#line` give it: the call that a pin was made for.

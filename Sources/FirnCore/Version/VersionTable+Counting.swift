@@ -143,7 +143,7 @@ extension VersionTable {
         }
         heldVersionCount -= 1
         oldest.lead.spill = .begun
-        report?(self)
+        reportHoldings()
         return makePin(oldest, CallSite(#fileID, #line), isHolder: false)
     }
 
@@ -159,7 +159,7 @@ extension VersionTable {
         guard let lead = pin.entry?.lead else { return }
         lead.spill = .failed(error)
         if lead.heldEntryCount > 0 { heldVersionCount += 1 }
-        report?(self)
+        reportHoldings()
     }
 
     // MARK: Showing

@@ -30,7 +30,7 @@ extension VersionTable {
                 let next = table.stamps.firstIndex(notBelow: stamp + 1)
                 return next < table.stamps.count ? table.stamps[next] : .max
             }
-            table.report?(table)
+            table.reportHoldings()
         }
     }
 }

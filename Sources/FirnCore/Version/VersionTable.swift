@@ -74,9 +74,15 @@ final class VersionTable: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var entries: [Entry]
     /// The entries' stamps, in the same order.
     @exclusivity(unchecked) private(set) var stamps: [UInt64]
-    @exclusivity(unchecked) var publishedEntry: Entry
-    /// The number of `publishedEntry`, for callers who only ask whether their version is published.
+    @exclusivity(unchecked) var publishedEntry: Entry {
+        didSet {
+            publishedNumber.store(publishedEntry.version, ordering: .releasing)
+            publishedStamp.store(publishedEntry.stamp, ordering: .releasing)
+        }
+    }
+    // Of `publishedEntry`, for callers that only ask whether something newer is published. They take no lock.
     private let publishedNumber: Atomic<UInt64>
+    private let publishedStamp: Atomic<UInt64>
 
     // What the limits compare, see `VersionTable+Counting`.
     /// How many versions have a holder, without those that are being written out.
@@ -89,6 +95,8 @@ final class VersionTable: @unchecked Sendable {
     /// Reports to other processes what this one holds. It is called with the lock held, set before the table is
     /// shared, and nil if there is nobody to report to.
     nonisolated(unsafe) var report: (@Sendable (VersionTable) -> Void)?
+    /// Whether a pin is being moved.
+    @exclusivity(unchecked) private var isMoving = false
     let released = Condition()
 
     init(
@@ -102,6 +110,7 @@ final class VersionTable: @unchecked Sendable {
         entries = [publishedEntry]
         stamps = [stamp]
         publishedNumber = Atomic(version)
+        publishedStamp = Atomic(stamp)
     }
 
     deinit {
@@ -121,6 +130,12 @@ final class VersionTable: @unchecked Sendable {
 
     /// The published version: the newest one that readers may see.
     var published: Entry { lock.withLock { publishedEntry } }
+
+    /// Its number, without the lock.
+    var publishedVersion: UInt64 { publishedNumber.load(ordering: .acquiring) }
+
+    /// Whether a pin is on the published version's tree. No lock: the answer may be a moment old.
+    func isPublishedTree(_ pin: Pin) -> Bool { publishedStamp.load(ordering: .acquiring) == pin.stamp }
 
     // MARK: Pins
 
@@ -150,14 +165,21 @@ final class VersionTable: @unchecked Sendable {
     enum StoreVersion { case published, tip }
 
     /// Pins the tip as a transaction's base; returns nil if more is held, here and by others, than `limit` allows.
-    /// `own` is the caller's pin of an older version, which the caller will release.
+    /// `own` is the caller's pin, which the caller will release. If it is on the tip and the caller alone has it, it
+    /// is the pin returned.
     func pinTip(
-        within limit: VersionLimit, and others: HeldByOthers, replacing own: Pin?, at callSite: CallSite
+        within limit: VersionLimit, and others: HeldByOthers, replacing own: OwnPin, at callSite: CallSite
     ) -> Pin? {
         lock.lock()
         defer { lock.unlock() }
-        if limit.isSet, isOver(limit, and: others, without: own) { return nil }
-        return makePin(entries[entries.count - 1], callSite)
+        if limit.isSet, isOver(limit, and: others, without: own.pin) { return nil }
+        let tip = entries[entries.count - 1]
+        if own.isOnlyReference, let pin = own.pin, let link = pin.link, pin.entry === tip {
+            link.pointee.callSite = callSite
+            pin.move(to: tip, at: callSite)
+            return pin
+        }
+        return makePin(tip, callSite)
     }
 
     /// Pins a published version by its number; returns nil if it is not active. O(active versions).
@@ -180,18 +202,50 @@ final class VersionTable: @unchecked Sendable {
             fatalError("Firn: there is no memory left")
         }
         let link = memory.assumingMemoryBound(to: PinLink.self)
-        link.initialize(to: PinLink(previous: nil, next: entry.firstPin, callSite: callSite, isHolder: isHolder))
+        link.initialize(to: PinLink(previous: nil, next: nil, callSite: callSite, isHolder: isHolder))
+        attach(link, to: entry)
+        return Pin(entry, table: self, link: link)
+    }
+
+    /// Moves a pin to the newest published version, as a new pin would be made and this one be released, but without
+    /// allocating. The caller has the only reference to the pin.
+    func moveToPublished(_ pin: Pin, at callSite: CallSite) {
+        guard pin.table === self, let link = pin.link, let old = pin.entry else {
+            preconditionFailure("Firn: a pin was moved that is not the version table's")
+        }
+        lock.lock()
+        let new = publishedEntry
+        link.pointee.callSite = callSite
+        // What holds for a moment in between is not reported to others.
+        isMoving = true
+        let (garbage, files) = detach(link, from: old)
+        attach(link, to: new)
+        isMoving = false
+        reportHoldings()
+        lock.unlock()
+        pin.move(to: new, at: callSite)
+        withExtendedLifetime(files) {}
+        heap.free(garbage)
+    }
+
+    /// Reports to other processes what this one holds. The lock is held.
+    @inline(__always)
+    func reportHoldings() { if !isMoving { report?(self) } }
+
+    /// Adds a pin to those of an entry. The lock is held.
+    private func attach(_ link: UnsafeMutablePointer<PinLink>, to entry: Entry) {
+        link.pointee.previous = nil
+        link.pointee.next = entry.firstPin
         entry.firstPin?.pointee.previous = link
         entry.firstPin = link
-        if !isHolder {
+        if !link.pointee.isHolder {
             entry.storePins += 1
         } else if !entry.isHeld {
             countHeld(entry)
             // The newest version is active whether it is held or not.
-            if !isNewest(entry) { report?(self) }
+            if !isNewest(entry) { reportHoldings() }
         }
         entry.holders += 1
-        return Pin(entry: entry, table: self, snapshot: entry.snapshot, link: link)
     }
 
     /// Whether the entry is a tree of the newest version. The lock is held.
@@ -203,6 +257,18 @@ final class VersionTable: @unchecked Sendable {
 
     func unpin(_ link: UnsafeMutablePointer<PinLink>, _ entry: Entry) {
         lock.lock()
+        let (garbage, files) = detach(link, from: entry)
+        lock.unlock()
+        withExtendedLifetime(files) {}
+        firn_deallocate(link)
+        heap.free(garbage)
+    }
+
+    /// Removes a pin from those of an entry. Returns what the caller must release outside the lock: the nodes that
+    /// only the entry reached, and its files. The lock is held.
+    private func detach(
+        _ link: UnsafeMutablePointer<PinLink>, from entry: Entry
+    ) -> (garbage: NodeList, files: (any VersionFiles)?) {
         if let previous = link.pointee.previous {
             previous.pointee.next = link.pointee.next
         } else {
@@ -213,11 +279,9 @@ final class VersionTable: @unchecked Sendable {
         let isHolder = link.pointee.isHolder
         if !isHolder { entry.storePins -= 1 }
         let garbage = entry.isHeld ? NodeList() : releaseHolder(entry, isCounted: isHolder)
-        let files = entry.isKept || entry.holders > 0 ? nil : entry.takeFiles()
-        lock.unlock()
-        withExtendedLifetime(files) {}
-        firn_deallocate(link)
-        heap.free(garbage)
+        // Also if it is still held: the last holder may be the one that waits, whose own pin does not count.
+        if waiterCount > 0 { released.broadcast() }
+        return (garbage, entry.isKept || entry.holders > 0 ? nil : entry.takeFiles())
     }
 
     // MARK: Versions come and go
@@ -272,6 +336,7 @@ final class VersionTable: @unchecked Sendable {
         lock.lock()
         entry.holders -= 1
         let garbage = entry.holders == 0 ? releaseHolder(entry, isCounted: true) : NodeList()
+        if waiterCount > 0 { released.broadcast() }
         lock.unlock()
         heap.free(garbage)
     }
@@ -279,7 +344,7 @@ final class VersionTable: @unchecked Sendable {
     /// Publishes every version up to `version`, and drops those that nobody holds. Returns the newly published
     /// version, or nil if nothing is new.
     func publish(through version: UInt64) -> Entry? {
-        if publishedNumber.load(ordering: .acquiring) >= version { return nil }
+        if publishedVersion >= version { return nil }
         lock.lock()
         var garbage = NodeList()
         var newest: Entry?
@@ -290,8 +355,7 @@ final class VersionTable: @unchecked Sendable {
             old.isKept = false
             if old.holders == 0 { garbage.join(drop(old)) }
         }
-        publishedNumber.store(publishedEntry.version, ordering: .releasing)
-        if newest != nil { report?(self) }
+        if newest != nil { reportHoldings() }
         lock.unlock()
         heap.free(garbage)
         return newest
@@ -312,8 +376,7 @@ final class VersionTable: @unchecked Sendable {
         if isCounted { countReleased(entry) }
         let isNewest = isNewest(entry)
         let garbage = entry.isKept || entry.holders > 0 || heap.isForked ? NodeList() : drop(entry)
-        if !isNewest { report?(self) }
-        if waiterCount > 0 { released.broadcast() }
+        if !isNewest { reportHoldings() }
         return garbage
     }
 

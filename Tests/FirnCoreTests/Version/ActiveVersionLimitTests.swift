@@ -120,13 +120,34 @@ import Testing
         let store = try CountedThings.open(versions: 1)
         let own = store.pin()
         try store.change()
-        func begin() throws { try store.beginWrite(replacing: own, at: CallSite("a", 1)).cancel() }
+        func begin() throws { try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1)).cancel() }
         try begin()
         #expect(store.refusal() != nil)
         // If another pin holds the same version, releasing the own one would not help.
         let other = own.again()
         #expect(throws: StoreError.self) { try begin() }
         withExtendedLifetime(other) {}
+    }
+
+    /// A version does not count for a transaction that replaces its only pin. So whoever waits for that must wake when
+    /// the other pins of the version go, although it is still held.
+    @Test func aTransactionWakesWhenItsOwnPinIsTheLast() throws {
+        let store = try CountedThings.open(versions: 1, policy: .wait(seconds: 600))
+        let own = store.pin()
+        var other: Pin? = own.again()
+        try store.change()
+        let done = DispatchSemaphore(value: 0)
+        nonisolated(unsafe) var failure: (any Error)?
+        DispatchQueue.global().async {
+            do { try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1)).cancel() } catch {
+                failure = error
+            }
+            done.signal()
+        }
+        store.awaitWaiters(1)
+        other = nil
+        #expect(other == nil && done.wait(timeout: .testTimeout) == .success && failure == nil)
+        store._checkInvariants()
     }
 
     @Test func retainedBytesAreLimited() throws {
@@ -150,7 +171,7 @@ import Testing
         let own = store.pin()
         try store.rewriting(2).commit()
         #expect(store.refusal() != nil)
-        try store.beginWrite(replacing: own, at: CallSite("a", 1)).cancel()
+        try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1)).cancel()
         store._checkInvariants()
     }
 
@@ -277,7 +298,7 @@ import Testing
         #expect(store.publishedVersion == 2)
         // A caller that holds a version may write before it releases it, if it counts no more than the version it
         // replaces.
-        try store.beginWrite(replacing: held, at: CallSite("a", 1)).cancel()
+        try store.beginWrite(replacing: OwnPin(shared: held), at: CallSite("a", 1)).cancel()
         #expect(store.queue.tryAcquire())
         store.queue.release()
         held = nil

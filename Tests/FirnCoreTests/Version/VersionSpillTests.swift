@@ -143,10 +143,10 @@ import Testing
         let own = store.pin()
         try store.change()
         let other = store.pin()
-        let transaction = try store.beginWrite(replacing: own, at: CallSite("a", 1))
+        let transaction = try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1))
         transaction.set(CountedThings.table, 1, 0, .int(8))
         try transaction.commit()
-        try store.beginWrite(replacing: own, at: CallSite("a", 1)).cancel()
+        try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1)).cancel()
         #expect(store.activeVersions.map(\.isSpilled) == [false, true, false])
         withExtendedLifetime((own, other)) {}
         try store.close()

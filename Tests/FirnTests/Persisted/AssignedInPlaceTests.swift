@@ -137,6 +137,46 @@ struct AssignedInPlaceTests {
         #expect(again.objects(Note.self).count == contents.count)
     }
 
+    /// A chunk of texts has 64 KiB at most: what does not fit any more goes through the transaction, which moves texts
+    /// out or splits the leaf.
+    @Test("up to the edge of a chunk and beyond") func edge() throws {
+        let folder = TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path + "/edge.firn")
+        var contents = (0..<200).map { _ in Content() }
+        var most = 0
+        do {
+            let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Note.self]))
+            try realm.write { for id in 0..<200 { realm.create(Note.self, value: ["id": id]) } }
+            let notes = Array(realm.objects(Note.self))
+            for round in 0..<6 {
+                try realm.write {
+                    // The chunk grows by a few bytes at a time, past each length that a text can have in it.
+                    for step in 0..<60 {
+                        for (id, note) in notes.enumerated() where (id + step) % 7 == round % 7 {
+                            contents[id].text += String(repeating: "e", count: 1 + (id * 31 + step * 17) % 197)
+                            contents[id].data.append(contentsOf: [UInt8(id), UInt8(step)])
+                            note.text = contents[id].text
+                            note.data = contents[id].data
+                        }
+                    }
+                    for (id, note) in notes.enumerated() { #expect(Content(note) == contents[id], "note \(id)") }
+                    most = max(most, contents.reduce(0) { $0 + $1.text.utf8.count })
+                    // Then it shrinks.
+                    for (id, note) in notes.enumerated() where id % 3 == round % 3 {
+                        contents[id].text = String(contents[id].text.prefix(id))
+                        note.text = contents[id].text
+                    }
+                }
+                for (id, note) in notes.enumerated() { #expect(Content(note) == contents[id], "note \(id)") }
+                realm.instance.snapshot._checkInvariants()
+            }
+            #expect(most > 3 * 65_536, "the edge was passed")
+        }
+        #expect(waitUntilClosed(url))
+        let again = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Note.self]))
+        for note in again.objects(Note.self) { #expect(Content(note) == contents[note.id]) }
+    }
+
     @MainActor
     @Test("and an observer is called for each property, assigned in place or not") func observed() async throws {
         // `waitForDeliveries` uses the class Dog.

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ThreadEndTests {
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
-    private func open() throws -> Realm { try memoryRealm(types, name) }
+    private func open(line: UInt = #line) throws -> Realm { try memoryRealm(types, name, line: line) }
 
     /// What a thread leaves behind.
     private final class Left: @unchecked Sendable {
@@ -58,12 +58,11 @@ import Testing
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex")) }
         let left = try onThread { left in
-            nonisolated(unsafe) let own = try self.open()
-            left.realm = own
+            left.realm = try self.open()
             // Only within a run loop's turn may observers be added.
             let timer = Timer(timeInterval: 0, repeats: false) { _ in
-                left.token = own.objects(Dog.self).observe { _ in }
-                left.realmToken = own.observe { _, _ in }
+                left.token = left.realm?.objects(Dog.self).observe { _ in }
+                left.realmToken = left.realm?.observe { _, _ in }
             }
             RunLoop.current.add(timer, forMode: .default)
             while left.realmToken == nil {
@@ -73,6 +72,8 @@ import Testing
         for age in 2..<6 { try realm.write { realm.objects(Dog.self)[0].age = age } }
         #expect(realm.activeVersions.count == 1, "\(realm.activeVersions)")
         #expect(left.token?.invalidate() == false && left.realmToken?.invalidate() == false)
+        // Foundation keeps the timer's block on Linux, even if the timer is invalidated.
+        (left.realm, left.token, left.realmToken) = (nil, nil, nil)
     }
 
     @Test func aRealmIsReleasedWithTheLastObjectOfItsEndedThread() throws {

@@ -1,4 +1,6 @@
 import FirnCore
+import FirnStorage
+import FirnTestSupport
 import Foundation
 import Testing
 
@@ -321,6 +323,90 @@ struct LentAccessorTests {
         var numbers: [Int] = []
         for task in tasks { numbers.append(await task.value) }
         #expect(numbers == Array(0..<600))
+    }
+
+    /// One thread may drop an object just while the loop asks whether anybody holds it.
+    @Test("another thread may keep a frozen one for a while, and drop it at any time") func dropping() throws {
+        let realm = try Self.realm().freeze()
+        let handed = Handed()
+        let threads = try (0..<2).map { _ in
+            try StorageThread.start(name: "reader") {
+                while true {
+                    switch handed.take() {
+                    case .ended: return
+                    case .none: yieldThread()
+                    case .object(let object):
+                        let number = object.number
+                        yieldThread()
+                        if object.number != number { Issue.record("\(number) became \(object.number)") }
+                    }
+                }
+            }
+        }
+        for _ in 0..<40 {
+            var number = 0
+            for object in realm.objects(Counted.self) {
+                #expect(object.number == number)
+                if number % 3 != 0 { handed.give(object) }
+                number += 1
+            }
+        }
+        handed.end()
+        for thread in threads { thread.join() }
+    }
+
+    /// What a loop hands to other threads: one object at a time.
+    private final class Handed: @unchecked Sendable {
+        enum Taken { case none, ended, object(Counted) }
+        private let lock = NSLock()
+        // Guarded by the lock.
+        private var object: Counted?
+        private var hasEnded = false
+
+        func give(_ new: Counted) {
+            let before = lock.withLock { () -> Counted? in
+                defer { object = new }
+                return object
+            }
+            withExtendedLifetime(before) {}
+        }
+
+        func take() -> Taken {
+            lock.withLock {
+                defer { object = nil }
+                if let object { return .object(object) }
+                return hasEnded ? .ended : .none
+            }
+        }
+
+        func end() { lock.withLock { hasEnded = true } }
+    }
+
+    /// The accessors of such a realm hold it, each by a reference.
+    @Test("of a queue's realm, too, which lives as long as one of its objects") func queue() throws {
+        let queue = DispatchQueue(label: "lent")
+        nonisolated(unsafe) var last: Counted?
+        let reference = try queue.sync {
+            let name = UUID().uuidString
+            let realm = try Realm(
+                configuration: .init(inMemoryIdentifier: name, objectTypes: [Counted.self]), queue: queue)
+            try realm.write { for number in 0..<300 { realm.create(Counted.self, value: ["number": number]) } }
+            var identities: Set<ObjectIdentifier> = []
+            var sum = 0
+            for object in realm.objects(Counted.self) {
+                identities.insert(ObjectIdentifier(object))
+                sum += object.number
+            }
+            #expect(identities.count == 1 && sum == 300 * 299 / 2)
+            for object in realm.objects(Counted.self) where object.number == 7 { last = object }
+            return realm.instance.reference
+        }
+        #expect(reference.object != nil)
+        queue.sync {
+            #expect(last?.number == 7)
+            last = nil
+        }
+        #expect(TestTimeout.awaits { reference.object == nil })
     }
 
     @Test("each object has its own list") func lists() throws {

@@ -1,10 +1,10 @@
-import FirnCore
 import FirnTestSupport
 import Foundation
 import FirnQuery
 import Testing
 
 @testable import Firn
+@testable import FirnCore
 
 // One class in builds of the program that declare different indexes.
 private class PlainSheep: Object {
@@ -73,6 +73,31 @@ private class Shepherd: Object {
             #expect(sheep.where { $0.age == 205 }.count == 1 && sheep.where { $0.age == 105 }.count == 0)
         }
     #endif
+
+    /// The setter of a text, too, asks the transaction then, which keeps the index.
+    @Test func aRealmKeepsAnIndexOfTextsThatWasAddedMeanwhile() throws {
+        let realm = try memoryRealm([PlainSheep.self], name)
+        try realm.write { for age in 0..<10 { realm.add(PlainSheep(value: [age, "n\(age)"])) } }
+        let sheep = realm.objects(PlainSheep.self)
+        func rename(_ suffix: String) { for one in Array(sheep) { one.name += suffix } }
+        let store = realm.instance.store
+        let transaction = try store.beginWrite()
+        var schema = transaction.resolvedSchema.schema
+        schema.tables[0].columns[1].isIndexed = true
+        try transaction.changeSchema(to: schema)
+        try transaction.commit()
+        // Twice, so that the cells are the transaction's own the second time.
+        try realm.write {
+            rename("a")
+            rename("b")
+        }
+        let table = realm.instance.snapshot.table(TableID(0))
+        for age in 0..<10 {
+            #expect(table.firstKey(1, equalTo: .string("n\(age)ab")) == Int64(age))
+            for gone in ["n\(age)", "n\(age)a"] { #expect(table.firstKey(1, equalTo: .string(gone)) == nil) }
+        }
+        realm.instance.snapshot._checkInvariants()
+    }
 
     /// A setter writes directly to cells that the transaction has already copied.
     @Test func aRealmKeepsAnIndexThatIsAddedDuringItsTransaction() throws {

@@ -61,7 +61,8 @@ class Everything: Object {
 
 /// Opens a new realm in memory, or the one with the given name.
 func memoryRealm(
-    _ types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self], _ name: String = UUID().uuidString
+    _ types: [ObjectBase.Type] = [Dog.self, Person.self, Everything.self], _ name: String = UUID().uuidString,
+    file: StaticString = #fileID, line: UInt = #line
 ) throws -> Realm {
-    try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: types))
+    try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: types), file: file, line: line)
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import FirnTestSupport
 import Testing
 
@@ -7,9 +6,4 @@ import Testing
 func expectMessage(_ result: ExitTest.Result?, _ parts: String..., at location: SourceLocation = #_sourceLocation) {
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     for part in parts { #expect(text.contains(part), "the message was: \(text)", sourceLocation: location) }
-}
-
-extension DispatchTime {
-    /// Until when a test waits for another thread. A thread that takes longer hangs, and the test fails.
-    static var testTimeout: DispatchTime { .now() + .seconds(TestTimeout.seconds) }
 }
