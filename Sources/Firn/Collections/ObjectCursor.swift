@@ -10,6 +10,9 @@ final class ObjectCursor {
     private let realm: Unmanaged<_RealmInstance>
     private let held: _RealmInstance
     private let binding: Unmanaged<TableBinding>
+    /// What lends; nil if each object needs an accessor of its own. So it is in a frozen realm, whose objects other
+    /// threads may read: the counts of references order what those threads have read before the next row is written,
+    /// but the thread sanitizer does not see that, and would report a race in a program that has none.
     private let template: AccessorTemplate?
     private let pin: Pin?
     private let root: UInt64
@@ -32,7 +35,7 @@ final class ObjectCursor {
         self.realm = .passUnretained(realm)
         held = realm
         self.binding = .passUnretained(binding)
-        template = binding.template
+        template = realm.isFrozen ? nil : binding.template
         if source.isWholeTable, !source.isDead {
             realm.check()
             let pin = realm.pinShown()
@@ -55,7 +58,7 @@ final class ObjectCursor {
         self.realm = .passUnretained(realm)
         held = realm
         self.binding = .passUnretained(binding)
-        template = binding.template
+        template = realm.isFrozen ? nil : binding.template
         self.keys = keys
         // It holds only the keys: an object is looked up when its turn comes.
         pin = nil

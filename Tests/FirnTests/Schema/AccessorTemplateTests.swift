@@ -237,19 +237,19 @@ struct LentAccessorTests {
         return realm
     }
 
-    @Test("of a class, of a query and of a frozen realm") func loops() throws {
+    @Test("of a class and of a query, and not of a frozen realm") func loops() throws {
         let realm = try memoryRealm([Ended.self])
         try realm.write { for number in 0..<600 { realm.add(Ended(value: ["number": number])) } }
-        func check(_ objects: Results<Ended>, _ count: Int) {
+        func check(_ objects: Results<Ended>, _ count: Int, ended: Int = 1) {
             Ended.count = 0
             var sum = 0
             for object in objects { sum += object.number }
-            #expect(Ended.count == 1)
+            #expect(Ended.count == ended)
             #expect(sum == count * (count - 1) / 2)
         }
         check(realm.objects(Ended.self), 600)
         check(realm.objects(Ended.self).where { $0.number < 300 }, 300)
-        check(realm.freeze().objects(Ended.self), 600)
+        check(realm.freeze().objects(Ended.self), 600, ended: 600)
     }
 
     @Test("copies of an iterator share the objects that are left, and each object is its own") func copies() throws {
@@ -325,7 +325,7 @@ struct LentAccessorTests {
         #expect(numbers == Array(0..<600))
     }
 
-    /// One thread may drop an object just while the loop asks whether anybody holds it.
+    /// The thread sanitizer must have nothing to report: an application that uses it would get the report, too.
     @Test("another thread may keep a frozen one for a while, and drop it at any time") func dropping() throws {
         let realm = try Self.realm().freeze()
         let handed = Handed()
