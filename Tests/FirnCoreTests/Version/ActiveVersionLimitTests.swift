@@ -145,6 +145,8 @@ import Testing
             done.signal()
         }
         store.awaitWaiters(1)
+        // It counts as a waiter before it sleeps. One that is not asleep yet would see the release without being woken.
+        Thread.sleep(forTimeInterval: 0.1)
         other = nil
         #expect(other == nil && done.wait(timeout: .testTimeout) == .success && failure == nil)
         store._checkInvariants()
