@@ -8,9 +8,6 @@ package struct LinearMap<Key, Value> {
 
     @inlinable package init() {}
 
-    /// - Parameter entries: with different keys.
-    @inlinable package init(_ entries: [(key: Key, value: Value)]) { self.entries = entries }
-
     @inlinable package var isEmpty: Bool { entries.isEmpty }
     @inlinable package var keys: [Key] { entries.map(\.key) }
     @inlinable package var values: [Value] { entries.map(\.value) }

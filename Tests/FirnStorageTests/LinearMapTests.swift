@@ -29,10 +29,4 @@ import Testing
             #expect(map.values.sorted() == oracle.values.sorted())
         }
     }
-
-    @Test func itIsMadeOfEntries() {
-        let map = LinearMap([(1, "a"), (2, "b")])
-        #expect(map[1] == "a" && map[2] == "b" && map[3] == nil)
-        #expect(LinearMap<Int, Int>().isEmpty)
-    }
 }

@@ -117,6 +117,7 @@ final class SharedStore: @unchecked Sendable {
             self.isExitWatched = isExitWatched
         }
     }
+
     /// A store that one thread is opening or migrating, for other threads to wait for.
     final class Opening: Sendable {
         let thread = currentThreadID()

@@ -17,24 +17,22 @@ package final class Pin: @unchecked Sendable {
         return pinned.snapshot
     }
     /// The call site that made it, or that moved it last.
-    package var callSite: CallSite { pinned.callSite }
+    package var callSite: CallSite { link?.pointee.callSite ?? CallSite("", 0) }
     /// Nil for the pin of a transaction snapshot.
     var entry: VersionTable.Entry? { pinned.entry }
     private let forkMark = ForkMark()
 
-    /// What is pinned, and by which call.
+    /// What is pinned.
     private struct Pinned {
         let version: UInt64
         let time: Int64
         let snapshot: Snapshot
-        let callSite: CallSite
         let entry: VersionTable.Entry?
 
-        init(_ entry: VersionTable.Entry, at callSite: CallSite) {
+        init(_ entry: VersionTable.Entry) {
             version = entry.version
             time = entry.time
             snapshot = entry.snapshot
-            self.callSite = callSite
             self.entry = entry
         }
 
@@ -42,7 +40,6 @@ package final class Pin: @unchecked Sendable {
             version = 0
             time = 0
             self.snapshot = snapshot
-            callSite = CallSite("", 0)
             entry = nil
         }
     }
@@ -57,7 +54,7 @@ package final class Pin: @unchecked Sendable {
     let link: UnsafeMutablePointer<PinLink>?
 
     init(_ entry: VersionTable.Entry, table: VersionTable, link: UnsafeMutablePointer<PinLink>) {
-        pinned = Pinned(entry, at: link.pointee.callSite)
+        pinned = Pinned(entry)
         self.link = link
         self.table = table
         release = nil
@@ -92,7 +89,7 @@ package final class Pin: @unchecked Sendable {
     }
 
     /// Makes it the pin of another version, whose chain has its link by now.
-    func move(to entry: VersionTable.Entry, at callSite: CallSite) { pinned = Pinned(entry, at: callSite) }
+    func move(to entry: VersionTable.Entry) { pinned = Pinned(entry) }
 
     /// Notes that the version could not be written out, so that it counts against the limits again.
     func failSpill(_ error: any Error) { table?.failSpill(self, error) }
@@ -116,6 +113,7 @@ package final class Pin: @unchecked Sendable {
 struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
+    /// Set under the lock by the pin's holder, who so may read it without.
     var callSite: CallSite
     /// False if the pin serves the store's own work.
     let isHolder: Bool

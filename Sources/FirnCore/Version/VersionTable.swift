@@ -176,7 +176,6 @@ final class VersionTable: @unchecked Sendable {
         let tip = entries[entries.count - 1]
         if own.isOnlyReference, let pin = own.pin, let link = pin.link, pin.entry === tip {
             link.pointee.callSite = callSite
-            pin.move(to: tip, at: callSite)
             return pin
         }
         return makePin(tip, callSite)
@@ -216,6 +215,7 @@ final class VersionTable: @unchecked Sendable {
         lock.lock()
         let new = publishedEntry
         link.pointee.callSite = callSite
+        if new === old { return lock.unlock() }
         // What holds for a moment in between is not reported to others.
         isMoving = true
         let (garbage, files) = detach(link, from: old)
@@ -223,7 +223,7 @@ final class VersionTable: @unchecked Sendable {
         isMoving = false
         reportHoldings()
         lock.unlock()
-        pin.move(to: new, at: callSite)
+        pin.move(to: new)
         withExtendedLifetime(files) {}
         heap.free(garbage)
     }
