@@ -27,7 +27,7 @@ final class ClassInfo: @unchecked Sendable {
     let required: [PropertyInfo]
     /// What accessors are copied from, if a copy of their bytes is a copy of them.
     let template: AccessorTemplate?
-    private let byName: [String: PropertyInfo]
+    private let byName: NameMap<PropertyInfo>
     // Set by any thread that finds out, never cleared.
     private let needsInitialValues: Atomic<Bool>
 
@@ -79,9 +79,9 @@ final class ClassInfo: @unchecked Sendable {
         let madeOthers = firn_set_accessor_state(before) != UInt(bitPattern: sample.address)
         var hasOwnFields = false
         let mapping = type.propertiesMapping()
-        let ignored = Set(type.ignoredProperties())
-        let indexed = Set(type.indexedProperties())
-        let required = Set(type.requiredProperties())
+        let ignored = type.ignoredProperties()
+        let indexed = type.indexedProperties()
+        let required = type.requiredProperties()
         let namedKey = type.primaryKey()
         var found: [PropertyInfo] = []
         var foundIgnored: [IgnoredProperty] = []
@@ -122,14 +122,14 @@ final class ClassInfo: @unchecked Sendable {
         let needsInitialValues = !foundIgnored.isEmpty || hasOwnFields || madeOthers
         self.needsInitialValues = Atomic(needsInitialValues)
         template = needsInitialValues ? nil : ClassInfo.makeTemplate(type, found)
-        byName = Dictionary(found.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        byName = NameMap(found.map { ($0.name, $0) })
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first
 
         let className = name
-        let known = Set(found.map(\.name)).union(ignored)
+        let byName = byName
         func check(_ names: some Sequence<String>, _ function: String) {
-            for name in names where !known.contains(name) {
+            for name in names where byName[name] == nil && !ignored.contains(name) {
                 faults.append(
                     "\(className).\(function) names \"\(name)\", which is not a @Persisted property of the class.")
             }
@@ -148,9 +148,9 @@ final class ClassInfo: @unchecked Sendable {
                 "\(name) has the primary key \"\(property.name)\", which is ignored; remove it from ignoredProperties()."
             )
         }
-        var columns: Set<String> = []
+        let columns = NameMap(stored.map { ($0.columnName, $0) })
         for property in stored {
-            if !columns.insert(property.columnName).inserted {
+            if columns[property.columnName] !== property {
                 faults.append(
                     "\(name) has two properties stored as \"\(property.columnName)\"; give one of them another name in propertiesMapping()."
                 )

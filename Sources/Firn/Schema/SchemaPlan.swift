@@ -36,9 +36,8 @@ struct SchemaPlan {
     private mutating func merge(_ info: ClassInfo, _ id: TableID, isNew: Bool) {
         var table = schema[id]
         let name = info.name
-        var wanted: Set<String> = []
+        let wanted = NameMap(info.stored.map { ($0.columnName, $0) })
         for property in info.stored {
-            wanted.insert(property.columnName)
             let target = property.isLink ? property.shape.target.flatMap { schema.table(named: $0.className()) } : nil
             let column = property.column(target: target)
             let full = "\(name).\(property.name)"
@@ -62,7 +61,7 @@ struct SchemaPlan {
             }
             table.columns[index].isIndexed = column.isIndexed
         }
-        for (index, column) in table.columns.enumerated() where !column.isRemoved && !wanted.contains(column.name) {
+        for (index, column) in table.columns.enumerated() where !column.isRemoved && wanted[column.name] == nil {
             differences.append("Property \"\(name).\(DisplayText.line(column.name))\" has been removed.")
             SchemaPlan.remove(index, from: &table)
         }
@@ -139,12 +138,9 @@ extension SchemaPlan {
     /// What is wrong with a set of classes in itself, one sentence each.
     static func faults(of infos: [ClassInfo]) -> [String] {
         var faults = infos.flatMap(\.faults)
-        var names: [String: ClassInfo] = [:]
-        for info in infos {
-            if names[info.name] != nil {
-                faults.append("Two classes are named \"\(info.name)\"; override _realmObjectName() of one.")
-            }
-            names[info.name] = info
+        let names = NameMap(infos.map { ($0.name, $0) })
+        for info in infos where names[info.name] !== info {
+            faults.append("Two classes are named \"\(info.name)\"; override _realmObjectName() of one.")
         }
         for info in infos {
             for property in info.properties {

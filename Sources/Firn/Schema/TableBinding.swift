@@ -173,7 +173,7 @@ extension TableSchema {
 final class SchemaBinding: Sendable {
     let tables: [TableBinding]
     private let byType: ClassMap<TableBinding>
-    private let byName: [String: TableBinding]
+    private let byName: NameMap<TableBinding>
     /// By table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
     let version: UInt64
@@ -196,7 +196,7 @@ final class SchemaBinding: Sendable {
         var byType = ClassMap<TableBinding>()
         for table in tables { byType.insert(table.info.type, table) }
         self.byType = byType
-        byName = Dictionary(uniqueKeysWithValues: tables.map { ($0.info.name, $0) })
+        byName = NameMap(tables.map { ($0.info.name, $0) })
         version = schema.version
         self.era = era
     }

@@ -218,8 +218,14 @@ extension Log {
         /// woken by its own commits.
         package var ticket: UInt32 { page.wakeTicket(countsCommits: !(lock?.isReady ?? false)) }
 
-        /// Waits until something has happened since `ticket`. May return early.
-        package func wait(_ ticket: UInt32) { page.waitForWake(ticket) }
+        /// Waits until something has happened since `ticket`. May return early. If this process has not written since
+        /// it opened the store, it is idle after a while, which is such an event.
+        package func wait(_ ticket: UInt32) {
+            guard let lock, lock.idleTime != .max else { return page.waitForWake(ticket) }
+            let remaining = lock.idleTime - SystemClock.shared.monotonic()
+            if remaining > 0 { return page.waitForWake(ticket, nanoseconds: remaining) }
+            lock.requestIdleRelease()
+        }
 
         /// Wakes all waiters, here and in other processes.
         package func wakeAll() { page.wakeAll() }

@@ -31,7 +31,8 @@ import Synchronization
 /// - `state`: atomic. Set to *locked* by the thread that acquires the lock; to *ready* and to *away* by the holder
 ///   of the process's write lock, so that *ready* does not change while that is held; and to *away* by `close()`.
 /// - `isAcquiring`: guarded by `lock`; one thread at a time tries for all.
-/// - `heldSince`, `yieldedAt`, `yieldedHandover`, `wantsIdleRelease`: atomic; hints that decide when, never whether.
+/// - `heldSince`, `yieldedAt`, `yieldedHandover`, `wantsIdleRelease`, `unusedUntil`: atomic; hints that decide when,
+///   never whether.
 final class WriterLock: @unchecked Sendable {
     private enum State: UInt8, AtomicRepresentable { case away, locked, ready }
 
@@ -56,13 +57,17 @@ final class WriterLock: @unchecked Sendable {
     private let yieldedAt = Atomic<Int64>(0)
     private let yieldedHandover = Atomic<UInt32>(0)
     private let wantsIdleRelease = Atomic<Bool>(false)
+    private let unusedUntil: Atomic<Int64>
 
-    init(locks: StoreLocks, page: SharedPage, isReady: Bool, mayWait: Bool, clock: any Clock) {
-        self.clock = mayWait ? SystemClock.shared : clock
+    init(locks: StoreLocks, page: SharedPage, isReady: Bool, _ options: LogOptions, _ clock: any Clock) {
         self.locks = locks
         self.page = page
-        self.mayWait = mayWait
+        mayWait = options.usesThreads
+        self.clock = mayWait ? SystemClock.shared : clock
         state = Atomic(isReady ? .ready : .away)
+        let idle = Int64.nanoseconds(milliseconds: max(options.idleMilliseconds, 1))
+        let (due, overflows) = self.clock.monotonic().addingReportingOverflow(idle)
+        unusedUntil = Atomic(isReady && mayWait && !overflows ? due : .max)
     }
 
     /// Whether this process may write.
@@ -157,9 +162,17 @@ final class WriterLock: @unchecked Sendable {
 
     /// Asks this idle process to release the lock, so that its death would not make others recover the log.
     func requestIdleRelease() {
+        unusedUntil.store(.max, ordering: .relaxed)
         wantsIdleRelease.store(true, ordering: .relaxed)
         page.wakeAll()
     }
+
+    /// When this process is idle because it has opened the store and has not written to it since: a monotonic time, and
+    /// `.max` once it writes or was asked to release the lock. Then the log's own thread decides (`LogMaintenanceThread`).
+    var idleTime: Int64 { unusedUntil.load(ordering: .relaxed) }
+
+    /// Called when this process begins to write.
+    func keepUntilIdle() { unusedUntil.store(.max, ordering: .relaxed) }
 
     /// Whether this process was asked to release the lock because it is idle. True once for each request.
     func takeIdleReleaseRequest() -> Bool { isReady && wantsIdleRelease.exchange(false, ordering: .relaxed) }

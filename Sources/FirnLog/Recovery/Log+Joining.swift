@@ -88,10 +88,9 @@ extension Log {
             end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,
             schema: position.schema ?? [], sector: position.sector, isReserveGone: false, isWriter: false)
         tail.markWritten = position.mark
-        let lock = WriterLock(locks: locks, page: page, isReady: false, mayWait: options.usesThreads, clock: clock)
+        let lock = WriterLock(locks: locks, page: page, isReady: false, options, clock)
         let reserve = LogReserve(folder: folder, storeID: listed.storeID, byteCount: options.reserveByteCount)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: follower, reserve: reserve)
-        try writer.maintenance?.start()
         let report = RecoveryReport(
             outcome: .clean, lastVersion: published, lastTime: position.time, storeID: listed.storeID,
             epoch: listed.epoch)

@@ -167,9 +167,10 @@ extension Log {
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
             sector: recovery.sector, isReserveGone: isReserveGone)
         tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
-        let lock = WriterLock(locks: locks, page: page, isReady: true, mayWait: options.usesThreads, clock: clock)
+        let lock = WriterLock(locks: locks, page: page, isReady: true, options, clock)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder), reserve: reserve)
-        try writer.maintenance?.start()
+        // The log is idle as it is, unless its last mark is missing.
+        if tail.markWritten < recovery.lastVersion { try writer.maintenance?.startIfNeeded() }
         let log = Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
             schema: [], checkpoints: recovery.checkpoints, nextCheckpointID: (recovery.checkpoint?.id ?? 0) + 1,

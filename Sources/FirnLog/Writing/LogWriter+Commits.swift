@@ -8,6 +8,7 @@ import FirnStorage
 extension LogWriter {
     /// Becomes the tail's appender, and prepares what the commit may need: a new segment, the reserve.
     func beginCommit(_ version: UInt64, mayUseReserve: Bool) throws(LogError) {
+        try maintenance?.startIfNeeded()
         tail.begin()
         do {
             try prepare(mayUseReserve: mayUseReserve)

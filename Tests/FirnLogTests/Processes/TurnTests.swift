@@ -323,6 +323,38 @@ import Testing
         if end < 2 { #expect(try readPublished(log) == [2]) }
     }
 
+    @Test("a process that does not write starts no thread for it, and releases the lock when it is idle")
+    func neverWrote() throws {
+        let disk = SimulatedDisk(seed: 1)
+        let made = try Log.open(LogOptions(folder: "/store"), storage: disk.newProcess())
+        try LogScript.commit(made, version: 1, [100])
+        try made.close()
+        var options = LogOptions(folder: "/store")
+        options.idleMilliseconds = 1
+        let storage = disk.newProcess()
+        let log = try Log.open(options, storage: storage)
+        let maintenance = try #require(log.writer?.maintenance)
+        #expect(log.isWriting)
+        // What a follower's thread does: each wait ends, the first at the latest when the process is idle.
+        try #require(
+            TestTimeout.awaits {
+                log.publishWaiter.wait(log.publishWaiter.ticket)
+                return log.takeIdleReleaseRequest()
+            })
+        log.releaseWriting()
+        #expect(!log.isWriting && maintenance.roundCount == 0)
+        // Nobody has to recover the log after its death.
+        disk.kill(storage)
+        let manifest = try StoreFolder(path: "/store", storage: disk.newProcess()).readManifest()
+        let next = try Log.open(options, storage: disk.newProcess())
+        #expect(try StoreFolder(path: "/store", storage: disk.newProcess()).readManifest() == manifest)
+        // The process that writes is told by its thread when it is idle.
+        let threads = try #require(next.writer?.maintenance)
+        try LogScript.commit(next, version: 2, [100])
+        try #require(TestTimeout.awaits { threads.roundCount > 0 && next.takeIdleReleaseRequest() })
+        #expect(next.writer?.lock.idleTime == .max)
+    }
+
     /// The system refuses no request that comes through the open file which already has the lock.
     @Test(
         "a thread that asks for the lock while another of its process gives it up does not believe it has it",
