@@ -25,6 +25,7 @@ extension FixedWidthInteger {
         case .int(let number): Self(clamping: number)
         case .double(let number): of(number)
         case .float(let number): of(Double(number))
+        case .decimal(let number): number.wholePart.map { Self(clamping: $0) }
         default: nil
         }
     }
@@ -54,6 +55,7 @@ extension BinaryFloatingPoint {
         case .int(let number): Self(number)
         case .double(let number): Self(number)
         case .float(let number): Self(number)
+        case .decimal(let number): Self(number.double)
         default: nil
         }
     }
@@ -121,6 +123,40 @@ extension Double: MinMaxType, AddableType {
     public init?(_aggregate: Value) {
         guard let value = Double.of(aggregate: _aggregate) else { return nil }
         self = value
+    }
+}
+extension Decimal128: MinMaxType, AddableType {
+    /// Zero.
+    public static var _zero: Decimal128 { Decimal128() }
+    /// The result of an aggregate as a decimal; nil if it is not a number. Floating-point numbers are read as their
+    /// shortest decimal text.
+    public init?(_aggregate: Value) {
+        switch _aggregate {
+        case .decimal(let number): self.init(number)
+        case .int(let number): self.init(DecimalBits(integer: number))
+        case .double(let number): self.init(DecimalBits(double: number))
+        case .float(let number): self.init(floatLiteral: Double("\(number)") ?? .nan)
+        default: return nil
+        }
+    }
+    /// The exact sum, rounded to 34 digits at the end. NaN is passed over.
+    public static func _sum(_ values: some Sequence<Decimal128>) -> Decimal128 {
+        Decimal128(added(values).sum.bits)
+    }
+
+    /// The average of the values that are not NaN; nil if there are none.
+    static func average(_ values: some Sequence<Decimal128>) -> Decimal128? {
+        let (sum, count) = added(values)
+        return count == 0 ? nil : Decimal128(sum.divided(by: count))
+    }
+
+    private static func added(_ values: some Sequence<Decimal128>) -> (sum: DecimalSum, count: Int) {
+        var result = (sum: DecimalSum(), count: 0)
+        for value in values where !value.isNaN {
+            result.sum.add(value.bits)
+            result.count += 1
+        }
+        return result
     }
 }
 extension Date: MinMaxType {

@@ -294,6 +294,12 @@ extension RealmCollection where Element: AddableType & BinaryFloatingPoint {
     public func average() -> Double? { isEmpty ? nil : reduce(0.0) { $0 + Double($1) } / Double(count) }
 }
 
+extension RealmCollection where Element == Decimal128 {
+    /// The average of the elements: exact, then rounded to 34 digits; nil if there are none. NaN is passed over and not
+    /// counted. O(n).
+    public func average() -> Decimal128? { Decimal128.average(self) }
+}
+
 /// One property that `sorted(by:)` sorts by, and the direction.
 public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The property's name, or several joined by dots.

@@ -120,6 +120,7 @@ extension Int32: _QueryValue, _QueryNumber {}
 extension Int64: _QueryValue, _QueryNumber {}
 extension Float: _QueryValue, _QueryNumber {}
 extension Double: _QueryValue, _QueryNumber {}
+extension Decimal128: _QueryValue, _QueryNumber {}
 extension String: _QueryValue, _QueryText {}
 extension Data: _QueryValue {}
 extension Date: _QueryValue, _QueryOrdered {}

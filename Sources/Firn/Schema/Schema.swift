@@ -108,6 +108,8 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
     case linkingObjects = 8
     /// An `ObjectId`.
     case objectId = 10
+    /// A `Decimal128`.
+    case decimal128 = 11
     /// A `UUID`.
     case UUID = 12
 
@@ -123,7 +125,8 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
         case .objectID: self = .objectId
         case .uuid: self = .UUID
         case .link: self = .object
-        case .decimal, .mixed: preconditionFailure("Firn: no property has values of the type \(type)")
+        case .decimal: self = .decimal128
+        case .mixed: preconditionFailure("Firn: no property has values of the type \(type)")
         }
     }
 
@@ -140,6 +143,7 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
         case .object: "object"
         case .linkingObjects: "linking objects"
         case .objectId: "object id"
+        case .decimal128: "decimal128"
         case .UUID: "uuid"
         }
     }

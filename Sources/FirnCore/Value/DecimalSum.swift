@@ -21,9 +21,7 @@ package struct DecimalSum: Sendable {
 
     private static let limbDigitCount = 18
     private static var base: UInt128 { 1_000_000_000_000_000_000 }
-    /// What 34 digits and the exponents of decimal128 allow.
-    private static let digitCount = 34
-    private static let exponents = -6176...6111
+    private static var exponents: ClosedRange<Int> { DecimalBits.exponents }
 
     package init() {}
 
@@ -100,7 +98,7 @@ package struct DecimalSum: Sendable {
     /// The sum divided by a number above 0.
     package func divided(by count: Int) -> DecimalBits {
         if infinity != 0 {
-            return DecimalBits(high: [1: 0x7800 << 48, -1: 0xF800 << 48][infinity] ?? 0x7C00 << 48, low: 0)
+            return infinity == 2 ? .nan : .infinity(isNegative: infinity < 0)
         }
         let (isNegative, natural) = carried
         // Long division, limb by limb, until nothing is left or the quotient has more digits than a result.
@@ -158,8 +156,8 @@ package struct DecimalSum: Sendable {
     /// The decimal nearest to `digits · 10^end`. If the digits are not exact, the number is a little above that.
     private func rounded(_ isNegative: Bool, _ digits: [UInt8], end: Int, isExact: Bool) -> DecimalBits {
         let preferred = exponent ?? 0
-        guard !digits.isEmpty else { return Self.encode(false, 0, preferred) }
-        var exponent = max(end + digits.count - Self.digitCount, Self.exponents.lowerBound)
+        guard !digits.isEmpty else { return DecimalBits(false, 0, preferred) }
+        var exponent = max(end + digits.count - DecimalBits.digitCount, Self.exponents.lowerBound)
         if isExact {
             // The digits that are zero need not be kept up to the preferred exponent.
             let zeros = digits.count - 1 - (digits.lastIndex { $0 != 0 } ?? 0)
@@ -172,19 +170,10 @@ package struct DecimalSum: Sendable {
             let isMore = !isExact || digits[(kept + 1)...].contains { $0 != 0 }
             if digits[kept] > 5 || digits[kept] == 5 && (isMore || coefficient & 1 == 1) { coefficient += 1 }
         }
-        if coefficient == Magnitude.power(of: Self.digitCount) {
+        if coefficient == Magnitude.power(of: DecimalBits.digitCount) {
             (coefficient, exponent) = (coefficient / 10, exponent + 1)
         }
-        if exponent > Self.exponents.upperBound {
-            return DecimalBits(high: (isNegative ? 0xF800 : 0x7800) << 48, low: 0)
-        }
-        return Self.encode(isNegative, coefficient, exponent)
-    }
-
-    private static func encode(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) -> DecimalBits {
-        DecimalBits(
-            high: (isNegative ? 1 << 63 : 0) | UInt64(exponent - exponents.lowerBound) << 49
-                | UInt64(coefficient >> 64),
-            low: UInt64(truncatingIfNeeded: coefficient))
+        if exponent > Self.exponents.upperBound { return .infinity(isNegative: isNegative) }
+        return DecimalBits(isNegative, coefficient, exponent)
     }
 }

@@ -156,13 +156,16 @@ struct Magnitude {
     }
 
     /// The power of ten of the first digit.
-    var leadingExponent: Int {
+    var leadingExponent: Int { exponent + Magnitude.digitCount(coefficient) - 1 }
+
+    /// The number of decimal digits of a number below 10^39; 0 for zero.
+    static func digitCount(_ number: UInt128) -> Int {
         var digits = 0
-        while digits < 38, coefficient >= Magnitude.power(of: digits) { digits += 1 }
-        return exponent + digits - 1
+        while digits < 39, number >= power(of: digits) { digits += 1 }
+        return digits
     }
 
-    /// 10^n for n up to 38.
+    /// 10^n, for n up to 38.
     static func power(of n: Int) -> UInt128 { powers[n] }
 
     private static let powers: [UInt128] = {

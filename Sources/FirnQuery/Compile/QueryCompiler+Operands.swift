@@ -114,8 +114,9 @@ extension QueryCompiler {
         return ConstantTest(operation: comparison.operation, options: comparison.options, values: converted)
     }
 
-    /// Converts a constant to the column's type. Numbers stay exact, except for Float columns, whose constants are
-    /// rounded to Float as Realm does.
+    /// Converts a constant to the column's type. Numbers stay exact, except for two types of columns. Constants for
+    /// Float are rounded to Float as Realm does. A binary constant for a decimal is read as its shortest decimal text,
+    /// because nobody who writes 0.1 means the number that is nearest to it in binary.
     private func convert(
         _ value: Value, _ type: ColumnType, _ target: TableID?, _ comparison: Comparison
     ) throws(QueryError) -> Value {
@@ -125,6 +126,9 @@ extension QueryCompiler {
         case (.float, .int(let x)): return .float(Float(x))
         case (.float, .double(let x)): return .float(Float(x))
         case (.double, .float(let x)): return .double(Double(x))
+        case (.decimal, .float(let x)): return DecimalBits(text: "\(x)").map { .decimal($0) } ?? value
+        case (.decimal, .double(let x)): return .decimal(DecimalBits(double: x))
+        case (.decimal, .string(let text)): return DecimalBits(text: text).map { .decimal($0) } ?? value
         case (.uuid, .string(let text)): return PredicateParser.uuid(text) ?? value
         case (.objectID, .string(let text)): return PredicateParser.objectID(text) ?? value
         case (.link, .typedLink(let table, let key)):

@@ -120,7 +120,7 @@ struct PredicateText {
         case .float(let value): "\(value)"
         case .data(let value): "<\(value.count) bytes>"
         case .link(let key), .typedLink(_, let key): "<object \(key)>"
-        case .decimal: "<decimal>"
+        case .decimal(let value): value.text
         default: "<\(value)>"
         }
     }

@@ -117,7 +117,7 @@ struct AccessorTemplateTests {
         }
         // A property type that comes later must say whether its initial value owns something.
         let types = Set(ClassInfo.of(Everything.self).stored.map { "\($0.shape.type) \($0.shape.isNullable)" })
-        for type in [.bool, .int, .float, .double, .string, .data, .date, .objectID, .uuid] as [ColumnType] {
+        for type in [.bool, .int, .float, .double, .string, .data, .date, .objectID, .uuid, .decimal] as [ColumnType] {
             #expect(types.contains("\(type) false") && types.contains("\(type) true"), "\(type)")
         }
         for property in ClassInfo.of(Everything.self).properties {

@@ -45,6 +45,7 @@ class Everything: Object {
     @Persisted var objectId = ObjectId("0123456789abcdef01234567")
     @Persisted var uuid = UUID(uuidString: "00112233-4455-6677-8899-AABBCCDDEEFF")!
     @Persisted var mood = Mood.wild
+    @Persisted var decimal: Decimal128 = "1.50"
     @Persisted var optionalBool: Bool?
     @Persisted var optionalInt: Int?
     @Persisted var optionalInt8: Int8?
@@ -56,6 +57,7 @@ class Everything: Object {
     @Persisted var optionalObjectId: ObjectId?
     @Persisted var optionalUUID: UUID?
     @Persisted var optionalMood: Mood?
+    @Persisted var optionalDecimal: Decimal128?
     var ignored = 17
 }
 
