@@ -167,8 +167,9 @@ final class WriterLock: @unchecked Sendable {
         page.wakeAll()
     }
 
-    /// When this process is idle because it has opened the store and has not written to it since: a monotonic time, and
-    /// `.max` once it writes or was asked to release the lock. Then the log's own thread decides (`LogMaintenanceThread`).
+    /// When this process is idle because it has opened the store and has not written to it since: a monotonic time.
+    /// `.max` once it writes, because then the log's own thread decides (`LogMaintenanceThread`), and once it was asked
+    /// to release the lock.
     var idleTime: Int64 { unusedUntil.load(ordering: .relaxed) }
 
     /// Called when this process begins to write.

@@ -13,9 +13,10 @@ import Synchronization
 /// which a store opens. So the first commit starts it, before anything of the commit is written.
 ///
 /// `lock` guards the requests (`wantsPreallocation`, `callbacks`), `isStopping`, `thread` and `rounds`. `isStarted` is
-/// atomic, because each commit reads it. `isAwake` is atomic, so that a commit on the fast path only reads that. While it is true, the thread checks again by itself. The thread
-/// clears it before it checks whether something was written, and a commit raises *written* before it reads `isAwake`,
-/// all sequentially consistent. So at least one of them sees the other.
+/// atomic, because each commit reads it. `isAwake` is atomic, so that a commit on the fast path only reads that. While
+/// it is true, the thread checks again by itself. The thread clears it before it checks whether something was written,
+/// and a commit raises *written* before it reads `isAwake`, all sequentially consistent. So at least one of them sees
+/// the other.
 final class LogMaintenanceThread: @unchecked Sendable {
     typealias Callback = @Sendable (Result<Void, LogError>) -> Void
 
