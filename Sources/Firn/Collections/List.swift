@@ -37,22 +37,14 @@ public import Foundation
 /// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.
 ///
 /// In a transaction that has met damage, changes do nothing, and the transaction throws.
-public final class List<Element: RealmCollectionValue>: RealmCollection {
+public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
     /// The elements while unmanaged.
     var elements: [Element] = []
-    /// The location of the list once it is managed.
-    var location: CollectionLocation?
 
     /// An empty unmanaged list.
-    public init() {}
+    public convenience init() { self.init(at: nil) }
 
-    init(_ row: _Row, _ property: PropertyInfo) {
-        let location = CollectionLocation(row, property)
-        location.retain()
-        self.location = location
-    }
-
-    deinit { location?.release() }
+    override class var noun: String { "list" }
 
     // MARK: Reading
 
@@ -91,49 +83,6 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         }
     }
 
-    /// The realm that manages the list; nil if it is unmanaged. O(1).
-    public var realm: Realm? { location.map { Realm($0.realm) } }
-    /// Whether the list's object was deleted or its realm was invalidated. False if the list is unmanaged. O(log
-    /// objects) at most. Stops the program on the wrong thread, if it notices that: see `List`.
-    public var isInvalidated: Bool { location?.isInvalidated ?? false }
-    /// Whether the list belongs to a frozen realm and never changes. O(1). May be read on any thread.
-    public var isFrozen: Bool { location?.realm.isFrozen ?? false }
-
-    /// What `freeze()` does. Stops the program if the list is unmanaged or its object is gone, in a write transaction,
-    /// and on the wrong thread.
-    public func _freeze(_ file: StaticString, _ line: UInt) -> List {
-        guard let location else {
-            fatalError("Firn: an unmanaged list can't be frozen. Add the object that holds it to a realm first.")
-        }
-        if isFrozen { return self }
-        guard !isInvalidated, let moved = location.moved(to: location.realm.freeze("a list", at: CallSite(file, line)))
-        else {
-            stopForGone()
-        }
-        return List(moved.row, moved.property)
-    }
-
-    /// What `thaw()` does: nil if the list's object no longer exists. Stops the program if the list is unmanaged.
-    public func _thaw(_ file: StaticString, _ line: UInt) -> List? {
-        guard let location else {
-            fatalError("Firn: an unmanaged list can't be thawed. Add the object that holds it to a realm first.")
-        }
-        guard isFrozen else { return self }
-        return location.moved(to: location.realm.thaw(at: CallSite(file, line))).map { List($0.row, $0.property) }
-    }
-
-    /// The same list in another realm of the store, whether its object exists there or not; an unmanaged list itself.
-    public func _moved(to realm: _RealmInstance) -> List {
-        location.map { $0.unlocated(in: realm) }.map { List($0.row, $0.property) } ?? self
-    }
-
-    /// An empty, unmanaged list.
-    public var _withoutOwner: List { List() }
-
-    private func stopForGone() -> Never {
-        fatalError("Firn: a list was frozen whose object is gone. Check isInvalidated first.")
-    }
-
     /// Iterates over the elements that the list has now, whatever is written meanwhile.
     ///
     /// Cost: O(n) at the start if managed: the values, or the keys of the objects, are copied. The iteration holds no
@@ -142,17 +91,6 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
         guard location != nil else { return RealmCollectionIterator(elements) }
         let cell = cell
         return RealmCollectionIterator(location.unsafelyUnwrapped, cell)
-    }
-
-    /// The source that queries over the list read. Stops the program if the list is unmanaged.
-    public var _source: _CollectionSource {
-        guard let location else {
-            fatalError(
-                "Firn: an unmanaged list can't be queried or observed. Add the object that holds it to a realm first.")
-        }
-        let realm = location.realm
-        let binding = location.property.shape.target.map { realm.binding(of: $0) }
-        return _CollectionSource(realm, binding, .list(location))
     }
 
     // MARK: Adding
@@ -341,20 +279,6 @@ public final class List<Element: RealmCollectionValue>: RealmCollection {
     }
 
     // MARK: Helpers
-
-    /// The managed list in the current state, valid until the next change. A frozen list writes nothing here, because
-    /// its row never has to be found again.
-    var cell: ListCell {
-        if !location!.row.isCurrent { location!.row = _relocate(location!.row) }
-        return location!.cell
-    }
-
-    /// Runs `body` on the managed list in the realm's transaction. `body` makes rows of unmanaged objects before it
-    /// inserts them. Does nothing if the transaction has met damage.
-    private func edit(_ body: (inout ManagedListEdit) -> Void) {
-        guard var edit = ManagedListEdit(&location!) else { return }
-        body(&edit)
-    }
 
     @inline(__always)
     private func check(_ index: Int, below end: Int) {

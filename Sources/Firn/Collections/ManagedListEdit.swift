@@ -1,8 +1,8 @@
 import FirnCore
 
-/// Changes to a managed list. Each change is its own call of the transaction.
+/// Changes to a managed list or set. Each change is its own call of the transaction.
 ///
-/// Inserting an unmanaged object writes rows of its own, so one edit of the list can't stay open meanwhile.
+/// Inserting an unmanaged object writes rows of its own, so one edit of the collection can't stay open meanwhile.
 struct ManagedListEdit {
     let realm: _RealmInstance
     let transaction: WriteTransaction
@@ -14,7 +14,7 @@ struct ManagedListEdit {
     /// Nil if the transaction has met damage, so that nothing is changed.
     init?(_ location: inout CollectionLocation) {
         realm = location.realm
-        transaction = realm.writing("change the list \(location.name)")
+        transaction = realm.writing("change the \(location.layout.collection) \(location.name)")
         guard let row = realm.locateForChange(location.row, in: transaction) else { return nil }
         location.row = row
         let cellLocation = location
@@ -41,6 +41,22 @@ struct ManagedListEdit {
 
     mutating func move(from: Int, to: Int) {
         transaction.edit(table, column, key) { list in list.move(from: from, to: to) }
+    }
+
+    /// Inserts an element into a set, unless the set has it.
+    mutating func insertMember(_ value: Value) {
+        count = transaction.edit(table, column, key) { set in
+            set.insertMember(value)
+            return set.count
+        }
+    }
+
+    /// Removes an element from a set, if the set has it.
+    mutating func removeMember(_ value: Value) {
+        count = transaction.edit(table, column, key) { set in
+            set.removeMember(value)
+            return set.count
+        }
     }
 
     mutating func removeAll() {

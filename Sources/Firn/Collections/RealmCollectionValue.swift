@@ -9,6 +9,11 @@ public protocol RealmCollectionValue: Hashable {
     static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self
     /// The element as the store keeps it. An unmanaged object is added to the realm first.
     func _element(for realm: _RealmInstance) -> Value
+    /// The element as the store keeps it, if a collection of the realm may have it; nil for an unmanaged object and for
+    /// one of another realm.
+    func _existingElement(in realm: _RealmInstance) -> Value?
+    /// What decides whether an unmanaged set has the element.
+    var _member: _SetMember { get }
     /// The element that `any` stands for. If `any` only describes an object, the element is an unmanaged object.
     /// Throws `ValueFault` if `any` does not fit.
     static func _fromAny(_ any: Any?) throws -> Self
@@ -33,4 +38,11 @@ extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueIns
     }
     /// The element as the store keeps it; null if it is nil.
     public func _element(for realm: _RealmInstance) -> Value { self?._element(for: realm) ?? .null }
+    /// The element as the store keeps it; null if it is nil.
+    public func _existingElement(in realm: _RealmInstance) -> Value? {
+        guard let self else { return .null }
+        return self._existingElement(in: realm)
+    }
+    /// What decides whether an unmanaged set has the element; null if it is nil.
+    public var _member: _SetMember { self?._member ?? .value(.null) }
 }

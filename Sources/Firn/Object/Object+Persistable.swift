@@ -102,6 +102,12 @@ extension RealmCollectionValue where Self: Object {
     }
     /// The element as the store keeps it: the object's key. An unmanaged object is added to the realm first.
     public func _element(for realm: _RealmInstance) -> Value { .link(realm.linkKey(of: self, as: Self.self)) }
+    /// The object's key, if the object is one of the realm.
+    public func _existingElement(in realm: _RealmInstance) -> Value? {
+        isManaged && _RealmInstance.of(_row) === realm ? .link(_row.key) : nil
+    }
+    /// The object itself.
+    public var _member: _SetMember { .object(self) }
     /// The element's type: a link that is not optional.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
 }

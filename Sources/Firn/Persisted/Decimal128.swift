@@ -196,6 +196,8 @@ extension Decimal128: _FixedScalar {
     @inlinable public init(_raw: DecimalBits) { bits = _raw }
     /// The number as a value of the store.
     public var _value: Value { .decimal(bits) }
+    /// The number, without the zeros at its end.
+    public var _member: _SetMember { .value(.decimal(bits.normalized)) }
     /// The number of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .decimal(let value) = _value else { return nil }

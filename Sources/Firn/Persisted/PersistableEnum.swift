@@ -35,6 +35,8 @@ extension PersistableEnum {
     }
     /// The raw value as a value of the store.
     public var _value: Value { rawValue._value }
+    /// What decides whether an unmanaged set has the raw value.
+    public var _member: _SetMember { rawValue._member }
     /// The case with a stored raw value; nil if there is none.
     public init?(_value: Value) {
         guard let raw = RawValue(_value: _value), let value = Self(rawValue: raw) else { return nil }

@@ -80,6 +80,10 @@ extension _Scalar {
     }
     /// The element as a value of the store.
     public func _element(for write: _RealmInstance) -> Value { _value }
+    /// The element as a value of the store.
+    public func _existingElement(in realm: _RealmInstance) -> Value? { _value }
+    /// The element as a value of the store.
+    public var _member: _SetMember { .value(_value) }
     /// The type of an element.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
     /// The type of an optional element.

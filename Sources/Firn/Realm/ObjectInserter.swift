@@ -81,13 +81,12 @@ final class ObjectInserter {
                 }
                 transaction.setLink(next.table.table, column, next.key, to: key)
             case .collection(let collection, let owner):
-                let values = try elements(collection, next)
+                let values = next.property.collectionValue(try elements(collection, next))
                 let column = next.table.column(next.property)
                 let old = value(next.table, column, next.key)
-                if !(next.isUpdate && policy == .modified && old == .list(values)),
-                    !(values.isEmpty && old == .list([]) && !next.isUpdate)
-                {
-                    transaction.set(next.table.table, column, next.key, .list(values))
+                // The collection of a new row is empty.
+                if !(next.isUpdate ? policy == .modified && old == values : old == values) {
+                    transaction.set(next.table.table, column, next.key, values)
                 }
                 collection.adopt(owner._row, next.property)
             }
@@ -207,7 +206,7 @@ final class ObjectInserter {
                                 isUpdate: isUpdate))
                     } else if isUpdate {
                         // A collection that was never read is empty.
-                        set(binding, property, key, .list([]))
+                        set(binding, property, key, property.collectionValue([]))
                     }
                 } else if property.isLink {
                     if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase {
@@ -261,7 +260,8 @@ final class ObjectInserter {
             case .value(let value): set(binding, change.property, key, value)
             case .link(let target): set(binding, change.property, key, .link(try add(target)))
             case .objects(let objects):
-                set(binding, change.property, key, .list(try objects.map { .link(try add($0)) }))
+                let links = try objects.map { Value.link(try add($0)) }
+                set(binding, change.property, key, change.property.collectionValue(links))
             }
         }
     }

@@ -287,7 +287,7 @@ struct Resolution {
             return (content as? ObjectBase).map { .link($0) } ?? .value(.null)
         }
         if property.isCollection, let realm {
-            return .value(.list(try property.wrapper.elements(content, realm)))
+            return .value(property.collectionValue(try property.wrapper.elements(content, realm)))
         }
         return try property.wrapper.storeValue(from: content).map { .value($0) }
     }
@@ -295,7 +295,7 @@ struct Resolution {
     /// A property's value with its objects resolved.
     private mutating func content(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
         if property.isCollection, let list = unwrapped(any) as? any PersistedCollection, list.isInvalidated {
-            throw ValueFault("the object that the list belongs to was deleted, or its realm was invalidated")
+            throw ValueFault("the object that the collection belongs to was deleted, or its realm was invalidated")
         }
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         // If nothing is copied, a list is taken as it is.

@@ -205,6 +205,10 @@ final class PropertyInfo: @unchecked Sendable {
     var isLinkingObjects: Bool { shape.isLinkingObjects }
     var isCollection: Bool { shape.collection != .none }
     var isLink: Bool { shape.type == .link && !isLinkingObjects }
+    /// A collection of these elements, as the column holds it.
+    func collectionValue(_ elements: [Value]) -> Value {
+        shape.collection == .set ? .set(of: elements) : .list(elements)
+    }
     /// Whether the property may be nil, and its column hold null.
     var isNullable: Bool { shape.isNullable && !isRequired }
 

@@ -58,6 +58,8 @@ public struct Property: CustomStringConvertible, Equatable {
     public let isPrimaryKey: Bool
     /// Whether the property is a list, or backlinks.
     public let isArray: Bool
+    /// Whether the property is a set.
+    public let isSet: Bool
     /// The class that a link or list leads to, or whose objects link here for backlinks; nil for other types.
     public let objectClassName: String?
     /// The name of the linking property, for backlinks; nil for other properties.
@@ -71,6 +73,7 @@ public struct Property: CustomStringConvertible, Equatable {
         isIndexed = info.isIndexed
         isPrimaryKey = info.isPrimaryKey
         isArray = info.shape.collection == .list || info.isLinkingObjects
+        isSet = info.shape.collection == .set
         objectClassName = info.shape.target?.className()
         linkOriginPropertyName = info.origin
     }
@@ -78,7 +81,7 @@ public struct Property: CustomStringConvertible, Equatable {
     /// The name, the type and what the property is declared to be, for people.
     public var description: String {
         var words = [
-            "\(name): \(isArray ? "array<" : "")\(objectClassName ?? "\(type)")\(isOptional ? "?" : "")\(isArray ? ">" : "")"
+            "\(name): \(isArray ? "array<" : isSet ? "set<" : "")\(objectClassName ?? "\(type)")\(isOptional ? "?" : "")\(isArray || isSet ? ">" : "")"
         ]
         if columnName != name { words.append("stored as \(columnName)") }
         if isPrimaryKey { words.append("primary key") } else if isIndexed { words.append("indexed") }

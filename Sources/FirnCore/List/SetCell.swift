@@ -64,22 +64,14 @@ extension ListCell {
     }
 }
 
-extension ListEditor {
-    /// Inserts `value` into a set. Returns its index, or nil if the set already has an element equal to it.
-    @discardableResult
-    mutating func insertMember(_ value: Value) -> Int? {
-        let found = cell.find(value)
-        guard !found.isFound else { return nil }
-        insert(value, at: found.index)
-        return found.index
-    }
-
-    /// Removes `value` from a set. Returns the index that it had, or nil if it was not in the set.
-    @discardableResult
-    mutating func removeMember(_ value: Value) -> Int? {
-        let found = cell.find(value)
-        guard found.isFound else { return nil }
-        remove(at: found.index)
-        return found.index
+extension Value {
+    /// The set of some values, of which the first stays of several that are equal in the order.
+    package static func set(of values: [Value]) -> Value {
+        var result: [Value] = []
+        // The sort is stable.
+        for value in values.sorted(by: precedes) where result.last.map({ order($0, value) != 0 }) ?? true {
+            result.append(value)
+        }
+        return .set(result)
     }
 }

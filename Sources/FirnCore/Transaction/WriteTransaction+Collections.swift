@@ -1,5 +1,5 @@
-/// Edits one list of an object. Each call is recorded in the transaction's edit script of that list, and updates the
-/// targets' backlinks.
+/// Edits one list or set of an object. Each call is recorded in the transaction's edit script of that collection, and
+/// updates the targets' backlinks.
 package struct ListChange {
     let transaction: WriteTransaction
     let cell: CellID
@@ -60,6 +60,18 @@ package struct ListChange {
     package mutating func move(from: Int, to: Int) {
         editor.move(from: from, to: to)
         script?.append(.move(from: from, to: to))
+    }
+
+    /// Inserts a value into a set, unless the set has an equal one.
+    package mutating func insertMember(_ value: Value) {
+        let found = editor.cell.find(value)
+        if !found.isFound { insert(value, at: found.index) }
+    }
+
+    /// Removes a value from a set, if the set has an equal one.
+    package mutating func removeMember(_ value: Value) {
+        let found = editor.cell.find(value)
+        if found.isFound { remove(at: found.index) }
     }
 
     package mutating func removeAll() {

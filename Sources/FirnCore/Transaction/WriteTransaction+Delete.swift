@@ -63,10 +63,11 @@ extension WriteTransaction {
             }
             switch schema.collection {
             case .none: setLink(origin, column, source, to: -1)
-            case .list, .set:
+            case .list:
                 edit(origin, column, source) { change in
                     while let index = change.elements.firstIndex(of: target) { change.remove(at: index) }
                 }
+            case .set: edit(origin, column, source) { change in change.removeMember(.link(target)) }
             case .map:
                 edit(origin, column, source) { change in
                     while let index = change.elements.firstIndex(of: .link(target)) { change.set(.null, at: index) }

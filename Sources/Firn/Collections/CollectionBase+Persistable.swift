@@ -1,0 +1,102 @@
+public import FirnCore
+
+/// The type of a property that holds a `List` or `MutableSet`. Its wrapper makes the collection when it is first asked
+/// for.
+public protocol _PersistableCollection: CollectionBase, _Persistable where _Stored == Self? {}
+
+extension _PersistableCollection {
+    /// Nil: the collection is made when it is first asked for.
+    @inlinable public static var _initial: Self? { @inline(__always) get { nil } }
+    /// True: the collection is made when it is first used.
+    public static var _initialOwnsNothing: Bool { true }
+    /// The collection itself.
+    @inlinable @inline(__always) public static func _wrap(_ value: Self) -> Self? { value }
+    /// The collection that the wrapper holds, or an empty one.
+    public static func _unwrap(_ stored: Self?) -> Self { stored ?? Self(at: nil) }
+    /// Stops the program: a collection is reached through its object.
+    public static func _get(_ row: _Row, _ column: Int) -> Self {
+        fatalError("Firn: a collection is never read from a row.")
+    }
+    /// Stops the program: the elements of a collection are replaced one by one.
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
+        fatalError("Firn: a collection is never replaced as a whole.")
+    }
+
+    /// True.
+    @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
+
+    /// The collection of a property, made and kept in `stored` at the first call.
+    @inlinable @inline(__always)
+    public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout Self?) -> Self {
+        if let collection = stored { return collection }
+        return _make(object, column, &stored)
+    }
+
+    @usableFromInline @inline(never)
+    static func _make(_ object: ObjectBase, _ column: Int32, _ stored: inout Self?) -> Self {
+        let collection =
+            object.isManaged && column != _BoundColumn.ignored ? _frozenCollection(of: object, column) : Self(at: nil)
+        stored = collection
+        return collection
+    }
+
+    /// The collection of a managed object, made at each call.
+    public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
+        let property = TableBinding.of(object._row).property(column: _BoundColumn.number(column))
+        return Self(at: CollectionLocation(object._row, property))
+    }
+
+    /// The collection itself.
+    public static func _any(_ value: Self) -> Any? { value }
+    /// Nil: the elements are stored one by one.
+    public static func _storeValue(_ value: Self) -> Value? { nil }
+}
+
+/// A `List` or `MutableSet` with elements of a type: what the two do alike with untyped values.
+protocol ElementCollection: PersistedCollection, RealmCollection {
+    /// Replaces the contents by `values`, which may be this collection's own.
+    func assign(_ values: [Element])
+    init(at location: CollectionLocation?)
+}
+
+extension ElementCollection {
+    func assign(_ any: Any?) throws { assign(try Self.elements(of: any)) }
+
+    /// The elements that an untyped sequence stands for; none for nil. Throws `ValueFault` if `any` is not a sequence
+    /// or if an element does not fit.
+    static func elements(of any: Any?) throws -> [Element] {
+        guard let any = unwrapped(any) else { return [] }
+        if let elements = any as? [Element] { return elements }
+        guard let sequence = any as? any Sequence, !(any is String) else { throw ValueFault(any, isNot: Self.self) }
+        var result: [Element] = []
+        for (index, element) in anyElements(of: sequence).enumerated() {
+            do { result.append(try Element._fromAny(element)) } catch let fault as ValueFault {
+                throw fault.inside("[\(index)]")
+            }
+        }
+        return result
+    }
+
+    static func isElements(_ any: Any) -> Bool { any is [Element] }
+
+    static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value] {
+        try elements(of: any).map { $0._element(for: realm) }
+    }
+
+    var objects: [ObjectBase] { compactMap { $0 as? ObjectBase } }
+
+    func elements(for realm: _RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
+
+    /// An unmanaged collection of the elements that an untyped sequence stands for.
+    static func unmanaged(_ any: Any?) throws -> Self {
+        let collection = Self(at: nil)
+        try collection.assign(any)
+        return collection
+    }
+}
+
+/// The elements of any sequence.
+func anyElements(of sequence: any Sequence) -> [Any] {
+    func list(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
+    return list(sequence)
+}

@@ -1,0 +1,101 @@
+import FirnCore
+
+/// What `List` and `MutableSet` have in common: a location once they are managed.
+///
+/// Firn makes its subclasses; there can be no others.
+public class CollectionBase {
+    /// The location of the collection once it is managed.
+    final var location: CollectionLocation?
+
+    /// A managed collection, or an empty unmanaged one.
+    required init(at location: CollectionLocation?) {
+        location?.retain()
+        self.location = location
+    }
+
+    deinit { location?.release() }
+
+    /// The realm that manages the collection; nil if it is unmanaged. O(1).
+    public final var realm: Realm? { location.map { Realm($0.realm) } }
+    /// Whether the collection's object was deleted or its realm was invalidated. False if the collection is unmanaged.
+    /// O(log objects) at most. Stops the program on the wrong thread, if it notices that: see `List`.
+    public final var isInvalidated: Bool { location?.isInvalidated ?? false }
+    /// Whether the collection belongs to a frozen realm and never changes. O(1). May be read on any thread.
+    public final var isFrozen: Bool { location?.realm.isFrozen ?? false }
+
+    /// What the collection is called in messages.
+    class var noun: String { preconditionFailure("Firn: \(Self.self) has no noun") }
+
+    /// The collection in the current state, valid until the next change. A frozen collection writes nothing here,
+    /// because its row never has to be found again.
+    final var cell: ListCell {
+        if !location!.row.isCurrent { location!.row = _relocate(location!.row) }
+        return location!.cell
+    }
+
+    /// The location. Stops the program if the collection is unmanaged.
+    private func managed(to purpose: String) -> CollectionLocation {
+        guard let location else {
+            fatalError(
+                "Firn: an unmanaged \(Self.noun) can't be \(purpose). Add the object that holds it to a realm first.")
+        }
+        return location
+    }
+
+    /// What `freeze()` does. Stops the program if the collection is unmanaged or its object is gone, in a write
+    /// transaction, and on the wrong thread.
+    public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
+        let location = managed(to: "frozen")
+        if isFrozen { return self }
+        guard !isInvalidated,
+            let moved = location.moved(to: location.realm.freeze("a \(Self.noun)", at: CallSite(file, line)))
+        else {
+            fatalError("Firn: a \(Self.noun) was frozen whose object is gone. Check isInvalidated first.")
+        }
+        return Self(at: moved)
+    }
+
+    /// What `thaw()` does: nil if the collection's object no longer exists. Stops the program if the collection is
+    /// unmanaged.
+    public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
+        let location = managed(to: "thawed")
+        guard isFrozen else { return self }
+        return location.moved(to: location.realm.thaw(at: CallSite(file, line))).map { Self(at: $0) }
+    }
+
+    /// The same collection in another realm of the store, whether its object exists there or not; an unmanaged
+    /// collection itself.
+    public final func _moved(to realm: _RealmInstance) -> Self {
+        location.map { Self(at: $0.unlocated(in: realm)) } ?? self
+    }
+
+    /// An empty, unmanaged collection.
+    public final var _withoutOwner: Self { Self(at: nil) }
+
+    /// The source that queries over the collection read. Stops the program if the collection is unmanaged.
+    public final var _source: _CollectionSource {
+        let location = managed(to: "queried or observed")
+        let realm = location.realm
+        let binding = location.property.shape.target.map { realm.binding(of: $0) }
+        return _CollectionSource(realm, binding, .list(location))
+    }
+
+    /// Runs `body` on the managed collection in the realm's transaction. `body` makes rows of unmanaged objects before
+    /// it changes the collection. Does nothing if the transaction has met damage.
+    final func edit(_ body: (inout ManagedListEdit) -> Void) {
+        guard var edit = ManagedListEdit(&location!) else { return }
+        body(&edit)
+    }
+
+    /// Makes an unmanaged collection the one at a location. The subclass drops its elements.
+    final func adopt(_ location: CollectionLocation) {
+        location.retain()
+        self.location = location
+    }
+
+    /// Whether both are managed, and the same collection of the same row in one realm.
+    final func isSameManaged(as other: CollectionBase) -> Bool {
+        guard let x = location, let y = other.location else { return false }
+        return x.row.core == y.row.core && x.row.table == y.row.table && x.row.key == y.row.key && x.column == y.column
+    }
+}

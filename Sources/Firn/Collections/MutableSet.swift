@@ -1,0 +1,275 @@
+public import FirnCore
+
+/// A collection in which each value or object occurs once.
+///
+/// ```swift
+/// class Article: Object {
+///     @Persisted var tags: MutableSet<String>
+/// }
+///
+/// try realm.write {
+///     article.tags.insert("swift")
+///     article.tags.formUnion(other.tags)
+/// }
+/// realm.objects(Article.self).where { $0.tags.contains("swift") }
+/// ```
+///
+/// A set behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. Adding an
+/// unmanaged object to a managed set adds the object to the realm. Removing an object from a set does not delete the
+/// object; deleting the object removes it from all sets.
+///
+/// **What is equal.** Values are equal as the store compares them: strings by their bytes, so that "é" as one character
+/// differs from "e" with an accent; numbers by value; a NaN equals a NaN with the same bits. Managed objects are equal
+/// if they are the same object of the realm, unmanaged ones if they are one instance.
+///
+/// **Order.** A managed set is in the order of its values, objects in the order in which they were added to the realm.
+/// An unmanaged one is in the order in which elements were inserted. The index of an element changes when others are
+/// inserted or removed.
+///
+/// **Cost.** In a managed set, looking for, inserting or removing an element, and reading one by its index, is O(log n).
+/// If the elements are objects, each change also updates the index of the links to them. In an unmanaged set, looking
+/// for and inserting an element is O(1), removing one is O(n).
+///
+/// **What stops the program.** As for `List`: an index that is out of bounds; a change outside a write transaction;
+/// use of a managed set on another thread, or after its object was deleted; adding an object that belongs to another
+/// realm, or a value of more than 16 MiB. So does a set of another realm, or a frozen one of a live one's, in
+/// `formUnion` and the like (SPEC R51).
+public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
+    /// The elements while unmanaged, in the order of their insertion.
+    private(set) var elements: [Element] = []
+    /// What makes these elements equal to others.
+    private var members: Set<_SetMember> = []
+
+    /// An empty unmanaged set.
+    public convenience init() { self.init(at: nil) }
+
+    override class var noun: String { "set" }
+
+    // MARK: Reading
+
+    /// The number of elements. O(1).
+    public var count: Int { location == nil ? elements.count : cell.count }
+    /// Always 0.
+    public var startIndex: Int { 0 }
+    /// The number of elements. O(1).
+    public var endIndex: Int { count }
+
+    /// The element at an index, which has a meaning only until the set is changed. O(log n) if managed, else O(1). Stops
+    /// the program if the index is out of bounds.
+    public subscript(position: Int) -> Element {
+        if location == nil {
+            check(position, elements.count)
+            return elements[position]
+        }
+        let cell = cell
+        check(position, cell.count)
+        return Element._fromElement(cell.value(at: position), location!.realm)
+    }
+
+    private func check(_ index: Int, _ count: Int) {
+        guard index >= 0, index < count else {
+            fatalError("Firn: index \(index) is out of bounds of a set of \(count) elements.")
+        }
+    }
+
+    /// Whether the set has an element. O(log n) if managed, else O(1).
+    ///
+    /// A managed set has no unmanaged object, and no object of another realm.
+    public func contains(_ element: Element) -> Bool {
+        guard let location else { return members.contains(element._member) }
+        guard let value = element._existingElement(in: location.realm) else { return false }
+        return cell.contains(value)
+    }
+
+    /// Iterates over the elements that the set has now, whatever is written meanwhile.
+    ///
+    /// Cost: O(n) at the start if managed: the values, or the keys of the objects, are copied. The iteration holds no
+    /// version.
+    public func makeIterator() -> RealmCollectionIterator<Element> {
+        guard let location else { return RealmCollectionIterator(elements) }
+        return RealmCollectionIterator(location, cell)
+    }
+
+    // MARK: Inserting and removing
+
+    /// Inserts an element, unless the set has it. Stops the program outside a write transaction if the set is managed.
+    /// O(log n) if managed, else O(1).
+    public func insert(_ element: Element) {
+        guard location != nil else {
+            if members.insert(element._member).inserted { elements.append(element) }
+            return
+        }
+        edit { set in set.insertMember(element._element(for: set.realm)) }
+    }
+
+    /// Inserts the elements of a sequence that the set does not have. The sequence may be this very set. Stops the
+    /// program outside a write transaction if the set is managed. O(log n) for each element if managed, else O(1).
+    public func insert<S: Sequence>(objectsIn objects: S) where S.Element == Element {
+        // Computing the elements may change the set, or end the transaction.
+        let objects = Array(objects)
+        guard location != nil else { return objects.forEach(insert) }
+        edit { set in for object in objects { set.insertMember(object._element(for: set.realm)) } }
+    }
+
+    /// Removes an element, if the set has it. An object stays in the realm. Stops the program outside a write
+    /// transaction if the set is managed. O(log n) if managed, else O(n).
+    public func remove(_ element: Element) { remove(CollectionOfOne(element)) }
+
+    /// Removes all elements. Objects stay in the realm. O(n). Stops the program outside a write transaction if the set
+    /// is managed.
+    public func removeAll() {
+        guard location != nil else {
+            return dropElements()
+        }
+        edit { set in set.removeAll() }
+    }
+
+    private func remove(_ removed: some Collection<Element>) {
+        guard location != nil else {
+            let before = members.count
+            members.subtract(removed.map(\._member))
+            if members.count < before { elements.removeAll { !members.contains($0._member) } }
+            return
+        }
+        edit { set in
+            for element in removed {
+                if let value = element._existingElement(in: set.realm) { set.removeMember(value) }
+            }
+        }
+    }
+
+    private func dropElements() {
+        elements = []
+        members = []
+    }
+
+    // MARK: Set algebra
+
+    /// Whether every element of this set is in another one. O(n log m).
+    public func isSubset(of possibleSuperset: MutableSet<Element>) -> Bool {
+        check(possibleSuperset)
+        return allSatisfy { possibleSuperset.contains($0) }
+    }
+
+    /// Whether this set and another one have an element in common. O(n log m).
+    public func intersects(_ otherSet: MutableSet<Element>) -> Bool {
+        check(otherSet)
+        return contains { otherSet.contains($0) }
+    }
+
+    /// Removes the elements that another set does not have. Stops the program outside a write transaction if this set
+    /// is managed. O(n log m).
+    public func formIntersection(_ other: MutableSet<Element>) {
+        check(other)
+        remove(filter { !other.contains($0) })
+    }
+
+    /// Inserts the elements of another set. Stops the program outside a write transaction if this set is managed.
+    /// O(m log n).
+    public func formUnion(_ other: MutableSet<Element>) {
+        check(other)
+        insert(objectsIn: other)
+    }
+
+    /// Removes the elements of another set. Stops the program outside a write transaction if this set is managed.
+    /// O(m log n).
+    public func subtract(_ other: MutableSet<Element>) {
+        check(other)
+        remove(Array(other))
+    }
+
+    private func check(_ other: MutableSet<Element>) {
+        guard let location, let others = other.location else { return }
+        guard location.realm === others.realm else {
+            fatalError(
+                "Firn: the sets \(location.name) and \(others.name) belong to different realms, or one of them is frozen. Copy one into a Swift array first."
+            )
+        }
+    }
+}
+
+extension MutableSet: _PersistableCollection {
+    /// The wrapper holds the set; nil until the set is first asked for.
+    public typealias _Stored = MutableSet?
+
+    /// The shape of the elements, as a set.
+    public static var _propertyType: _PropertyType {
+        var shape = Element._elementPropertyType()
+        shape.collection = .set
+        shape.swiftType = MutableSet.self
+        shape.memory = .opaque
+        return shape
+    }
+
+    /// Copies the elements of `value` into the property's set. Assigning a set to itself leaves it as it is. A managed
+    /// set needs a write transaction, or the program stops.
+    public static func _replaceCollection(
+        of object: ObjectBase, _ column: Int32, _ stored: inout MutableSet?, with value: MutableSet
+    ) {
+        let set = _collection(of: object, column, &stored)
+        set.assign(Array(value))
+    }
+
+    /// An unmanaged set of the elements of a sequence; empty for nil. Throws `ValueFault` if `any` is not a sequence,
+    /// or if an element does not fit.
+    public static func _fromAny(_ any: Any?) throws -> MutableSet { try unmanaged(any) }
+}
+
+extension MutableSet: ElementCollection {
+    func assign(_ values: [Element]) {
+        removeAll()
+        insert(objectsIn: values)
+    }
+
+    func adopt(_ row: _Row, _ property: PropertyInfo) {
+        adopt(CollectionLocation(row, property))
+        dropElements()
+    }
+}
+
+extension MutableSet: Equatable {
+    /// Managed sets are equal if they are the same set of the same row in one realm, O(1). Unmanaged sets are equal if
+    /// they have the same elements, O(n). A managed set and an unmanaged one are never equal.
+    public static func == (a: MutableSet, b: MutableSet) -> Bool {
+        if a === b || a.isSameManaged(as: b) { return true }
+        return a.location == nil && b.location == nil && a.count == b.count && a.isSubset(of: b)
+    }
+}
+
+extension MutableSet: DescribedCollection {
+    /// The type and the first 100 elements as text. Stops the program on the wrong thread.
+    public var description: String { describe(depth: 0) }
+}
+
+extension MutableSet: ExpressibleByArrayLiteral {
+    /// An unmanaged set of the elements.
+    public convenience init(arrayLiteral elements: Element...) {
+        self.init()
+        insert(objectsIn: elements)
+    }
+}
+
+extension MutableSet: Decodable where Element: Decodable {
+    /// An unmanaged set, decoded from an array. Throws what the decoder or an element throws.
+    public convenience init(from decoder: any Decoder) throws {
+        self.init()
+        var container = try decoder.unkeyedContainer()
+        while !container.isAtEnd { insert(try container.decode(Element.self)) }
+    }
+}
+
+extension MutableSet: Encodable where Element: Encodable {
+    /// Encodes the elements as an array. Throws what the encoder or an element throws.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        for element in self { try container.encode(element) }
+    }
+}
+
+/// What decides whether two elements of an unmanaged set are equal.
+public enum _SetMember: Hashable {
+    /// A value, in a form that all equal values have.
+    case value(Value)
+    /// An object.
+    case object(ObjectBase)
+}
