@@ -1,7 +1,7 @@
 public import FirnCore
 
-/// The type of a property that holds a `List` or `MutableSet`. Its wrapper makes the collection when it is first asked
-/// for.
+/// The type of a property that holds a `List`, `MutableSet` or `Map`. Its wrapper makes the collection when it is first
+/// asked for.
 public protocol _PersistableCollection: CollectionBase, _Persistable where _Stored == Self? {}
 
 extension _PersistableCollection {
@@ -67,6 +67,7 @@ extension ElementCollection {
     static func elements(of any: Any?) throws -> [Element] {
         guard let any = unwrapped(any) else { return [] }
         if let elements = any as? [Element] { return elements }
+        if let elements = any as? [LinkedElement] { return try elements.map { try Element._fromAny($0.object) } }
         guard let sequence = any as? any Sequence, !(any is String) else { throw ValueFault(any, isNot: Self.self) }
         var result: [Element] = []
         for (index, element) in anyElements(of: sequence).enumerated() {
@@ -83,7 +84,7 @@ extension ElementCollection {
         try elements(of: any).map { $0._element(for: realm) }
     }
 
-    var objects: [ObjectBase] { compactMap { $0 as? ObjectBase } }
+    var linkedElements: [LinkedElement] { map { LinkedElement(key: nil, object: $0 as? ObjectBase) } }
 
     func elements(for realm: _RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
 

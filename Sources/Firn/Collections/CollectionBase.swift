@@ -1,6 +1,6 @@
 import FirnCore
 
-/// What `List` and `MutableSet` have in common: a location once they are managed.
+/// What `List`, `MutableSet` and `Map` have in common: a location once they are managed.
 ///
 /// Firn makes its subclasses; there can be no others.
 public class CollectionBase {

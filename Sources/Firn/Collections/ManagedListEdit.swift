@@ -1,6 +1,6 @@
 import FirnCore
 
-/// Changes to a managed list or set. Each change is its own call of the transaction.
+/// Changes to a managed list, set or map. Each change is its own call of the transaction.
 ///
 /// Inserting an unmanaged object writes rows of its own, so one edit of the collection can't stay open meanwhile.
 struct ManagedListEdit {
@@ -9,6 +9,7 @@ struct ManagedListEdit {
     private let table: TableID
     private let column: Int
     private let key: Int64
+    /// The number of a list's elements.
     private(set) var count: Int
 
     /// Nil if the transaction has met damage, so that nothing is changed.
@@ -45,18 +46,22 @@ struct ManagedListEdit {
 
     /// Inserts an element into a set, unless the set has it.
     mutating func insertMember(_ value: Value) {
-        count = transaction.edit(table, column, key) { set in
-            set.insertMember(value)
-            return set.count
-        }
+        transaction.edit(table, column, key) { set in set.insertMember(value) }
     }
 
     /// Removes an element from a set, if the set has it.
     mutating func removeMember(_ value: Value) {
-        count = transaction.edit(table, column, key) { set in
-            set.removeMember(value)
-            return set.count
-        }
+        transaction.edit(table, column, key) { set in set.removeMember(value) }
+    }
+
+    /// Sets the value of a map's key.
+    mutating func setValue(_ value: Value, forKey name: String) {
+        transaction.edit(table, column, key) { map in map.setValue(value, forKey: name) }
+    }
+
+    /// Removes a map's key, if the map has it.
+    mutating func removeValue(forKey name: String) {
+        transaction.edit(table, column, key) { map in map.removeValue(forKey: name) }
     }
 
     mutating func removeAll() {

@@ -26,9 +26,9 @@ public import FirnCore
 /// An unmanaged one is in the order in which elements were inserted. The index of an element changes when others are
 /// inserted or removed.
 ///
-/// **Cost.** In a managed set, looking for, inserting or removing an element, and reading one by its index, is O(log n).
-/// If the elements are objects, each change also updates the index of the links to them. In an unmanaged set, looking
-/// for and inserting an element is O(1), removing one is O(n).
+/// **Cost.** In a managed set, looking for, inserting or removing an element, and reading one by its index, is O(log
+/// n). If the elements are objects, each change also updates the index of the links to them. In an unmanaged set,
+/// looking for and inserting an element is O(1), removing one is O(n).
 ///
 /// **What stops the program.** As for `List`: an index that is out of bounds; a change outside a write transaction;
 /// use of a managed set on another thread, or after its object was deleted; adding an object that belongs to another
@@ -54,8 +54,8 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     /// The number of elements. O(1).
     public var endIndex: Int { count }
 
-    /// The element at an index, which has a meaning only until the set is changed. O(log n) if managed, else O(1). Stops
-    /// the program if the index is out of bounds.
+    /// The element at an index, which has a meaning only until the set is changed. O(log n) if managed, else O(1).
+    /// Stops the program if the index is out of bounds.
     public subscript(position: Int) -> Element {
         if location == nil {
             check(position, elements.count)

@@ -166,8 +166,9 @@ final class ObjectCursor {
 }
 
 extension ListCell {
-    /// The keys of a list of links.
+    /// The keys of the objects that a collection of links leads to. A map may have nil, which is left out.
     var keys: [Int64] {
+        if layout.collection == .map { return values.compactMap(\.linkedKey) }
         var keys: [Int64] = []
         keys.reserveCapacity(count)
         forEachRun { values, _, count in

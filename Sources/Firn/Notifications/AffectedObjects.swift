@@ -102,6 +102,8 @@ struct AffectedObjects {
             case .link(let target) where target >= 0: result.insert(target)
             case .list(let targets), .set(let targets):
                 for case .link(let target) in targets { result.insert(target) }
+            case .map(let entries):
+                for case .link(let target) in entries.map(\.value) { result.insert(target) }
             default: break
             }
         }

@@ -37,6 +37,18 @@ public enum RealmCollectionChange<Collection> {
     case error(Swift.Error)
 }
 
+/// What happened to an observed map.
+public enum RealmMapChange<Collection: RealmKeyedCollection> {
+    /// The first call: the map is ready.
+    case initial(Collection)
+    /// Keys were inserted or deleted, or their values were set or, if they are objects, changed. Each list is in the
+    /// order of the keys.
+    case update(
+        Collection, deletions: [Collection.Key], insertions: [Collection.Key], modifications: [Collection.Key])
+    /// Never passed. It exists so that programs written for RealmSwift compile.
+    case error(Swift.Error)
+}
+
 extension Realm {
     /// The reason why a realm observer is called.
     public enum Notification: String, Sendable {

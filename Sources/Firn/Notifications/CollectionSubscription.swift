@@ -69,12 +69,8 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
                 modifications: difference.modifications))
     }
 
-    /// The keys of the elements that count as changed: along the observed key paths, or through links.
     private func affected(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
-        guard let binding = source.binding else { return [] }
-        let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
-        guard let paths else { return objects.viaLinks(binding.table) }
-        return paths.reduce(into: []) { $0.formUnion(objects.via($1)) }
+        source.affected(summary, old, new, paths)
     }
 
     // MARK: All objects of a class
@@ -161,5 +157,17 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
         case (.values(let old), .values(let new)): return ListDifference(comparing: old, to: new)
         default: return ListDifference()
         }
+    }
+}
+
+extension _CollectionSource {
+    /// The keys of the elements that count as changed: along the observed key paths, or through links.
+    func affected(
+        _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot, _ paths: [ObservedPath]?
+    ) -> Set<Int64> {
+        guard let binding else { return [] }
+        let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
+        guard let paths else { return objects.viaLinks(binding.table) }
+        return paths.reduce(into: []) { $0.formUnion(objects.via($1)) }
     }
 }

@@ -51,24 +51,9 @@ extension RealmCollection {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        let source = _source
-        source.checkIsAlive()
-        let site = CallSite(file, line)
-        let start = source.realm.startObserving(at: site)
-        let paths = observedPaths(keyPaths, source)
-        let token = NotificationToken()
-        if let queue {
-            let frozen = _moved(
-                to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: site))
-            source.realm.onQueue(Scheduler.queue(queue), from: start) { realm in
-                let own = frozen._moved(to: realm)
-                realm.add(CollectionSubscription(own, own._source, from: start, paths, block), token)
-            }
-        } else {
-            source.realm.checkDelivery()
-            source.realm.add(CollectionSubscription(self, source, from: start, paths, block), token)
+        _source.observe(self, keyPaths, on: queue, at: CallSite(file, line), move: { $0._moved(to: $1) }) {
+            CollectionSubscription($0, $0._source, from: $1, $2, block)
         }
-        return token
     }
 
     /// Calls `block` on an actor, with the actor's own collection: once, and then after each write that changes the
@@ -95,7 +80,7 @@ extension RealmCollection {
         source.checkIsAlive()
         let site = CallSite(file, line)
         let start = source.realm.startObserving(at: site)
-        let paths = observedPaths(keyPaths, source)
+        let paths = source.observedPaths(keyPaths)
         let token = NotificationToken()
         guard !Task.isCancelled else {
             token.invalidate()
@@ -115,23 +100,78 @@ extension RealmCollection {
         }
         return token
     }
-
-    private func observedPaths(_ keyPaths: [String]?, _ source: _CollectionSource) -> [ObservedPath]? {
-        guard let keyPaths, !keyPaths.isEmpty else { return nil }
-        guard let binding = source.binding else {
-            fatalError("Firn: a collection of values has no key paths to observe.")
-        }
-        return keyPaths.map { ObservedPath($0, binding, source.realm.schema) }
-    }
 }
 
 extension _CollectionSource {
+    /// Adds an observer of `collection`, whose source this is: to this realm, or to that of a queue.
+    ///
+    /// - Parameters:
+    ///   - move: makes the same collection in another realm.
+    ///   - subscription: makes the observer of a collection.
+    fileprivate func observe<C>(
+        _ collection: C, _ keyPaths: [String]?, on queue: DispatchQueue?, at site: CallSite,
+        move: @escaping (C, _RealmInstance) -> C,
+        _ subscription: @escaping (C, SubscriptionStart, [ObservedPath]?) -> DataSubscription
+    ) -> NotificationToken {
+        checkIsAlive()
+        let start = realm.startObserving(at: site)
+        let paths = observedPaths(keyPaths)
+        let token = NotificationToken()
+        if let queue {
+            let frozen = move(
+                collection, realm.shared.frozen(realm.configuration, realm.schema, start.pin, at: site))
+            realm.onQueue(Scheduler.queue(queue), from: start) { realm in
+                realm.add(subscription(move(frozen, realm), start, paths), token)
+            }
+        } else {
+            realm.checkDelivery()
+            realm.add(subscription(collection, start, paths), token)
+        }
+        return token
+    }
+
+    fileprivate func observedPaths(_ keyPaths: [String]?) -> [ObservedPath]? {
+        guard let keyPaths, !keyPaths.isEmpty else { return nil }
+        guard let binding else { fatalError("Firn: a collection of values has no key paths to observe.") }
+        return keyPaths.map { ObservedPath($0, binding, realm.schema) }
+    }
+
     /// Stops the program if the collection was made before its realm was invalidated.
     fileprivate func checkIsAlive() {
         if isDead {
             fatalError(
                 "Firn: a collection was observed whose realm was invalidated after it was made. Ask the realm for it again."
             )
+        }
+    }
+}
+
+extension RealmKeyedCollection {
+    /// Calls `block` once with the map, then after each write that inserts, deletes or sets keys, or that changes one
+    /// of the map's objects.
+    ///
+    /// ```swift
+    /// token = shop.prices.observe { change in
+    ///     if case .update(_, let deleted, let inserted, let modified) = change { print(deleted, inserted, modified) }
+    /// }
+    /// ```
+    ///
+    /// Costs, and stops the program, as observing a list does: see `RealmCollection.observe(keyPaths:on:_:file:line:)`.
+    /// Only if one of the map's objects has changed are all entries read, O(n).
+    ///
+    /// - Parameters:
+    ///   - keyPaths: names of the objects' properties that matter; nil or an empty array for all.
+    ///   - queue: a serial queue to be called on, with the map of that queue.
+    ///   - block: is called with the change.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
+    /// - Returns: a token to be held as long as the block is to be called.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmMapChange<Self>) -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) -> NotificationToken {
+        _source.observe(self, keyPaths, on: queue, at: CallSite(file, line), move: { $0._moved(to: $1) }) {
+            MapSubscription($0, from: $1, $2, block)
         }
     }
 }

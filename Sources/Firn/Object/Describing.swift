@@ -19,7 +19,7 @@ func describeValue(_ any: Any?, depth: Int) -> String {
     switch any {
     case nil: "nil"
     case let object as ObjectBase: object.describe(depth: depth)
-    case let collection as any DescribedCollection: collection.describe(depth: depth)
+    case let collection as any DescribedValue: collection.describe(depth: depth)
     case let value?: "\(value)"
     }
 }
@@ -29,20 +29,32 @@ func indented(_ text: String) -> String {
 }
 
 /// A collection whose description shows its type and its elements.
-protocol DescribedCollection: Collection {
+protocol DescribedValue {
     var isInvalidated: Bool { get }
+    func describe(depth: Int) -> String
 }
 
-extension DescribedCollection {
-    func describe(depth: Int) -> String {
+extension DescribedValue {
+    /// The type and the first elements, of which `lines` returns 100 at most: descriptions are read by people.
+    func describe(depth: Int, _ count: @autoclosure () -> Int, _ lines: () -> [String]) -> String {
         let name = "\(type(of: self))"
         if isInvalidated { return "\(name) [invalid collection]" }
         guard depth < 4 else { return "\(name) <Maximum depth exceeded>" }
-        // Long collections are cut: descriptions are read by people.
-        let shown = prefix(100).enumerated().map { index, element in
-            "\t[\(index)] \(indented(describeValue(element, depth: depth + 1)))"
-        }
-        let rest = count > 100 ? ["\t… \(count - 100) more"] : []
+        let shown = lines()
+        let rest = count() > shown.count ? ["\t… \(count() - shown.count) more"] : []
         return "\(name) (\n\((shown + rest).joined(separator: ",\n"))\n)"
+    }
+}
+
+/// A collection whose elements are described by their indices.
+protocol DescribedCollection: DescribedValue, Collection {}
+
+extension DescribedCollection {
+    func describe(depth: Int) -> String {
+        describe(depth: depth, count) {
+            prefix(100).enumerated().map { index, element in
+                "\t[\(index)] \(indented(describeValue(element, depth: depth + 1)))"
+            }
+        }
     }
 }

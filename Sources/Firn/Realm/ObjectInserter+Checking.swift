@@ -9,10 +9,9 @@ extension ObjectInserter {
         var objects = [object]
         for change in changes {
             switch change.content {
-            case .value(.list(let values)): for value in values { try checkLength(value, of: change.property) }
             case .value(let value): try checkLength(value, of: change.property)
             case .link(let target): objects.append(target)
-            case .objects(let targets): objects += targets
+            case .objects(let elements): objects += elements.compactMap(\.object)
             }
         }
         try check(objects)
@@ -48,11 +47,13 @@ extension ObjectInserter {
                 let wrapper = object.address + property.offset
                 let collection = property.isCollection ? property.wrapper.existingCollection(wrapper) : nil
                 if property.isLink {
-                    var targets = collection?.objects ?? []
+                    var targets = collection?.linkedElements.compactMap(\.object) ?? []
                     if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase { targets.append(target) }
                     for target in targets { try property.checkClass(of: target) }
                     next += targets
-                } else if property.shape.type == .string || property.shape.type == .data {
+                } else if property.shape.type == .string || property.shape.type == .data
+                    || property.shape.collection == .map
+                {
                     let values =
                         collection?.elements(for: realm) ?? property.wrapper.storeValue(wrapper).map { [$0] } ?? []
                     for value in values { try checkLength(value, of: property) }
@@ -81,6 +82,15 @@ extension ObjectInserter {
         switch value {
         case .string(let text): count = text.utf8.count
         case .data(let bytes): count = bytes.count
+        case .list(let values), .set(let values):
+            for value in values { try checkLength(value, of: property) }
+            return
+        case .map(let entries):
+            for entry in entries {
+                try checkLength(.string(entry.key), of: property)
+                try checkLength(entry.value, of: property)
+            }
+            return
         default: return
         }
         if count > Limits.valueByteCount {

@@ -96,9 +96,11 @@ final class ObjectInserter {
     /// The elements of a collection as the store keeps them; objects get their rows.
     private func elements(_ collection: any PersistedCollection, _ next: Pending) throws -> [Value] {
         guard next.property.isLink else { return collection.elements(for: realm) }
-        return try collection.objects.map { object in
-            try next.property.checkClass(of: object)
-            return .link(try enter(object))
+        return try collection.linkedElements.map { element in
+            try element.value { object in
+                try next.property.checkClass(of: object)
+                return try enter(object)
+            }
         }
     }
 
@@ -259,8 +261,8 @@ final class ObjectInserter {
             switch change.content {
             case .value(let value): set(binding, change.property, key, value)
             case .link(let target): set(binding, change.property, key, .link(try add(target)))
-            case .objects(let objects):
-                let links = try objects.map { Value.link(try add($0)) }
+            case .objects(let elements):
+                let links = try elements.map { try $0.value(add) }
                 set(binding, change.property, key, change.property.collectionValue(links))
             }
         }

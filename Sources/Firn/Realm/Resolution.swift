@@ -20,7 +20,7 @@ struct Resolution {
     enum Content {
         case value(Value)
         case link(ObjectBase)
-        case objects([ObjectBase])
+        case objects([LinkedElement])
     }
 
     private unowned(unsafe) let realm: _RealmInstance?
@@ -52,7 +52,8 @@ struct Resolution {
         /// Nil if the value is given by itself, for a property of some object.
         let parent: Int?
         let property: PropertyInfo
-        var element: Int?
+        /// The index or the key of an element.
+        var element: String?
 
         var text: String { element.map { "\(property.name)[\($0)]" } ?? property.name }
     }
@@ -282,7 +283,7 @@ struct Resolution {
     /// The change to a property of an existing object; nil if there is nothing to set.
     private func change(_ property: PropertyInfo, _ content: Any?) throws -> Content? {
         if property.isLink {
-            if property.isCollection { return .objects(content as? [ObjectBase] ?? []) }
+            if property.isCollection { return .objects(content as? [LinkedElement] ?? []) }
             // A nil link is read as null, whichever way it is written.
             return (content as? ObjectBase).map { .link($0) } ?? .value(.null)
         }
@@ -300,22 +301,40 @@ struct Resolution {
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         // If nothing is copied, a list is taken as it is.
         if realm == nil, property.wrapper.isElements(value) {
-            for object in value as? [ObjectBase] ?? [] { try object.checkIsThere() }
+            if let objects = value as? [ObjectBase] {
+                for object in objects { try object.checkIsThere() }
+            } else {
+                for case let object as ObjectBase in (value as? [String: Any] ?? [:]).values {
+                    try object.checkIsThere()
+                }
+            }
             return value
         }
         var location = Location(parent: task, property: property)
         guard property.isCollection else { return try object(target, value, at: location) }
+        var elements: [LinkedElement] = []
+        for (key, element) in try property.anyElements(of: value) {
+            location.element = key.map { "\"\($0)\"" } ?? "\(elements.count)"
+            do {
+                // Only a map has a nil object.
+                let isNil = key != nil && unwrapped(element) == nil
+                let object = isNil ? nil : try object(target, element as Any, at: location)
+                elements.append(LinkedElement(key: key, object: object))
+            } catch let fault as ValueFault { throw fault.inside("[\(location.element ?? "")]") }
+        }
+        return elements
+    }
+}
+
+extension PropertyInfo {
+    /// The elements of an untyped sequence or dictionary, with their keys if the property is a map. Throws `ValueFault`
+    /// if the value is neither.
+    fileprivate func anyElements(of value: Any) throws -> [(key: String?, value: Any?)] {
+        if shape.collection == .map { return try anyEntries(of: value, as: shape.swiftType).map { ($0.key, $0.value) } }
         guard let sequence = value as? any Sequence, !(value is String) else {
             throw ValueFault(value, isNot: [ObjectBase].self)
         }
-        var objects: [ObjectBase] = []
-        for (index, element) in anyElements(of: sequence).enumerated() {
-            location.element = index
-            do { objects.append(try object(target, element, at: location)) } catch let fault as ValueFault {
-                throw fault.inside("[\(index)]")
-            }
-        }
-        return objects
+        return Firn.anyElements(of: sequence).map { (nil, $0) }
     }
 }
 

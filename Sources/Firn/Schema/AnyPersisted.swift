@@ -45,7 +45,7 @@ protocol PersistedCollection: AnyObject {
     /// Whether `any` is an array that holds elements as they are.
     static func isElements(_ any: Any) -> Bool
     /// The elements, if they are objects.
-    var objects: [ObjectBase] { get }
+    var linkedElements: [LinkedElement] { get }
     /// Whether reading it would stop the program.
     var isInvalidated: Bool { get }
     /// The elements as a store keeps them that `realm` writes to; unmanaged objects are added first.

@@ -207,7 +207,11 @@ final class PropertyInfo: @unchecked Sendable {
     var isLink: Bool { shape.type == .link && !isLinkingObjects }
     /// A collection of these elements, as the column holds it.
     func collectionValue(_ elements: [Value]) -> Value {
-        shape.collection == .set ? .set(of: elements) : .list(elements)
+        switch shape.collection {
+        case .set: .set(of: elements)
+        case .map: .map(of: elements.map(\.onlyEntry))
+        case .list, .none: .list(elements)
+        }
     }
     /// Whether the property may be nil, and its column hold null.
     var isNullable: Bool { shape.isNullable && !isRequired }
@@ -232,7 +236,8 @@ final class PropertyInfo: @unchecked Sendable {
     func column(target: TableID?) -> ColumnSchema {
         ColumnSchema(
             name: columnName, type: shape.type, collection: shape.collection,
-            isNullable: shape.type == .link ? shape.collection == .none : isNullable, isIndexed: isIndexed,
+            isNullable: shape.type == .link ? shape.collection == .none || shape.collection == .map : isNullable,
+            isIndexed: isIndexed,
             target: target)
     }
 
@@ -250,9 +255,15 @@ final class PropertyInfo: @unchecked Sendable {
                 "\(full) is a link that is not optional; a link can always become nil, so declare it as \(shape.swiftType)?."
             )
         }
-        if shape.type == .link && shape.collection != .none && shape.isNullable {
+        if shape.type == .link && shape.collection == .map {
+            if !shape.isNullable {
+                faults.append(
+                    "\(full) is a map of objects that are not optional; a map keeps the key of a deleted object with nil, so declare the value with \"?\"."
+                )
+            }
+        } else if shape.type == .link && shape.collection != .none && shape.isNullable {
             faults.append(
-                "\(full) is a list of optional objects; lists hold no nil objects, so declare the element without \"?\"."
+                "\(full) is a \(shape.collection) of optional objects; it holds no nil objects, so declare the element without \"?\"."
             )
         }
         if isPrimaryKey && (![.int, .string, .objectID, .uuid].contains(shape.type) || shape.collection != .none) {

@@ -60,6 +60,8 @@ public struct Property: CustomStringConvertible, Equatable {
     public let isArray: Bool
     /// Whether the property is a set.
     public let isSet: Bool
+    /// Whether the property is a map.
+    public let isMap: Bool
     /// The class that a link or list leads to, or whose objects link here for backlinks; nil for other types.
     public let objectClassName: String?
     /// The name of the linking property, for backlinks; nil for other properties.
@@ -74,15 +76,16 @@ public struct Property: CustomStringConvertible, Equatable {
         isPrimaryKey = info.isPrimaryKey
         isArray = info.shape.collection == .list || info.isLinkingObjects
         isSet = info.shape.collection == .set
+        isMap = info.shape.collection == .map
         objectClassName = info.shape.target?.className()
         linkOriginPropertyName = info.origin
     }
 
     /// The name, the type and what the property is declared to be, for people.
     public var description: String {
-        var words = [
-            "\(name): \(isArray ? "array<" : isSet ? "set<" : "")\(objectClassName ?? "\(type)")\(isOptional ? "?" : "")\(isArray || isSet ? ">" : "")"
-        ]
+        let value = "\(objectClassName ?? "\(type)")\(isOptional ? "?" : "")"
+        let collection = isArray ? "array" : isSet ? "set" : isMap ? "map" : nil
+        var words = ["\(name): \(collection.map { "\($0)<\(value)>" } ?? value)"]
         if columnName != name { words.append("stored as \(columnName)") }
         if isPrimaryKey { words.append("primary key") } else if isIndexed { words.append("indexed") }
         return words.joined(separator: ", ")

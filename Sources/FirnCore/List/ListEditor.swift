@@ -62,10 +62,10 @@ struct ListEditor {
     private var tree: ListTree { ListTree(layout: layout, writer: writer) }
     private var elementArea: UnsafeMutableRawPointer { scratch + Self.elementOffset }
 
-    // MARK: Lists
+    // MARK: Elements
 
     mutating func insert(_ value: Value, at index: Int) {
-        insert(encoded: .encode(value, layout, into: elementArea, writer), at: index)
+        insert(encoded: encode(value), at: index)
     }
 
     /// Inserts an int or link.
@@ -106,7 +106,7 @@ struct ListEditor {
 
     mutating func set(_ value: Value, at index: Int) {
         precondition(index >= 0 && index < count, "Firn: element \(index) of a collection of \(count)")
-        replace(with: .encode(value, layout, into: elementArea, writer), at: index)
+        replace(with: encode(value), at: index)
     }
 
     mutating func set(int64 value: Int64, at index: Int) {
@@ -141,9 +141,13 @@ struct ListEditor {
 
     // MARK: Encoded elements
 
-    /// Encodes an entry of a map into the scratch memory.
-    func encode(_ value: Value, key: UnsafeRawBufferPointer) -> EncodedElement {
-        .encode(value, key: key, layout, into: elementArea, writer)
+    /// Encodes an element into the scratch memory. An entry of a map is a map of that entry.
+    private func encode(_ element: Value) -> EncodedElement {
+        guard layout.collection == .map else { return .encode(element, layout, into: elementArea, writer) }
+        let entry = element.onlyEntry
+        return PlainCoding.withBytes(.string(entry.key), as: .string) {
+            .encode(entry.value, key: $0.unsafelyUnwrapped, layout, into: elementArea, writer)
+        }
     }
 
     mutating func insert(encoded element: EncodedElement, at index: Int) {

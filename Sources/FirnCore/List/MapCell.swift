@@ -43,26 +43,49 @@ extension ListCell {
     }
 }
 
-extension ListEditor {
-    /// Sets the value of `key`. Returns the entry's index and whether the key was there.
-    @discardableResult
-    mutating func setValue(_ value: Value, forKey key: String) -> (index: Int, replaced: Bool) {
-        let found = cell.find(key: key)
-        let element = PlainCoding.withBytes(.string(key), as: .string) { encode(value, key: $0.unsafelyUnwrapped) }
-        if found.isFound {
-            replace(with: element, at: found.index)
-        } else {
-            insert(encoded: element, at: found.index)
-        }
-        return (found.index, found.isFound)
+extension ListCell {
+    /// An element as edits and scripts have it: an entry of a map is a map of that entry.
+    package func element(at index: Int) -> Value {
+        let value = value(at: index)
+        return layout.collection == .map ? .map([Value.MapEntry(key: key(at: index), value: value)]) : value
     }
 
-    /// Removes the entry of `key`. Returns its index, or nil if there was none.
-    @discardableResult
-    mutating func removeValue(forKey key: String) -> Int? {
-        let found = cell.find(key: key)
-        guard found.isFound else { return nil }
-        remove(at: found.index)
-        return found.index
+    /// All elements, as `element(at:)` gives them. As with `values`, there are fewer once damage has been met. O(n).
+    package var elements: [Value] { layout.collection == .map ? entries.map { .map([$0]) } : values }
+
+    /// Whether an element would stand in the order of a set or map if it were at an index, in front of the one that is
+    /// there, or in its place. Always true of a list. O(log n).
+    func keepsOrder(_ element: Value, at index: Int, replacing: Bool) -> Bool {
+        guard layout.collection != .list else { return true }
+        let next = replacing ? index + 1 : index
+        return (index == 0 || Value.order(ofElements: self.element(at: index - 1), element) < 0)
+            && (next >= count || Value.order(ofElements: element, self.element(at: next)) < 0)
+    }
+}
+
+extension Value {
+    /// The only entry of a map that is an element of a map's cell.
+    package var onlyEntry: MapEntry {
+        guard case .map(let entries) = self, let entry = entries.first, entries.count == 1 else {
+            preconditionFailure("Firn: \(self) is not an entry of a map")
+        }
+        return entry
+    }
+
+    /// The order of two elements of a set, or of a map, whose entries are ordered by their keys alone.
+    static func order(ofElements a: Value, _ b: Value) -> Int {
+        guard case .map(let x) = a, case .map(let y) = b, x.count == 1, y.count == 1 else { return order(a, b) }
+        return order(utf8: x[0].key, y[0].key)
+    }
+
+    /// The map of some entries, of which the last stays of several with one key.
+    package static func map(of entries: [MapEntry]) -> Value {
+        var result: [MapEntry] = []
+        // The sort is stable.
+        for entry in entries.sorted(by: { order(utf8: $0.key, $1.key) < 0 }) {
+            if let last = result.last, order(utf8: last.key, entry.key) == 0 { result.removeLast() }
+            result.append(entry)
+        }
+        return .map(result)
     }
 }

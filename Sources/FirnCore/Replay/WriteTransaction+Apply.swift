@@ -98,21 +98,38 @@ extension WriteTransaction {
         switch value {
         case .string(let string): if string.utf8.count > most { throw tooLong(string.utf8.count, schema) }
         case .data(let data): if data.count > most { throw tooLong(data.count, schema) }
-        case .list(let elements) where schema.collection == .list, .set(let elements) where schema.collection == .set:
+        case .list(let elements) where schema.collection == .list:
             for element in elements { try checkElement(element, schema) }
+        case .set(let elements) where schema.collection == .set:
+            for element in elements { try checkElement(element, schema) }
+            try checkAscending(elements, schema)
         case .map(let entries) where schema.collection == .map:
-            if !entries.isEmpty {
-                throw ChangesetBlock.Refusal("\(schema.name) is a map with entries, which this release can't have")
-            }
+            for entry in entries { try checkEntry(entry, schema) }
+            try checkAscending(value.elements, schema)
         default: break
         }
     }
 
-    private func checkElements(_ elements: [Value], _ schema: ColumnSchema) throws {
-        guard schema.collection != .map || elements.isEmpty else {
-            throw ChangesetBlock.Refusal("\(schema.name) is a map with entries, which this release can't have")
+    private static func checkAscending(_ elements: [Value], _ schema: ColumnSchema) throws {
+        for (element, next) in zip(elements, elements.dropFirst())
+        where Value.order(ofElements: element, next) >= 0 {
+            throw ChangesetBlock.Refusal("the elements of \(schema.name) do not ascend")
         }
-        for element in elements { try Self.checkElement(element, schema) }
+    }
+
+    private func checkElements(_ elements: [Value], _ schema: ColumnSchema) throws {
+        for element in elements {
+            if schema.collection == .map {
+                try Self.checkEntry(element.onlyEntry, schema)
+            } else {
+                try Self.checkElement(element, schema)
+            }
+        }
+    }
+
+    private static func checkEntry(_ entry: Value.MapEntry, _ schema: ColumnSchema) throws {
+        if entry.key.utf8.count > Limits.valueByteCount { throw tooLong(entry.key.utf8.count, schema) }
+        try checkElement(entry.value, schema)
     }
 
     private static func checkElement(_ value: Value, _ schema: ColumnSchema) throws {
@@ -305,21 +322,34 @@ extension WriteTransaction {
     ) throws {
         func check(_ isRight: Bool) throws {
             guard isRight else {
-                throw ChangesetBlock.Refusal("an edit of a list does not fit its \(change.count) elements")
+                throw ChangesetBlock.Refusal("an edit of a collection does not fit its \(change.count) elements")
+            }
+        }
+        func checkOrder(_ element: Value, at index: Int, replacing: Bool = false) throws {
+            guard change.elements.keepsOrder(element, at: index, replacing: replacing) else {
+                throw ChangesetBlock.Refusal("an edit of a set or map breaks the order of its elements")
             }
         }
         switch operation {
         case .insert(let index, count: let count):
             try check(index <= change.count && count <= elements.count)
-            for offset in 0..<count { change.insert(elements.removeFirst(), at: index + offset) }
+            for offset in 0..<count {
+                let element = elements.removeFirst()
+                try checkOrder(element, at: index + offset)
+                change.insert(element, at: index + offset)
+            }
         case .remove(let index, count: let count):
             try check(index + count <= change.count)
             for _ in 0..<count { change.remove(at: index) }
         case .set(let index, count: let count):
             try check(index + count <= change.count && count <= elements.count)
-            for offset in 0..<count { change.set(elements.removeFirst(), at: index + offset) }
+            for offset in 0..<count {
+                let element = elements.removeFirst()
+                try checkOrder(element, at: index + offset, replacing: true)
+                change.set(element, at: index + offset)
+            }
         case .move(let from, let to):
-            try check(from < change.count && to < change.count)
+            try check(from < change.count && to < change.count && change.elements.layout.collection == .list)
             change.move(from: from, to: to)
         }
     }
@@ -334,8 +364,13 @@ extension WriteTransaction {
             throw ChangesetBlock.Refusal("an element makes no sense")
         }
         try checkElements(values, schema)
-        edit(elements.table, elements.column, elements.key) { change in
-            for value in values { change.append(value) }
+        try edit(elements.table, elements.column, elements.key) { change in
+            for value in values {
+                guard change.elements.keepsOrder(value, at: change.count, replacing: false) else {
+                    throw ChangesetBlock.Refusal("more elements of a set or map break their order")
+                }
+                change.append(value)
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-/// Edits one list or set of an object. Each call is recorded in the transaction's edit script of that collection, and
-/// updates the targets' backlinks.
+/// Edits one list, set or map of an object. Each call is recorded in the transaction's edit script of that collection,
+/// and updates the targets' backlinks.
 package struct ListChange {
     let transaction: WriteTransaction
     let cell: CellID
@@ -17,14 +17,14 @@ package struct ListChange {
         transaction.checkLength(ofElement: value, cell.table, cell.column)
     }
 
-    private func link(_ value: Value) {
-        if isLink, case .link(let target) = value {
+    private func link(_ element: Value) {
+        if isLink, let target = element.linkedKey {
             IntegerIndexTree.insert(UInt64(target), cell.key, at: backlinks, transaction.writer)
         }
     }
 
-    private func unlink(_ value: Value) {
-        if isLink, case .link(let target) = value {
+    private func unlink(_ element: Value) {
+        if isLink, let target = element.linkedKey {
             let isThere = IntegerIndexTree.remove(UInt64(target), cell.key, at: backlinks, transaction.writer)
             if !isThere { Faults.contradiction("a backlink from object \(cell.key) to \(target) is missing") }
         }
@@ -41,7 +41,7 @@ package struct ListChange {
 
     @discardableResult
     package mutating func remove(at index: Int) -> Value {
-        let old = editor.cell.value(at: index)
+        let old = editor.cell.element(at: index)
         unlink(old)
         editor.remove(at: index)
         script?.append(.remove(index, old: old))
@@ -50,7 +50,7 @@ package struct ListChange {
 
     package mutating func set(_ value: Value, at index: Int) {
         checkLength(value)
-        let old = editor.cell.value(at: index)
+        let old = editor.cell.element(at: index)
         unlink(old)
         link(value)
         editor.set(value, at: index)
@@ -74,8 +74,21 @@ package struct ListChange {
         if found.isFound { remove(at: found.index) }
     }
 
+    /// Sets the value of a map's key.
+    package mutating func setValue(_ value: Value, forKey key: String) {
+        let found = editor.cell.find(key: key)
+        let element = Value.map([Value.MapEntry(key: key, value: value)])
+        if found.isFound { set(element, at: found.index) } else { insert(element, at: found.index) }
+    }
+
+    /// Removes a map's key, if the map has it.
+    package mutating func removeValue(forKey key: String) {
+        let found = editor.cell.find(key: key)
+        if found.isFound { remove(at: found.index) }
+    }
+
     package mutating func removeAll() {
-        let old = editor.cell.values
+        let old = editor.cell.elements
         old.forEach(unlink)
         editor.removeAll()
         script?.append(.removeAll(old: old))
@@ -127,13 +140,23 @@ extension WriteTransaction {
 }
 
 extension Value {
-    /// The elements of a list or set. There are none if the value is null, or a map without entries.
+    /// The elements of a collection, as a cell's edits have them: an entry of a map is a map of that entry. There are
+    /// none if the value is null.
     var elements: [Value] {
         switch self {
         case .list(let values), .set(let values): values
         case .null: []
-        case .map(let entries) where entries.isEmpty: []
-        default: preconditionFailure("Firn: \(self) is not a list or set")
+        case .map(let entries): entries.map { .map([$0]) }
+        default: preconditionFailure("Firn: \(self) is not a collection")
+        }
+    }
+
+    /// The key of the object that an element of a column of links leads to; nil for null.
+    package var linkedKey: Int64? {
+        switch self {
+        case .link(let key): key < 0 ? nil : key
+        case .map(let entries) where entries.count == 1: entries[0].value.linkedKey
+        default: nil
         }
     }
 }

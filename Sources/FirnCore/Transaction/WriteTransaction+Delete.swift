@@ -70,7 +70,9 @@ extension WriteTransaction {
             case .set: edit(origin, column, source) { change in change.removeMember(.link(target)) }
             case .map:
                 edit(origin, column, source) { change in
-                    while let index = change.elements.firstIndex(of: .link(target)) { change.set(.null, at: index) }
+                    while let index = change.elements.firstIndex(of: .link(target)) {
+                        change.setValue(.null, forKey: change.elements.key(at: index))
+                    }
                 }
             }
         }

@@ -166,7 +166,7 @@ extension WriteTransaction {
             for column in columns {
                 for row in 0..<leaf.count {
                     let cell = ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column]))
-                    if !cell.isEmpty { result.append((column, leaf.key(row), cell.values)) }
+                    if !cell.isEmpty { result.append((column, leaf.key(row), cell.elements)) }
                 }
             }
             return !Faults.isSet
@@ -197,7 +197,8 @@ extension WriteTransaction {
         let location = locate(rows, id, key)
         var editor = ListEditor(
             ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch)
-        editor.append(contentsOf: elements.map { $0 == .null && !schema.isNullable ? schema.type.blankValue : $0 })
+        editor.append(
+            contentsOf: elements.map { schema.isNullable ? $0 : $0.replacingNull(by: schema.type.blankValue) })
         _ = put(editor.finish(), rows, column, location.leaf, location.row, isFresh: false)
     }
 
@@ -294,5 +295,13 @@ extension RowWriter {
         // Cells that this transaction assigned before are logged in the new layout.
         if writer.isNew(old.node) { old.forEachMark(in: 0..<rows) { new.mark($0) } }
         return new
+    }
+}
+
+extension Value {
+    /// The element, with another value if it is null, or if the value of a map's entry is.
+    fileprivate func replacingNull(by blank: Value) -> Value {
+        guard case .map(let entries) = self else { return self == .null ? blank : self }
+        return .map(entries.map { MapEntry(key: $0.key, value: $0.value == .null ? blank : $0.value) })
     }
 }

@@ -84,7 +84,7 @@ extension Value {
         return sign(a.count, b.count)
     }
 
-    private static func order(utf8 a: String, _ b: String) -> Int {
+    static func order(utf8 a: String, _ b: String) -> Int {
         PlainCoding.withBytes(.string(a), as: .string) { x in
             PlainCoding.withBytes(.string(b), as: .string) { order(bytes: x.unsafelyUnwrapped, $0.unsafelyUnwrapped) }
         }

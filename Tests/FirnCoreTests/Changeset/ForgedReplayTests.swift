@@ -151,8 +151,14 @@ struct ForgedReplayTests {
         Forgery("a mixed value of an unknown tag", 7, update(0, column(.mixed), 3, [mixed] + run(1) + [99])),
         Forgery("a mixed value that ends early", 7, update(0, column(.mixed), 3, [mixed] + run(2) + [2, 0])),
         Forgery(
-            "a map with entries", 7,
-            update(0, column(.int, .map), 3, [int | 0x30] + run(1) + [string] + run(1) + [65] + [int] + run(1))),
+            "a set that is out of order and holds an element twice", 7,
+            update(0, column(.int, .set), 3, [int | 0x20] + run(3) + [int, 1, 0, 9, 5, 9])),
+        Forgery(
+            "a map whose keys do not ascend", 7,
+            update(0, column(.int, .map), 3, [int | 0x30] + run(2) + [string] + run(1) + [66, 65] + [int] + run(1))),
+        Forgery(
+            "a map that has a key twice", 7,
+            update(0, column(.int, .map), 3, [int | 0x30] + run(2) + [string] + run(1) + [65, 65] + [int] + run(1))),
         Forgery("nested runs", 11, [1, 6, 60, 0] + (0..<300_000).flatMap { _ in [string | list, 0, 0] as [UInt8] }),
         Forgery("2^20 cells in a few bytes", 3, [1] + keys(700, 1 << 20) + [1, 0, int] + run(1)),
     ]
@@ -220,9 +226,6 @@ struct ForgedReplayTests {
         Forgery(
             "a date whose seconds and fraction have opposite signs", 7,
             update(0, column(.date), 3, [7] + run(5) + run(-5))),
-        Forgery(
-            "a set that is out of order and holds an element twice", 7,
-            update(0, column(.int, .set), 3, [int | 0x20] + run(3) + [int, 1, 0, 9, 5, 9])),
         Forgery(
             "a mixed link to an unknown table", 7,
             update(

@@ -183,15 +183,7 @@ final class LeafFactory {
     private func putCollection(_ value: Value, _ column: ColumnSchema, _ chunk: Chunk, _ row: Int) {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         var editor = ListEditor(ListCell(inline: nothing, ElementLayout(column)), writer, scratch: scratch)
-        switch value {
-        case .map(let entries):
-            for (index, entry) in entries.enumerated() {
-                PlainCoding.withBytes(.string(entry.key), as: .string) { key in
-                    if let key { editor.insert(encoded: editor.encode(entry.value, key: key), at: index) }
-                }
-            }
-        default: editor.append(contentsOf: value.scriptElements ?? [])
-        }
+        editor.append(contentsOf: value.elements)
         switch editor.finish() {
         case .inline(let bytes): precondition(chunk.put(bytes, length: UInt16(bytes.count), row, replacing: false))
         case .tree(let root): putReference(root.node, Chunk.Slot.tree, chunk, row)

@@ -1,0 +1,128 @@
+import FirnCore
+import FirnQuery
+
+/// A collection of values by keys that may belong to a realm: `Map`.
+public protocol RealmKeyedCollection: CollectionBase, Sequence, ThreadConfined, CustomStringConvertible, Equatable {
+    /// The type of the keys.
+    associatedtype Key: _MapKey
+    /// The type of the values.
+    associatedtype Value: RealmCollectionValue
+
+    /// The number of entries.
+    var count: Int { get }
+    /// All keys, in order.
+    var keys: [Key] { get }
+    /// All values, in the order of their keys.
+    var values: [Value] { get }
+    /// The value of a key; nil if there is none. Setting nil removes the key.
+    subscript(key: Key) -> Value? { get set }
+    /// Sets the value of a key.
+    func updateValue(_ value: Value, forKey key: Key)
+    /// Removes a key.
+    func removeObject(for key: Key)
+    /// Removes all entries.
+    func removeAll()
+}
+
+extension RealmKeyedCollection {
+    /// Whether there are no entries. O(1).
+    public var isEmpty: Bool { count == 0 }
+
+    /// Whether an entry satisfies a condition. O(n).
+    public func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool {
+        try zip(keys, values).contains { try predicate($0, $1) }
+    }
+
+    /// The entries that satisfy a condition, as a dictionary. O(n).
+    public func filter(_ isIncluded: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> [Key: Value] {
+        try Dictionary(zip(keys, values).filter { try isIncluded($0, $1) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The value of a key, by its text: untyped, with numbers as `NSNumber`. Nil if there is none.
+    public func value(forKey key: String) -> Any? { self[Key._key(key)].flatMap { Value._any($0) } }
+
+    /// Sets the value of a key to what an untyped value stands for. Stops the program if the value does not fit, if the
+    /// key is not allowed, and outside a write transaction if the collection is managed.
+    public func setValue(_ value: Any?, forKey key: String) {
+        do { updateValue(try Value._fromAny(value), forKey: Key._key(key)) } catch {
+            fatalError("Firn: setValue(_:forKey: \"\(key.prefix(100))\"): \(error).")
+        }
+    }
+}
+
+extension RealmKeyedCollection where Value: MinMaxType & Comparable {
+    /// The smallest value; nil if there are none. O(n).
+    public func min() -> Value? { values.min() }
+    /// The largest value; nil if there are none. O(n).
+    public func max() -> Value? { values.max() }
+}
+
+extension RealmKeyedCollection where Value: AddableType {
+    /// The sum of the values; 0 if there are none. O(n). Computed as `sum(ofProperty:)` of a collection computes it.
+    public func sum() -> Value { Value._sum(values) }
+}
+
+extension RealmKeyedCollection where Value: AddableType & BinaryInteger {
+    /// The average of the values, added as doubles; nil if there are none. O(n).
+    public func average() -> Double? { isEmpty ? nil : values.reduce(0.0) { $0 + Double($1) } / Double(count) }
+}
+
+extension RealmKeyedCollection where Value: AddableType & BinaryFloatingPoint {
+    /// The average of the values, added as doubles; nil if there are none. A NaN makes it NaN. O(n).
+    public func average() -> Double? { isEmpty ? nil : values.reduce(0.0) { $0 + Double($1) } / Double(count) }
+}
+
+extension RealmKeyedCollection where Value == Decimal128 {
+    /// The average of the values: exact, then rounded to 34 digits; nil if there are none. NaN is passed over. O(n).
+    public func average() -> Decimal128? { Decimal128.average(values) }
+}
+
+/// Queries over the objects of a map. Keys whose object is nil are left out. Each costs, and stops the program, as the
+/// function of `RealmCollection` with its name.
+extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Object {
+    private var objects: Results<Value.Wrapped> { Results(_source) }
+
+    /// The objects for which the condition holds, live: `shop.staff.where { $0.age > 30 }`.
+    public func `where`(_ isIncluded: (Query<Value.Wrapped>) -> Query<Bool>) -> Results<Value> {
+        Results(objects.where(isIncluded)._source)
+    }
+
+    /// The objects for which the text holds, live.
+    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value> {
+        Results(objects.filtered(predicateFormat, args)._source)
+    }
+
+    /// The objects sorted by a property, live.
+    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Value> {
+        Results(objects.sorted(byKeyPath: keyPath, ascending: ascending)._source)
+    }
+
+    /// The objects sorted by a property, live: `shop.staff.sorted(by: \.age)`.
+    public func sorted<V>(by keyPath: KeyPath<Value.Wrapped, V>, ascending: Bool = true) -> Results<Value> {
+        Results(objects.sorted(by: keyPath, ascending: ascending)._source)
+    }
+
+    /// The objects sorted by several properties, live.
+    public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Value> where S.Element == SortDescriptor {
+        Results(objects.sorted(by: sortDescriptors)._source)
+    }
+
+    /// The smallest value of a property of the objects; nil if there are none.
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? { objects.min(ofProperty: property) }
+    /// The largest value of a property of the objects; nil if there are none.
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? { objects.max(ofProperty: property) }
+    /// The sum of a property of the objects; 0 if there are none.
+    public func sum<V: AddableType>(ofProperty property: String) -> V { objects.sum(ofProperty: property) }
+    /// The average of a property of the objects; nil if there are none.
+    public func average<V: AddableType>(ofProperty property: String) -> V? { objects.average(ofProperty: property) }
+    /// The smallest value of a property of the objects; nil if there are none.
+    public func min<V: MinMaxType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? { objects.min(of: keyPath) }
+    /// The largest value of a property of the objects; nil if there are none.
+    public func max<V: MinMaxType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? { objects.max(of: keyPath) }
+    /// The sum of a property of the objects; 0 if there are none.
+    public func sum<V: AddableType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V { objects.sum(of: keyPath) }
+    /// The average of a property of the objects; nil if there are none.
+    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Value.Wrapped, V>) -> A? {
+        objects.average(of: keyPath)
+    }
+}

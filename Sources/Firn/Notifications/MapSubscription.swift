@@ -1,0 +1,116 @@
+import FirnCore
+
+/// An observer of a map. Its first call shows the map; later calls show which keys were inserted, deleted or modified.
+///
+/// It keeps nothing: the change summary has the edits, and the two versions tell which keys they had. So a change costs
+/// what changed, and a walk through the map if one of its objects changed.
+final class MapSubscription<M: RealmKeyedCollection>: DataSubscription {
+    private var map: M
+    private var source: _CollectionSource
+    private let paths: [ObservedPath]?
+    private let block: (RealmMapChange<M>) -> Void
+    private var hasBegun = false
+
+    init(
+        _ map: M, from start: SubscriptionStart, _ paths: [ObservedPath]?,
+        _ block: @escaping (RealmMapChange<M>) -> Void
+    ) {
+        self.map = map
+        source = map._source
+        self.paths = paths
+        self.block = block
+        super.init(source.realm, from: start)
+    }
+
+    override var wantsInitial: Bool { !hasBegun }
+
+    override func begin(_ pin: Pin) {
+        hasBegun = true
+        let map = shown()
+        // As in `CollectionSubscription`.
+        block(.initial(source.isOwnerGone(in: pin.snapshot) ? map._withoutOwner : map))
+    }
+
+    /// The map to pass to the block. After `invalidate()` it is made again.
+    private func shown() -> M {
+        if source.isDead {
+            map = map._moved(to: realm)
+            source = map._source
+        }
+        return map
+    }
+
+    override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
+        guard !summary.isEmpty, case .list(let location) = source.origin else { return }
+        let changes = MapDifference(location, summary, old.snapshot, new.snapshot) {
+            source.affected(summary, old.snapshot, new.snapshot, paths)
+        }
+        guard !changes.isEmpty else { return }
+        block(
+            .update(
+                shown(), deletions: changes.deletions.map { M.Key._key($0) },
+                insertions: changes.insertions.map { M.Key._key($0) },
+                modifications: changes.modifications.map { M.Key._key($0) }))
+    }
+}
+
+/// The keys by which a map differs between two versions, each list in the order of the keys.
+struct MapDifference {
+    private(set) var deletions: [String] = []
+    private(set) var insertions: [String] = []
+    private(set) var modifications: [String] = []
+
+    var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
+
+    /// - Parameter affected: the objects that count as changed. It is called if the map has objects.
+    init(
+        _ map: CollectionLocation, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot,
+        affected: () -> Set<Int64>
+    ) {
+        let changes = summary.tables[map.binding.table]
+        let key = map.row.key
+        let (before, after) = (map.cell(in: old), map.cell(in: new))
+        var touched: Set<Value> = []
+        if let script = changes?.scripts[.init(key: key, column: map.column)], before != nil, after != nil {
+            for edit in script.edits { for key in edit.keys { touched.insert(.string(key)) } }
+        } else if before == nil || after == nil || changes?.modified[key]?.contains(map.column) ?? false {
+            touched.formUnion(MapDifference.differences(before?.entries ?? [], after?.entries ?? []))
+        }
+        if map.property.isLink {
+            let affected = affected()
+            if !affected.isEmpty {
+                for entry in before?.entries ?? [] {
+                    if let target = entry.value.linkedKey, affected.contains(target) {
+                        touched.insert(.string(entry.key))
+                    }
+                }
+            }
+        }
+        for case .string(let key) in touched.sorted(by: Value.precedes) {
+            switch (before?.find(key: key).isFound ?? false, after?.find(key: key).isFound ?? false) {
+            case (true, true): modifications.append(key)
+            case (true, false): deletions.append(key)
+            case (false, true): insertions.append(key)
+            case (false, false): break
+            }
+        }
+    }
+
+    /// The keys of the entries that only one of two maps has.
+    private static func differences(_ a: [Value.MapEntry], _ b: [Value.MapEntry]) -> [Value] {
+        let (x, y) = (Set(a), Set(b))
+        return x.symmetricDifference(y).map { .string($0.key) }
+    }
+}
+
+extension ListEdit {
+    /// The keys of a map that an edit concerns.
+    fileprivate var keys: [String] {
+        switch self {
+        case .insert(_, let element), .remove(_, old: let element), .set(_, new: let element, old: _):
+            [element.onlyEntry.key]
+        case .removeAll(old: let elements): elements.map(\.onlyEntry.key)
+        case .move: []
+        }
+    }
+}
