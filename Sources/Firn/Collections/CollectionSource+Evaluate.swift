@@ -10,9 +10,22 @@ extension _CollectionSource {
             throw QueryError(
                 .unsupported, "A collection of values can't be queried.", advice: "Query the objects that hold it.")
         }
-        var query = query ?? QueryPipeline(table: binding.table)
+        var query = pipeline ?? QueryPipeline(table: binding.table)
         try query.append(stage, schema: realm.store.schema, resolver: resolver)
-        return _CollectionSource(realm, binding, origin, query, isDead: isDead)
+        return _CollectionSource(realm, binding, origin, .objects(query), isDead: isDead)
+    }
+
+    /// The stages of a query over objects; nil if there are none.
+    private var pipeline: QueryPipeline? {
+        guard case .objects(let pipeline) = query else { return nil }
+        return pipeline
+    }
+
+    /// The same source of values with one more stage at the end.
+    func adding(_ stage: ValueStage) -> _CollectionSource {
+        var stages: [ValueStage] = []
+        if case .values(let before) = query { stages = before }
+        return _CollectionSource(realm, binding, origin, .values(stages + [stage]), isDead: isDead)
     }
 
     private var resolver: BindingResolver { BindingResolver(realm.schema, realm.store.schema) }
@@ -46,17 +59,20 @@ extension _CollectionSource {
     /// The elements in a version.
     func evaluate(_ snapshot: Snapshot) -> Content {
         if case .list(let location) = origin, !location.property.isLink {
-            return .values(location.cell(in: snapshot)?.values ?? [])
+            var values = location.cell(in: snapshot)?.values ?? []
+            if case .values(let stages) = query { for stage in stages { stage.apply(to: &values) } }
+            return .values(values)
         }
         guard let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return .keys([]) }
-        guard let query else { return .keys(naturalKeys(snapshot) ?? wholeTable(snapshot, binding)) }
+        guard let query = pipeline else { return .keys(naturalKeys(snapshot) ?? wholeTable(snapshot, binding)) }
         return .keys(query.run(in: snapshot, from: queried(snapshot)).keys(in: snapshot.table(binding.table)))
     }
 
     /// The number of elements in a version, counted without making a list of them; nil if there is no query or the
     /// version does not have the class.
     func count(_ snapshot: Snapshot) -> Int? {
-        guard let query, let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else {
+        guard let query = pipeline, let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count
+        else {
             return nil
         }
         return query.count(in: snapshot, from: queried(snapshot))
@@ -105,7 +121,7 @@ extension _CollectionSource {
         guard !isDead, let binding else { return nil }
         let pin = realm.pinShown()
         guard binding.table.index < pin.snapshot.resolvedSchema.schema.tables.count else { return nil }
-        let all = query ?? QueryPipeline(table: binding.table)
+        let all = pipeline ?? QueryPipeline(table: binding.table)
         let value = try all.aggregate(
             aggregate, path(), in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
         return value == .null ? nil : value

@@ -40,6 +40,14 @@ public final class _CollectionSource {
         }
     }
 
+    /// What the elements go through.
+    enum Stages {
+        /// The stages of a query over objects.
+        case objects(QueryPipeline)
+        /// The stages of a collection of values.
+        case values([ValueStage])
+    }
+
     /// What was read, and the birth stamp of the root that it was read from.
     ///
     /// It pins no version. A root with the same stamp is the same root, because `content` makes sure that nothing
@@ -56,7 +64,7 @@ public final class _CollectionSource {
     let binding: TableBinding?
     let origin: Origin
     /// The stages that the elements go through, one after the other; nil if there are none.
-    let query: QueryPipeline?
+    let query: Stages?
     /// How often the realm had been invalidated when this was made; -1 if this was dead from the beginning.
     private let invalidationCount: Int
     private var cache: Cache?
@@ -65,7 +73,7 @@ public final class _CollectionSource {
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
-        _ realm: _RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ query: QueryPipeline? = nil,
+        _ realm: _RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ query: Stages? = nil,
         isDead: Bool = false
     ) {
         self.realm = realm

@@ -14,8 +14,8 @@ extension Map: _PersistableCollection {
         return shape
     }
 
-    /// Copies the entries of `value` into the property's map. Assigning a map to itself leaves it as it is. A managed map
-    /// needs a write transaction, or the program stops.
+    /// Copies the entries of `value` into the property's map. Assigning a map to itself leaves it as it is. A managed
+    /// map needs a write transaction, or the program stops.
     public static func _replaceCollection(
         of object: ObjectBase, _ column: Int32, _ stored: inout Map?, with value: Map
     ) {
@@ -23,8 +23,8 @@ extension Map: _PersistableCollection {
         map.assign(value.entries.map { ($0.key._keyText, $0.value) })
     }
 
-    /// An unmanaged map of the entries of a dictionary; empty for nil. Throws `ValueFault` if `any` is not a dictionary,
-    /// or if a key or value does not fit.
+    /// An unmanaged map of the entries of a dictionary; empty for nil. Throws `ValueFault` if `any` is not a
+    /// dictionary, or if a key or value does not fit.
     public static func _fromAny(_ any: Any?) throws -> Map {
         let map = Map()
         try map.assign(any)
@@ -77,8 +77,8 @@ struct LinkedElement {
     }
 }
 
-/// The entries that an untyped dictionary or a map stands for; none for nil. Throws `ValueFault` if `any` is neither, or
-/// if a key is not allowed.
+/// The entries that an untyped dictionary or a map stands for; none for nil. Throws `ValueFault` if `any` is neither,
+/// or if a key is not allowed.
 func anyEntries(of any: Any?, as type: Any.Type) throws -> [(key: String, value: Any?)] {
     guard let any = unwrapped(any) else { return [] }
     let pairs: [(key: Any, value: Any?)]
@@ -130,8 +130,8 @@ extension Map: DescribedValue {
 }
 
 extension Map: ExpressibleByDictionaryLiteral {
-    /// An unmanaged map of the entries. Stops the program if a key is not allowed. The last of several values of one key
-    /// is kept.
+    /// An unmanaged map of the entries. Stops the program if a key is not allowed. The last of several values of one
+    /// key is kept.
     public convenience init(dictionaryLiteral elements: (Key, Value)...) {
         self.init()
         for (key, value) in elements { updateValue(value, forKey: key) }

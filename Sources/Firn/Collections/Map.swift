@@ -15,9 +15,9 @@ import FirnCore
 /// for entry in shop.prices { print(entry.key, entry.value) }
 /// ```
 ///
-/// A map behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. Setting an unmanaged
-/// object in a managed map adds the object to the realm. Removing a key does not delete its object; deleting the object
-/// leaves the key with nil.
+/// A map behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. Setting an
+/// unmanaged object in a managed map adds the object to the realm. Removing a key does not delete its object; deleting
+/// the object leaves the key with nil.
 ///
 /// **Keys** are equal if their UTF-8 bytes are, and entries come in the order of these bytes. A key may be empty, but
 /// must not begin with "$" or contain ".": key paths could not name it.
@@ -51,8 +51,8 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     /// The value of a key; nil if the map does not have the key. Setting nil removes the key.
     ///
     /// In a map of optional values, `map["a"] = nil` removes the key; `map.updateValue(nil, forKey: "a")` keeps it with
-    /// nil. O(log n) if managed, else O(1). Setting stops the program outside a write transaction if the map is managed,
-    /// and if the key is not allowed.
+    /// nil. O(log n) if managed, else O(1). Setting stops the program outside a write transaction if the map is
+    /// managed, and if the key is not allowed.
     public subscript(key: Key) -> Value? {
         get {
             guard let location else { return unmanaged[MapKeyBytes(key._keyText)] }
@@ -93,8 +93,8 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
 
     // MARK: Changing
 
-    /// Sets the value of a key, whether the map has the key or not. Stops the program outside a write transaction if the
-    /// map is managed, and if the key is not allowed. O(log n) if managed, else O(1).
+    /// Sets the value of a key, whether the map has the key or not. Stops the program outside a write transaction if
+    /// the map is managed, and if the key is not allowed. O(log n) if managed, else O(1).
     public func updateValue(_ value: Value, forKey key: Key) {
         key.checkAsKey()
         guard location != nil else { return unmanaged[MapKeyBytes(key._keyText)] = value }
@@ -108,8 +108,8 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
         edit { map in map.removeValue(forKey: key._keyText) }
     }
 
-    /// Removes all entries. Objects stay in the realm. O(n). Stops the program outside a write transaction if the map is
-    /// managed.
+    /// Removes all entries. Objects stay in the realm. O(n). Stops the program outside a write transaction if the map
+    /// is managed.
     public func removeAll() {
         guard location != nil else { return unmanaged = [:] }
         edit { map in map.removeAll() }

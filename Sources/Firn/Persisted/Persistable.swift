@@ -52,6 +52,8 @@ public protocol _Persistable {
     static var _propertyType: _PropertyType { get }
     /// What a property without an initial value holds.
     static var _initial: _Stored { get }
+    /// Whether `_initial` may stop the program, so that an initial value that is given must be used.
+    static var _mayLackInitial: Bool { get }
     /// Whether `_initial` owns nothing, so that a copy of its bytes is a copy of it.
     static var _initialOwnsNothing: Bool { get }
     /// A value as the wrapper holds it.
@@ -95,6 +97,9 @@ public protocol _Persistable {
 }
 
 extension _Persistable {
+    /// False: most types have a value to start with.
+    @inlinable public static var _mayLackInitial: Bool { @inline(__always) get { false } }
+
     /// Whether no value that the wrapper can hold owns anything.
     public static var _initialOwnsNothing: Bool { _isPOD(_Stored.self) }
 

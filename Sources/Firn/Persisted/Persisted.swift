@@ -11,9 +11,9 @@ public import CFirn
 /// }
 /// ```
 ///
-/// The type may be `Bool`, `Int` or an integer of 8 to 64 bits, `Float`, `Double`, `String`, `Data`, `Date`,
-/// `ObjectId`, `UUID`, a `PersistableEnum`, an optional of one of these, an optional `Object` subclass (a link), a
-/// `List` or `LinkingObjects`.
+/// The type may be `Bool`, `Int` or an integer of 8 to 64 bits, `Float`, `Double`, `Decimal128`, `String`, `Data`,
+/// `Date`, `ObjectId`, `UUID`, a `PersistableEnum`, a `CustomPersistable`, an optional of one of these, an optional
+/// `Object` subclass (a link), a `List`, `MutableSet`, `Map` or `LinkingObjects`.
 ///
 /// While the object is unmanaged, the value lies in the wrapper. Once the object is managed, it is read from the
 /// store at each access: a few nanoseconds for a number. A property without an initial value starts with 0, false, an
@@ -52,7 +52,8 @@ public struct Persisted<Value: _Persistable> {
     @inlinable @inline(__always)
     public init(wrappedValue: @autoclosure () -> Value) {
         self.init(
-            _options: [], _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
+            _options: [],
+            _stored: firn_is_making_accessor() && !Value._mayLackInitial ? Value._initial : Value._wrap(wrappedValue()))
     }
 
     /// Not available: `@Persisted` works on properties of `Object` subclasses only.
@@ -151,7 +152,7 @@ extension Persisted where Value: _PrimaryKey {
     public init(wrappedValue: @autoclosure () -> Value, primaryKey: Bool) {
         self.init(
             _options: primaryKey ? .primaryKey : [],
-            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
+            _stored: firn_is_making_accessor() && !Value._mayLackInitial ? Value._initial : Value._wrap(wrappedValue()))
     }
 }
 
@@ -168,6 +169,6 @@ extension Persisted where Value: _Indexable {
     public init(wrappedValue: @autoclosure () -> Value, indexed: Bool) {
         self.init(
             _options: indexed ? .indexed : [],
-            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
+            _stored: firn_is_making_accessor() && !Value._mayLackInitial ? Value._initial : Value._wrap(wrappedValue()))
     }
 }

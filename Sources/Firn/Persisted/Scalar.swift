@@ -95,7 +95,7 @@ extension _Scalar {
 @inline(never)
 func stopForUnknownValue(_ value: Value, _ type: Any.Type) -> Never {
     fatalError(
-        "Firn: the store holds \(DisplayText.line("\(value)")), which is not a value of \(type). Give the enum a case for it, or migrate the property."
+        "Firn: the store holds \(DisplayText.line("\(value)")), which is not a value of \(type). Give the enum a case for it, let init(persistedValue:) accept it, or migrate the property."
     )
 }
 

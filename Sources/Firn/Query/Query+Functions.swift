@@ -48,7 +48,7 @@ extension Query where T: _QueryValue {
     }
 }
 
-extension Query where T: PersistableEnum {
+extension Query where T: _MappedScalar {
     /// Whether the value is one of `values`, which are read at once.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         Query<Bool>(.compare(expression, .in, .values(values.map(\._value))))

@@ -77,20 +77,20 @@ public func >= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
 
-/// Holds if the property has this case. Never holds if a link on the way to it is nil.
-public func == <V: PersistableEnum>(property: Query<V>, value: V) -> Query<Bool> {
+/// Holds if the property has this value. Never holds if a link on the way to it is nil.
+public func == <V: _MappedScalar>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .equal, .value(value._value)))
 }
-/// Holds if the property has another case, or if a link on the way to it is nil.
-public func != <V: PersistableEnum>(property: Query<V>, value: V) -> Query<Bool> {
+/// Holds if the property has another value, or if a link on the way to it is nil.
+public func != <V: _MappedScalar>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, .value(value._value)))
 }
-/// Holds if the optional property has this case, or is nil if `value` is.
-public func == <V: PersistableEnum>(property: Query<V?>, value: V?) -> Query<Bool> {
+/// Holds if the optional property has this value, or is nil if `value` is.
+public func == <V: _MappedScalar>(property: Query<V?>, value: V?) -> Query<Bool> {
     Query(.compare(property.expression, .equal, .value(value.map(\._value) ?? .null)))
 }
-/// Holds if the optional property has another case than `value`, or if only one of the two is nil.
-public func != <V: PersistableEnum>(property: Query<V?>, value: V?) -> Query<Bool> {
+/// Holds if the optional property has another value than `value`, or if only one of the two is nil.
+public func != <V: _MappedScalar>(property: Query<V?>, value: V?) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, .value(value.map(\._value) ?? .null)))
 }
 

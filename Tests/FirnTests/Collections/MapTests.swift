@@ -31,8 +31,8 @@ private class Shop: Object {
         oracle.keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
     }
 
-    /// Every edit does the same to an unmanaged map, to a managed one, and to a dictionary; frozen versions stay as they
-    /// were; and the log gives the same map again.
+    /// Every edit does the same to an unmanaged map, to a managed one, and to a dictionary; frozen versions stay as
+    /// they were; and the log gives the same map again.
     @Test(arguments: 1...4 as ClosedRange<UInt64>) func editsBehaveLikeThoseOfADictionary(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let folder = TemporaryFolder()
