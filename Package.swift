@@ -7,6 +7,9 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Firn", targets: ["Firn"]),
+        // For programs written for Realm: `import RealmSwift` as it stands, and the names of its Objective-C interface.
+        .library(name: "RealmSwift", targets: ["RealmSwift"]),
+        .library(name: "FirnRLM", targets: ["FirnRLM"]),
         // For `Benchmarks`, which is compiled as a part of this package: all that these targets show is `package`.
         .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
         .executable(name: "firn", targets: ["FirnTool"]),
@@ -26,6 +29,8 @@ let package = Package(
         .target(
             name: "Firn",
             dependencies: ["FirnQuery", "FirnCore", "FirnStorage", "FirnBytes", "CFirn"]),
+        .target(name: "RealmSwift", dependencies: ["Firn"]),
+        .target(name: "FirnRLM", dependencies: ["Firn"]),
         .executableTarget(
             name: "FirnTool",
             dependencies: [
@@ -87,6 +92,7 @@ let package = Package(
                 "Firn", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "CFirn", "FirnTestSupport",
                 "firn-crash-child",
             ]),
+        .testTarget(name: "RealmSwiftTests", dependencies: ["RealmSwift", "FirnRLM"]),
     ],
     swiftLanguageModes: [.v6]
 )

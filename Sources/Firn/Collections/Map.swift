@@ -123,6 +123,8 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     /// ```
     ///
     /// Stops the program outside a write transaction if the map is managed. O(log n) for each entry if managed.
+    ///
+    /// - Throws: what `combine` throws.
     public func merge<S: Sequence>(_ sequence: S, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows
     where S.Element == (key: Key, value: Value) {
         for (key, value) in Array(sequence) {
@@ -130,12 +132,12 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
         }
     }
 
-    /// Sets the entries of another map: `merge` with its pairs.
+    /// Sets the entries of another map: `merge` with its pairs. Throws what `combine` throws.
     public func merge(_ other: Map, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
         try merge(other.asKeyValueSequence(), uniquingKeysWith: combine)
     }
 
-    /// Sets the entries of a dictionary: `merge` with its pairs.
+    /// Sets the entries of a dictionary: `merge` with its pairs. Throws what `combine` throws.
     public func merge(_ dictionary: [Key: Value], uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
         try merge(dictionary.lazy.map { (key: $0.key, value: $0.value) }, uniquingKeysWith: combine)
     }

@@ -28,12 +28,12 @@ extension RealmKeyedCollection {
     /// Whether there are no entries. O(1).
     public var isEmpty: Bool { count == 0 }
 
-    /// Whether an entry satisfies a condition. O(n).
+    /// Whether an entry satisfies a condition. O(n). Throws what the condition throws.
     public func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool {
         try zip(keys, values).contains { try predicate($0, $1) }
     }
 
-    /// The entries that satisfy a condition, as a dictionary. O(n).
+    /// The entries that satisfy a condition, as a dictionary. O(n). Throws what the condition throws.
     public func filter(_ isIncluded: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> [Key: Value] {
         try Dictionary(zip(keys, values).filter { try isIncluded($0, $1) }, uniquingKeysWith: { first, _ in first })
     }

@@ -44,8 +44,8 @@ public protocol CustomPersistable: _CustomPersistable {
 /// }
 /// ```
 ///
-/// An optional property shows nil for a stored value that stands for nothing, and queries for nil do not find it. If the
-/// property is not optional, reading such a value stops the program with a message that names it; so does making an
+/// An optional property shows nil for a stored value that stands for nothing, and queries for nil do not find it. If
+/// the property is not optional, reading such a value stops the program with a message that names it; so does making an
 /// object, if there is no initial value and the stored type's stands for nothing.
 public protocol FailableCustomPersistable: _CustomPersistable {
     /// What a stored value stands for; nil if nothing.

@@ -139,8 +139,8 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
 extension ObjectId: _FixedScalar, _PrimaryKey, _Indexable {
     /// The type of the column.
     public static var _type: ColumnType { .objectID }
-    /// A property without an initial value starts with the id of zeros.
-    @inlinable public static var _initial: ObjectId { ObjectId(ObjectIDBytes(0, 0, 0)) }
+    /// A property without an initial value starts with a new id. Accessors have no value of their own.
+    public static var _initial: ObjectId { firn_is_making_accessor() ? ObjectId(ObjectIDBytes(0, 0, 0)) : .generate() }
     /// The twelve bytes, as the column stores them.
     @inlinable public var _raw: ObjectIDBytes { bytes }
     /// The id of twelve stored bytes.

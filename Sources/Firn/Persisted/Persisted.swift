@@ -17,7 +17,7 @@ public import CFirn
 ///
 /// While the object is unmanaged, the value lies in the wrapper. Once the object is managed, it is read from the
 /// store at each access: a few nanoseconds for a number. A property without an initial value starts with 0, false, an
-/// empty string, nil, an empty collection, the start of 1970, the id of zeros, or the first case of an enum.
+/// empty string, nil, an empty collection, the start of 1970, a new `ObjectId` or `UUID`, or the first case of an enum.
 ///
 /// A string or data value has at most 16 MiB; storing a longer one stops the program. A `Date` is stored to the
 /// nanosecond, so a date within 100 days of 2001 is rounded to that. NaN is stored as the start of 1970, and a date

@@ -1,3 +1,4 @@
+import CFirn
 public import FirnCore
 public import Foundation
 
@@ -73,8 +74,10 @@ extension Date: _FixedScalar, _Indexable {
 extension UUID: _FixedScalar, _PrimaryKey, _Indexable {
     /// The type of the column.
     public static var _type: ColumnType { .uuid }
-    /// A property without an initial value starts with the UUID of zeros.
-    public static var _initial: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) }
+    /// A property without an initial value starts with a new random UUID. Accessors have no value of their own.
+    public static var _initial: UUID {
+        firn_is_making_accessor() ? UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) : UUID()
+    }
     /// The 16 bytes, as the column stores them.
     public var _raw: UUIDBytes {
         withUnsafeBytes(of: uuid) { bytes in

@@ -1,0 +1,55 @@
+/// The names of Realm's Objective-C interface, for programs that use them from Swift. They are other names for the types
+/// of Firn, with the functions that those have.
+@_exported import Firn
+
+/// The base class of every model: `Object`.
+public typealias RLMObject = Object
+/// The base class of objects of all kinds: `ObjectBase`.
+public typealias RLMObjectBase = ObjectBase
+/// What belongs to a realm's thread, queue or actor: `ThreadConfined`.
+public typealias RLMThreadConfined = ThreadConfined
+/// An open store: `Realm`.
+public typealias RLMRealm = Realm
+/// How a store is opened: `Realm.Configuration`.
+public typealias RLMRealmConfiguration = Realm.Configuration
+/// The reason why a realm observer is called: `Realm.Notification`.
+public typealias RLMNotification = Realm.Notification
+/// What a query finds: `Results`.
+public typealias RLMResults<Element: RealmCollectionValue> = Results<Element>
+/// An ordered collection: `List`.
+public typealias RLMArray<Element: RealmCollectionValue> = List<Element>
+/// A collection in which each element occurs once: `MutableSet`.
+public typealias RLMSet<Element: RealmCollectionValue> = MutableSet<Element>
+/// A collection of values by keys: `Map`.
+public typealias RLMDictionary<Key: _MapKey, Value: RealmCollectionValue> = Map<Key, Value>
+/// The objects that link to an object: `LinkingObjects`.
+public typealias RLMLinkingObjects<Element: Object> = LinkingObjects<Element>
+/// Keeps an observer: `NotificationToken`.
+public typealias RLMNotificationToken = NotificationToken
+/// A property that was assigned: `PropertyChange`.
+public typealias RLMPropertyChange = PropertyChange
+/// The classes of a realm: `Schema`.
+public typealias RLMSchema = Schema
+/// A class: `ObjectSchema`.
+public typealias RLMObjectSchema = ObjectSchema
+/// A property of a class: `Property`.
+public typealias RLMProperty = Property
+/// The type of a property: `PropertyType`.
+public typealias RLMPropertyType = PropertyType
+/// A property to sort by: `SortDescriptor`.
+public typealias RLMSortDescriptor = SortDescriptor
+/// An identity of twelve bytes: `ObjectId`.
+public typealias RLMObjectId = ObjectId
+/// A decimal number: `Decimal128`.
+public typealias RLMDecimal128 = Decimal128
+
+// What marks the kind of an optional number in Objective-C is the number's type in Swift.
+
+/// An integer.
+public typealias RLMInt = Int
+/// A Boolean.
+public typealias RLMBool = Bool
+/// A floating-point number of 32 bits.
+public typealias RLMFloat = Float
+/// A floating-point number of 64 bits.
+public typealias RLMDouble = Double
