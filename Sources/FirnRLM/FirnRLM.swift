@@ -1,5 +1,5 @@
-/// The names of Realm's Objective-C interface, for programs that use them from Swift. They are other names for the types
-/// of Firn, with the functions that those have.
+/// The names of Realm's Objective-C interface, for programs that use them from Swift. They are other names for the
+/// types of Firn, with the functions that those have.
 @_exported import Firn
 
 /// The base class of every model: `Object`.

@@ -4,10 +4,18 @@
 /// names for that type.
 struct NameMap<Value> {
     private let entries: [(name: String, value: Value)]
+    /// The names that others of the entries had before, once for each such entry.
+    let repeated: [String]
 
-    /// Of entries with equal names, the map has one.
+    /// Of entries with equal names, the map has the first.
     init(_ entries: [(name: String, value: Value)]) {
-        self.entries = entries.sorted { $0.name < $1.name }
+        var (kept, repeated): ([(name: String, value: Value)], [String]) = ([], [])
+        // The sort is stable.
+        for entry in entries.sorted(by: { $0.name < $1.name }) {
+            if kept.last?.name == entry.name { repeated.append(entry.name) } else { kept.append(entry) }
+        }
+        self.entries = kept
+        self.repeated = repeated
     }
 
     /// The value of a name; nil if there is none. O(log entries).

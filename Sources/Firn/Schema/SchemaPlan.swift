@@ -139,8 +139,9 @@ extension SchemaPlan {
     static func faults(of infos: [ClassInfo]) -> [String] {
         var faults = infos.flatMap(\.faults)
         let names = NameMap(infos.map { ($0.name, $0) })
-        for info in infos where names[info.name] !== info {
-            faults.append("Two classes are named \"\(info.name)\"; override _realmObjectName() of one.")
+        for name in names.repeated {
+            faults.append(
+                "Two classes are named \"\(name)\"; override _realmObjectName() of one, or list the class only once.")
         }
         for info in infos {
             for property in info.properties {

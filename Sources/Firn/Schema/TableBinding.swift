@@ -173,7 +173,6 @@ extension TableSchema {
 final class SchemaBinding: Sendable {
     let tables: [TableBinding]
     private let byType: ClassMap<TableBinding>
-    private let byName: NameMap<TableBinding>
     /// By table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
     let version: UInt64
@@ -196,7 +195,6 @@ final class SchemaBinding: Sendable {
         var byType = ClassMap<TableBinding>()
         for table in tables { byType.insert(table.info.type, table) }
         self.byType = byType
-        byName = NameMap(tables.map { ($0.info.name, $0) })
         version = schema.version
         self.era = era
     }
@@ -212,6 +210,5 @@ final class SchemaBinding: Sendable {
     }
 
     func table(of type: ObjectBase.Type) -> TableBinding? { byType[type] }
-    func table(named name: String) -> TableBinding? { byName[name] }
     func table(_ id: TableID) -> TableBinding? { id.index < byTable.count ? byTable[id.index] : nil }
 }

@@ -162,7 +162,8 @@ extension Store {
         letOthersWrite()
     }
 
-    /// Lets other processes write. If a transaction runs, does nothing, because its end does the same.
+    /// Lets other processes write. If a transaction runs, does nothing: its end does the same if
+    /// others wait.
     func letOthersWrite() {
         guard let log, log.isWriting, queue.tryAcquire() else { return }
         log.releaseWriting()

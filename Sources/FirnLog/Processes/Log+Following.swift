@@ -221,8 +221,10 @@ extension Log {
         /// Waits until something has happened since `ticket`. May return early. If this process has not written since
         /// it opened the store, it is idle after a while, which is such an event.
         package func wait(_ ticket: UInt32) {
-            guard let lock, lock.idleTime != .max else { return page.waitForWake(ticket) }
-            let remaining = lock.idleTime - SystemClock.shared.monotonic()
+            guard let lock else { return page.waitForWake(ticket) }
+            let idleTime = lock.idleTime
+            if idleTime == .max { return page.waitForWake(ticket) }
+            let remaining = idleTime - SystemClock.shared.monotonic()
             if remaining > 0 { return page.waitForWake(ticket, nanoseconds: remaining) }
             lock.requestIdleRelease()
         }

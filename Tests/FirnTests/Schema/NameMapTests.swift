@@ -9,9 +9,10 @@ import Testing
         var random = SeededRandom(seed: seed)
         for count in [0, 1, 2, 3, 7, 8, 100] {
             let names = (0..<count).map { _ in "\(random.below(3 * count))" }
-            let map = NameMap(names.map { ($0, "value of \($0)") })
+            let map = NameMap(names.enumerated().map { ($1, $0) })
+            #expect(map.repeated.count == count - Set(names).count && Set(map.repeated).isSubset(of: names))
             for number in 0...3 * count {
-                let expected = names.contains("\(number)") ? "value of \(number)" : nil
+                let expected = names.firstIndex(of: "\(number)")
                 #expect(map["\(number)"] == expected, "seed \(seed), \(count) names, \(number)")
             }
         }

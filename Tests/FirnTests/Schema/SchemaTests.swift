@@ -197,4 +197,18 @@ private class PrivateAnimal: Object {
             _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Animal.self]))
         }
     }
+
+    @Test func twoClassesOfOneNameAreRefused() {
+        class Other: Object {
+            override class func _realmObjectName() -> String? { "Dog" }
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        for types in [[Dog.self, Person.self, Other.self], [Dog.self, Person.self, Dog.self]] as [[ObjectBase.Type]] {
+            #expect {
+                try memoryRealm(types)
+            } throws: {
+                ($0 as? Realm.Error)?.code == .schemaMismatch && "\($0)".contains("Two classes are named \"Dog\"")
+            }
+        }
+    }
 }
