@@ -64,7 +64,13 @@ final class ThreadedRun: Sendable {
         acknowledged.store(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Runs all threads until each writer has made `count` commits or failed. False if a thread hangs.
+    /// The power cuts that a run has at least. How many calls a number of commits makes depends on how the threads take
+    /// turns, because commits that wait together are written together.
+    private static let leastCutCount = 6
+    private var cutCount: Int { cuts.withLock { $0.count } }
+
+    /// Runs all threads until each writer has made `count` commits, and more until there were enough power cuts, or has
+    /// failed. False if a thread hangs.
     func run(count: Int, cutEvery: Int = 40, _ disturbance: Disturbance = .none) throws -> Bool {
         let random = random
         let storage = storage
@@ -93,7 +99,13 @@ final class ThreadedRun: Sendable {
         running.store(Self.writerCount + 2, ordering: .sequentiallyConsistent)
         for writer in 0..<Self.writerCount {
             try StorageThread.start(name: "writer \(writer)") { [self] in
-                work { for number in 0..<count { try commit(waits: (number + writer) % 3 != 0) } }
+                work {
+                    var number = 0
+                    while number < count || cutEvery > 0 && cutCount < Self.leastCutCount {
+                        try commit(waits: (number + writer) % 3 != 0)
+                        number += 1
+                    }
+                }
             }
         }
         try StorageThread.start(name: "compactor") { [self] in
