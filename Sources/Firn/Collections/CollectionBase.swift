@@ -80,8 +80,17 @@ public class CollectionBase {
         return _CollectionSource(realm, binding, .list(location))
     }
 
-    /// Runs `body` on the managed collection in the realm's transaction. `body` makes rows of unmanaged objects before
-    /// it changes the collection. Does nothing if the transaction has met damage.
+    /// An element as the realm's transaction stores it: an unmanaged object is added.
+    ///
+    /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
+    final func stored(_ element: some RealmCollectionValue) -> Value {
+        let location = location!
+        _ = location.realm.writing("change the \(location.layout.collection) \(location.name)")
+        return element._element(for: location.realm)
+    }
+
+    /// Runs `body` on the managed collection in the realm's transaction. Does nothing if the transaction has met
+    /// damage.
     final func edit(_ body: (inout ManagedListEdit) -> Void) {
         guard var edit = ManagedListEdit(&location!) else { return }
         body(&edit)

@@ -75,9 +75,11 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
                 check(position, below: elements.count)
                 elements[position] = newValue
             } else {
+                check(position, below: cell.count)
+                let value = stored(newValue)
                 edit { list in
                     self.check(position, below: list.count)
-                    list.set(newValue._element(for: list.realm), at: position)
+                    list.set(value, at: position)
                 }
             }
         }
@@ -99,10 +101,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     /// not. A managed list needs a write transaction.
     public func append(_ object: Element) {
         guard location != nil else { return elements.append(object) }
-        edit { list in
-            let value = object._element(for: list.realm)
-            list.insert(value, at: list.count)
-        }
+        let value = stored(object)
+        edit { list in list.insert(value, at: list.count) }
     }
 
     /// Adds the elements of a sequence at the end. The sequence may be this very list. A managed list needs a write
@@ -213,9 +213,11 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
         // The elements may come from this very list, and computing them may change it or end the transaction.
         let newElements = Array(newElements)
         guard location != nil else { return elements.replaceSubrange(range(elements.count), with: newElements) }
+        // The range is checked before anything is added to the realm.
+        _ = range(cell.count)
+        let values = newElements.map(stored)
         edit { list in
             let range = range(list.count)
-            let values = newElements.map { $0._element(for: list.realm) }
             for index in range.reversed() { list.remove(at: index) }
             for (offset, value) in values.enumerated() { list.insert(value, at: range.lowerBound + offset) }
         }

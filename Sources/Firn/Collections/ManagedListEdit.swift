@@ -51,7 +51,7 @@ struct ManagedListEdit {
 
     /// Removes an element from a set, if the set has it.
     mutating func removeMember(_ value: Value) {
-        transaction.edit(table, column, key) { set in set.removeMember(value) }
+        _ = transaction.edit(table, column, key) { set in set.removeMember(value) }
     }
 
     /// Sets the value of a map's key.

@@ -155,11 +155,21 @@ extension Map: Decodable where Key: Decodable, Value: Decodable {
 }
 
 extension Map: Encodable where Value: Encodable {
-    /// Encodes the entries as a dictionary. Throws what the encoder or a value throws.
+    /// Encodes the entries as a dictionary.
+    ///
+    /// - Throws: `EncodingError.invalidValue` if Swift takes two keys for equal, such as an "é" of one character and
+    /// one
+    ///   with an accent, because a dictionary can't have both; and what the encoder or a value throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         var entries: [String: Value] = [:]
-        for entry in self { entries[entry.key._keyText] = entry.value }
+        for entry in self where entries.updateValue(entry.value, forKey: entry.key._keyText) != nil {
+            throw EncodingError.invalidValue(
+                self,
+                .init(
+                    codingPath: encoder.codingPath,
+                    debugDescription: "the keys that read \"\(entry.key._keyText)\" are equal as Swift strings"))
+        }
         try container.encode(entries)
     }
 }

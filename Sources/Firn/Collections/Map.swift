@@ -98,7 +98,8 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     public func updateValue(_ value: Value, forKey key: Key) {
         key.checkAsKey()
         guard location != nil else { return unmanaged[MapKeyBytes(key._keyText)] = value }
-        edit { map in map.setValue(value._element(for: map.realm), forKey: key._keyText) }
+        let value = stored(value)
+        edit { map in map.setValue(value, forKey: key._keyText) }
     }
 
     /// Removes a key, if the map has it. An object stays in the realm. Stops the program outside a write transaction if
@@ -144,13 +145,15 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
 
     /// Sets an entry without asking whether the key is allowed, which is known.
     func assign(_ entries: [(key: String, value: Value)]) {
-        removeAll()
         guard location != nil else {
+            unmanaged = [:]
             for entry in entries { unmanaged[MapKeyBytes(entry.key)] = entry.value }
             return
         }
+        let values = entries.map { (key: $0.key, value: stored($0.value)) }
         edit { map in
-            for entry in entries { map.setValue(entry.value._element(for: map.realm), forKey: entry.key) }
+            map.removeAll()
+            for entry in values { map.setValue(entry.value, forKey: entry.key) }
         }
     }
 

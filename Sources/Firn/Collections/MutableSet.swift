@@ -28,7 +28,8 @@ public import FirnCore
 ///
 /// **Cost.** In a managed set, looking for, inserting or removing an element, and reading one by its index, is O(log
 /// n). If the elements are objects, each change also updates the index of the links to them. In an unmanaged set,
-/// looking for and inserting an element is O(1), removing one is O(n).
+/// looking for and inserting an element is O(1), removing one is O(n); looking for a managed object is O(n) if the set
+/// has been given unmanaged ones.
 ///
 /// **What stops the program.** As for `List`: an index that is out of bounds; a change outside a write transaction;
 /// use of a managed set on another thread, or after its object was deleted; adding an object that belongs to another
@@ -37,8 +38,11 @@ public import FirnCore
 public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
     /// The elements while unmanaged, in the order of their insertion.
     private(set) var elements: [Element] = []
-    /// What makes these elements equal to others.
+    /// What makes these elements equal to others. An object has its instance and, if it was managed when it was
+    /// inserted, its row.
     private var members: Set<_SetMember> = []
+    /// Whether an element may be managed now that was not when it was inserted.
+    private var mayHaveNewRows = false
 
     /// An empty unmanaged set.
     public convenience init() { self.init(at: nil) }
@@ -76,7 +80,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     ///
     /// A managed set has no unmanaged object, and no object of another realm.
     public func contains(_ element: Element) -> Bool {
-        guard let location else { return members.contains(element._member) }
+        guard let location else { return hasUnmanaged(element) }
         guard let value = element._existingElement(in: location.realm) else { return false }
         return cell.contains(value)
     }
@@ -96,10 +100,11 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     /// O(log n) if managed, else O(1).
     public func insert(_ element: Element) {
         guard location != nil else {
-            if members.insert(element._member).inserted { elements.append(element) }
+            if !hasUnmanaged(element) { append(element) }
             return
         }
-        edit { set in set.insertMember(element._element(for: set.realm)) }
+        let value = stored(element)
+        edit { set in set.insertMember(value) }
     }
 
     /// Inserts the elements of a sequence that the set does not have. The sequence may be this very set. Stops the
@@ -108,7 +113,8 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
         // Computing the elements may change the set, or end the transaction.
         let objects = Array(objects)
         guard location != nil else { return objects.forEach(insert) }
-        edit { set in for object in objects { set.insertMember(object._element(for: set.realm)) } }
+        let values = objects.map(stored)
+        edit { set in for value in values { set.insertMember(value) } }
     }
 
     /// Removes an element, if the set has it. An object stays in the realm. Stops the program outside a write
@@ -126,21 +132,41 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 
     private func remove(_ removed: some Collection<Element>) {
         guard location != nil else {
-            let before = members.count
-            members.subtract(removed.map(\._member))
-            if members.count < before { elements.removeAll { !members.contains($0._member) } }
-            return
-        }
-        edit { set in
-            for element in removed {
-                if let value = element._existingElement(in: set.realm) { set.removeMember(value) }
+            let gone = Set(removed.flatMap { [$0._member, $0._rowMember].compactMap(\.self) })
+            let kept = elements.filter { element in
+                !gone.contains(element._member) && !(element._rowMember.map(gone.contains) ?? false)
             }
+            guard kept.count < elements.count else { return }
+            dropElements()
+            return kept.forEach(append)
+        }
+        let realm = location!.realm
+        let values = removed.compactMap { $0._existingElement(in: realm) }
+        edit { set in for value in values { set.removeMember(value) } }
+    }
+
+    /// Whether this unmanaged set has an element.
+    private func hasUnmanaged(_ element: Element) -> Bool {
+        if members.contains(element._member) { return true }
+        guard let row = element._rowMember else { return false }
+        return members.contains(row) || mayHaveNewRows && elements.contains { $0._rowMember == row }
+    }
+
+    /// Appends an element that this unmanaged set does not have.
+    private func append(_ element: Element) {
+        elements.append(element)
+        members.insert(element._member)
+        if let row = element._rowMember {
+            members.insert(row)
+        } else if case .instance = element._member {
+            mayHaveNewRows = true
         }
     }
 
     private func dropElements() {
         elements = []
         members = []
+        mayHaveNewRows = false
     }
 
     // MARK: Set algebra
@@ -270,6 +296,8 @@ extension MutableSet: Encodable where Element: Encodable {
 public enum _SetMember: Hashable {
     /// A value, in a form that all equal values have.
     case value(Value)
-    /// An object.
-    case object(ObjectBase)
+    /// An instance of an object, managed or not.
+    case instance(ObjectIdentifier)
+    /// The row of a managed object: its realm, table and key.
+    case row(UnsafeRawPointer?, UnsafeRawPointer?, Int64)
 }

@@ -14,6 +14,8 @@ public protocol RealmCollectionValue: Hashable {
     func _existingElement(in realm: _RealmInstance) -> Value?
     /// What decides whether an unmanaged set has the element.
     var _member: _SetMember { get }
+    /// The row of a managed object, which decides too; nil for everything else.
+    var _rowMember: _SetMember? { get }
     /// The element that `any` stands for. If `any` only describes an object, the element is an unmanaged object.
     /// Throws `ValueFault` if `any` does not fit.
     static func _fromAny(_ any: Any?) throws -> Self
@@ -27,6 +29,11 @@ public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue, _Opti
     static func _optionalElementPropertyType() -> _PropertyType
     /// The element that a stored value stands for; nil if the value is null.
     static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self?
+}
+
+extension RealmCollectionValue {
+    /// Nil: only objects have rows.
+    public var _rowMember: _SetMember? { nil }
 }
 
 extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueInsideOptional {

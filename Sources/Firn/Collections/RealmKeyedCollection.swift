@@ -33,7 +33,8 @@ extension RealmKeyedCollection {
         try zip(keys, values).contains { try predicate($0, $1) }
     }
 
-    /// The entries that satisfy a condition, as a dictionary. O(n). Throws what the condition throws.
+    /// The entries that satisfy a condition, as a dictionary; of keys that Swift takes for equal, the first. O(n).
+    /// Throws what the condition throws.
     public func filter(_ isIncluded: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> [Key: Value] {
         try Dictionary(zip(keys, values).filter { try isIncluded($0, $1) }, uniquingKeysWith: { first, _ in first })
     }

@@ -106,8 +106,12 @@ extension RealmCollectionValue where Self: Object {
     public func _existingElement(in realm: _RealmInstance) -> Value? {
         isManaged && _RealmInstance.of(_row) === realm ? .link(_row.key) : nil
     }
-    /// The object itself.
-    public var _member: _SetMember { .object(self) }
+    /// The instance.
+    public var _member: _SetMember { .instance(ObjectIdentifier(self)) }
+    /// The object's row, if the object is managed.
+    public var _rowMember: _SetMember? {
+        isManaged ? .row(_row.core.map { UnsafeRawPointer($0) }, _row.table, _row.key) : nil
+    }
     /// The element's type: a link that is not optional.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
 }

@@ -166,6 +166,8 @@ extension Decimal128: Codable {
         let container = try decoder.singleValueContainer()
         if let integer = try? container.decode(Int64.self) {
             self.init(DecimalBits(integer: integer))
+        } else if let integer = try? container.decode(UInt64.self) {
+            self.init(DecimalBits(text: "\(integer)") ?? .nan)
         } else if let number = try? container.decode(Double.self) {
             self.init(DecimalBits(double: number))
         } else {
@@ -208,13 +210,31 @@ extension Decimal128: _FixedScalar {
     public static func _convert(_ any: Any) -> Decimal128? {
         switch any {
         case let text as String: DecimalBits(text: text).map { Decimal128($0) }
+        // On Linux a number object also passes for a Float.
+        case let number as NSNumber where Swift.type(of: any) is AnyClass: Decimal128(DecimalBits(number))
         case let integer as any BinaryInteger: DecimalBits(text: "\(integer)").map { Decimal128($0) }
         case let number as Float: DecimalBits(text: "\(number)").map { Decimal128($0) }
         case let number as Foundation.Decimal: DecimalBits(text: "\(number)").map { Decimal128($0) }
         default:
             integer(any).map { Decimal128(DecimalBits(integer: $0)) }
                 ?? floating(any).map { Decimal128(DecimalBits(double: $0)) }
-                ?? (any as? NSNumber).flatMap { DecimalBits(text: $0.stringValue) }.map { Decimal128($0) }
         }
+    }
+}
+
+extension DecimalBits {
+    fileprivate init(_ number: NSNumber) {
+        let text =
+            if number is NSDecimalNumber {
+                number.stringValue
+            } else {
+                switch number.objCType.pointee {
+                case 0x66: "\(number.floatValue)"
+                case 0x64: "\(number.doubleValue)"
+                case 0x51: "\(number.uint64Value)"
+                default: "\(number.int64Value)"
+                }
+            }
+        self = DecimalBits(text: text) ?? .nan
     }
 }

@@ -17,6 +17,10 @@ final class ObjectInserter {
     let policy: Realm.UpdatePolicy
     /// Links and lists that are yet to be set.
     private var pending: [Pending] = []
+    /// The values of the object that is being entered which its memory does not show, in the order of their properties,
+    /// and the next of them to be written.
+    private var opaqueValues: [Value] = []
+    private var nextOpaque = 0
     /// Whether `insertPending` runs: a call within it leaves the work to the outermost one.
     private var isInserting = false
 
@@ -126,8 +130,15 @@ final class ObjectInserter {
                 return key
             }
         }
-        var row = transaction.beginRow(binding.table)
         let address = object.address
+        // The application's types compute what is stored. Their code may do anything, so it runs before the row begins.
+        opaqueValues.removeAll(keepingCapacity: true)
+        for step in binding.opaqueFills {
+            let property = step.property
+            opaqueValues.append(property.wrapper.storeValue(address + property.offset) ?? .null)
+        }
+        var row = transaction.beginRow(binding.table)
+        nextOpaque = 0
         for step in binding.fills { fill(&row, step, address) }
         do throws(StoreError) { try transaction.endRow(row) } catch {
             guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
@@ -172,10 +183,8 @@ final class ObjectInserter {
                 transaction.fillNull(row, column)
             }
         case .opaque:
-            let property = step.property
-            if let value = property.wrapper.storeValue(object + property.offset) {
-                transaction.fill(&row, column, value)
-            }
+            transaction.fill(&row, column, opaqueValues[nextOpaque])
+            nextOpaque += 1
         }
     }
 
@@ -234,9 +243,12 @@ final class ObjectInserter {
 
     /// Sets an existing row's values to those of an unmanaged object.
     private func update(_ binding: TableBinding, _ key: Int64, from object: ObjectBase) {
-        for property in binding.info.stored where !property.isPrimaryKey && !property.isCollection && !property.isLink {
-            guard let value = property.wrapper.storeValue(object.address + property.offset) else { continue }
-            set(binding, property, key, value)
+        let properties = binding.info.stored.filter { !$0.isPrimaryKey && !$0.isCollection && !$0.isLink }
+        // As in `enter`, the application's code runs first. It may have deleted the row.
+        let values = properties.map { $0.wrapper.storeValue(object.address + $0.offset) }
+        checkIsThere(realm.accessor(binding, key))
+        for (property, value) in zip(properties, values) {
+            if let value { set(binding, property, key, value) }
         }
     }
 

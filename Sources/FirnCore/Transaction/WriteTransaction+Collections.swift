@@ -68,10 +68,12 @@ package struct ListChange {
         if !found.isFound { insert(value, at: found.index) }
     }
 
-    /// Removes a value from a set, if the set has an equal one.
-    package mutating func removeMember(_ value: Value) {
+    /// Removes a value from a set. False if the set has no equal one.
+    @discardableResult
+    package mutating func removeMember(_ value: Value) -> Bool {
         let found = editor.cell.find(value)
         if found.isFound { remove(at: found.index) }
+        return found.isFound
     }
 
     /// Sets the value of a map's key.

@@ -67,11 +67,16 @@ extension WriteTransaction {
                 edit(origin, column, source) { change in
                     while let index = change.elements.firstIndex(of: target) { change.remove(at: index) }
                 }
-            case .set: edit(origin, column, source) { change in change.removeMember(.link(target)) }
+            case .set:
+                edit(origin, column, source) { change in
+                    if !change.removeMember(.link(target)) {
+                        Faults.contradiction("a set of object \(source) lacks its link to \(target)")
+                    }
+                }
             case .map:
                 edit(origin, column, source) { change in
-                    while let index = change.elements.firstIndex(of: .link(target)) {
-                        change.setValue(.null, forKey: change.elements.key(at: index))
+                    for (index, element) in change.elements.elements.enumerated() where element.linkedKey == target {
+                        change.set(.map([Value.MapEntry(key: element.onlyEntry.key, value: .null)]), at: index)
                     }
                 }
             }

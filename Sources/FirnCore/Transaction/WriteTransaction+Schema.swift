@@ -197,8 +197,9 @@ extension WriteTransaction {
         let location = locate(rows, id, key)
         var editor = ListEditor(
             ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch)
-        editor.append(
-            contentsOf: elements.map { schema.isNullable ? $0 : $0.replacingNull(by: schema.type.blankValue) })
+        let converted = elements.map { schema.isNullable ? $0 : $0.replacingNull(by: schema.type.blankValue) }
+        // The value that replaces null has another place in a set, which may have it already.
+        editor.append(contentsOf: schema.collection == .set ? Value.set(of: converted).elements : converted)
         _ = put(editor.finish(), rows, column, location.leaf, location.row, isFresh: false)
     }
 

@@ -35,6 +35,16 @@ public enum Value: Sendable, Hashable {
             self.key = key
             self.value = value
         }
+
+        /// Keys are compared as bytes, as strings are.
+        public static func == (a: MapEntry, b: MapEntry) -> Bool {
+            Value.sameBytes(a.key, b.key) && a.value == b.value
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(Value.string(key))
+            hasher.combine(value)
+        }
     }
 
     public static func == (a: Value, b: Value) -> Bool {

@@ -320,4 +320,33 @@ private class Shop: Object {
         }
         expectMessage(dollar, "\"$a\" can't be a key of a map")
     }
+
+    // MARK: Defects that an audit found
+
+    /// It took a time that grew with the square of the number of keys.
+    @Test func anObjectUnderManyKeysIsDeleted() throws {
+        let realm = try realm()
+        let (object, rex) = (Shop(1), Dog(1, "Rex"))
+        try realm.write {
+            realm.add(object)
+            for number in 0..<5_000 { object.dogs["\(number)"] = rex }
+            object.dogs["other"] = Dog(2, "Bo")
+        }
+        try realm.write { realm.delete(rex) }
+        #expect(object.dogs.count == 5_001 && object.dogs.values.compactMap { $0 }.map(\.name) == ["Bo"])
+    }
+
+    @Test func keysAreComparedByBytes() throws {
+        let realm = try realm()
+        let object = Shop(1)
+        object.prices["caf\u{E9}"] = 1
+        try realm.write { realm.add(object) }
+        let same = Shop(1)
+        same.prices["cafe\u{301}"] = 1
+        try realm.write { realm.add(same, update: .modified) }
+        #expect(object.prices.keys.map { $0.utf8.count } == [6] && object.prices["caf\u{E9}"] == nil)
+        try realm.write { object.prices["caf\u{E9}"] = 1 }
+        #expect(object.prices.count == 2)
+        #expect(throws: EncodingError.self) { try JSONEncoder().encode(object.prices) }
+    }
 }

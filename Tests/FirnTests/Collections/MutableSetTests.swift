@@ -300,4 +300,62 @@ private class Tagged: Object {
         }
         expectMessage(frozen, "an unmanaged set can't be frozen")
     }
+
+    // MARK: Defects that an audit found
+
+    /// What replaces nil has another place in the order, and the set may have it already.
+    @Test func aSetStaysOrderedWhenNilBecomesImpossible() throws {
+        class Old: Object {
+            @Persisted var numbers: MutableSet<Int?>
+            @Persisted var texts: MutableSet<String?>
+            override class func _realmObjectName() -> String? { "Converted" }
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        class New: Object {
+            @Persisted var numbers: MutableSet<Int>
+            @Persisted var texts: MutableSet<String>
+            override class func _realmObjectName() -> String? { "Converted" }
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let folder = TemporaryFolder()
+        let url = URL(filePath: folder.path + "/c.firn")
+        do {
+            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Old.self]))
+            let old = Old()
+            old.numbers.insert(objectsIn: [nil, -5, 0, 3])
+            old.texts.insert(objectsIn: [nil, "", "b"])
+            try realm.write { realm.add(old) }
+        }
+        let realm = try Realm(configuration: .init(fileURL: url, schemaVersion: 1, objectTypes: [New.self]))
+        let new = try #require(realm.objects(New.self).first)
+        #expect(Array(new.numbers) == [-5, 0, 3] && new.numbers.contains(-5) && Array(new.texts) == ["", "b"])
+        try realm.write {
+            new.numbers.insert(-7)
+            new.numbers.insert(-5)
+            new.numbers.remove(0)
+        }
+        #expect(Array(new.numbers) == [-7, -5, 3])
+    }
+
+    /// An object's hash changes when it becomes managed.
+    @Test func anUnmanagedSetKeepsObjectsThatBecomeManaged() throws {
+        let realm = try realm()
+        let dogs = (1...6).map { Dog($0, "dog \($0)") }
+        let set = MutableSet<Dog>()
+        set.insert(objectsIn: dogs)
+        try realm.write { realm.add(dogs[0]) }
+        set.remove(dogs[5])
+        #expect(set.count == 5 && set.contains(dogs[0]) && set.contains(dogs[4]) && !set.contains(dogs[5]))
+        set.insert(dogs[0])
+        // Another accessor of the same row is the same object.
+        let other = try #require(realm.object(ofType: Dog.self, forPrimaryKey: 1))
+        #expect(set.count == 5 && set.contains(other))
+        set.insert(other)
+        set.remove(other)
+        #expect(set.count == 4 && !set.contains(dogs[0]) && !set.contains(other))
+        set.insert(other)
+        #expect(set.contains(dogs[0]) && set.count == 5)
+        set.removeAll()
+        #expect(set.isEmpty && !set.contains(other))
+    }
 }

@@ -158,4 +158,54 @@ private class Plain: Object {
         }
         expectMessage(initial, "not a value of Path")
     }
+
+    // MARK: Defects that an audit found
+
+    /// What an application's type does while it says what is stored.
+    private struct Hooked: CustomPersistable {
+        nonisolated(unsafe) static var hook: (() -> Void)?
+        var number: Int
+        init(persistedValue: Int) { number = persistedValue }
+        var persistableValue: Int {
+            let hook = Hooked.hook
+            Hooked.hook = nil
+            hook?()
+            return number
+        }
+    }
+
+    private class Hooking: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var one = Hooked(persistedValue: 1)
+        @Persisted(indexed: true) var two = Hooked(persistedValue: 2)
+        @Persisted var list: List<Hooked>
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    /// The row that was being filled moved when such code deleted another one.
+    @Test func codeThatDeletesRowsMayRunWhileAnObjectIsAdded() throws {
+        let realm = try memoryRealm([Hooking.self])
+        func object(_ id: Int) -> Hooking {
+            let object = Hooking()
+            object.id = id
+            object.one.number = 10 * id
+            object.two.number = 100 * id
+            return object
+        }
+        try realm.write { for id in 1...4 { realm.add(object(id)) } }
+        let fresh = object(7)
+        try realm.write {
+            Hooked.hook = { realm.delete(realm.objects(Hooking.self)[0]) }
+            realm.add(fresh)
+        }
+        #expect(fresh.one.number == 70 && fresh.two.number == 700 && realm.objects(Hooking.self).count == 4)
+        #expect(realm.objects(Hooking.self).where { $0.two.persistableValue == 700 }.first?.id == 7)
+        try realm.write {
+            Hooked.hook = { fresh.list.removeAll() }
+            fresh.list.append(objectsIn: [Hooked(persistedValue: 5), Hooked(persistedValue: 6)])
+            Hooked.hook = { fresh.list.removeAll() }
+            fresh.list.append(Hooked(persistedValue: 8))
+        }
+        #expect(fresh.list.map(\.number) == [8])
+    }
 }

@@ -112,6 +112,16 @@ private class Item: Object {
         }
     }
 
+    /// On Linux a number object also passes for a Float.
+    @Test func numberObjectsKeepTheirTexts() {
+        for (number, text) in [
+            (NSNumber(value: 100), "100"), (NSNumber(value: true), "1"), (NSNumber(value: 20_000_000), "20000000"),
+            (NSNumber(value: Double(Float(0.1))), "0.10000000149011612"), (NSNumber(value: Float(0.1)), "0.1"),
+            (NSNumber(value: UInt64.max), "18446744073709551615"), (NSDecimalNumber(string: "1.25"), "1.25"),
+        ] {
+            #expect(Decimal128(number: number).stringValue == text && Decimal128(value: number).stringValue == text)
+        }
+    }
     // MARK: The property
 
     private func realm() throws -> Realm {
