@@ -77,6 +77,7 @@ package struct LogOptions: Sendable {
     package var endsWithCheckpoint = true
     /// How many milliseconds the log must have been idle before it writes its durable mark once more.
     package var idleMilliseconds = 200
+    var idleNanoseconds: Int64 { .nanoseconds(milliseconds: max(idleMilliseconds, 1)) }
     /// If false, all work is done on the calling threads, in an order that depends on nothing but the calls: for
     /// simulations. A call that would have to wait until it may write, because another process is writing, then
     /// throws `.locked`.

@@ -48,7 +48,19 @@ extension AddableType where Self: BinaryFloatingPoint {
     public static func _sum(_ values: some Sequence<Self>) -> Self { Self(values.reduce(0.0) { $0 + Double($1) }) }
 }
 
+extension BinaryInteger {
+    /// The average of values, added as doubles; nil if there are none.
+    static func average(_ values: some Collection<Self>) -> Double? {
+        values.isEmpty ? nil : values.reduce(0.0) { $0 + Double($1) } / Double(values.count)
+    }
+}
+
 extension BinaryFloatingPoint {
+    /// The average of values, added as doubles; nil if there are none.
+    static func average(_ values: some Collection<Self>) -> Double? {
+        values.isEmpty ? nil : values.reduce(0.0) { $0 + Double($1) } / Double(values.count)
+    }
+
     /// The result of an aggregate as a floating-point number; nil if it is not a number.
     static func of(aggregate value: Value) -> Self? {
         switch value {
@@ -135,7 +147,7 @@ extension Decimal128: MinMaxType, AddableType {
         case .decimal(let number): self.init(number)
         case .int(let number): self.init(DecimalBits(integer: number))
         case .double(let number): self.init(DecimalBits(double: number))
-        case .float(let number): self.init(floatLiteral: Double("\(number)") ?? .nan)
+        case .float(let number): self.init(DecimalBits(float: number))
         default: return nil
         }
     }

@@ -85,7 +85,7 @@ public class CollectionBase {
     /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
     final func stored(_ element: some RealmCollectionValue) -> Value {
         let location = location!
-        _ = location.realm.writing("change the \(location.layout.collection) \(location.name)")
+        _ = location.realm.writing(location.change)
         return element._element(for: location.realm)
     }
 
@@ -96,11 +96,16 @@ public class CollectionBase {
         body(&edit)
     }
 
-    /// Makes an unmanaged collection the one at a location. The subclass drops its elements.
-    final func adopt(_ location: CollectionLocation) {
+    /// Makes an unmanaged collection that of a managed row.
+    final func adopt(_ row: _Row, _ property: PropertyInfo) {
+        let location = CollectionLocation(row, property)
         location.retain()
         self.location = location
+        dropUnmanaged()
     }
+
+    /// Drops the elements that an unmanaged collection holds itself.
+    func dropUnmanaged() { preconditionFailure("Firn: \(Self.self) does not drop its elements") }
 
     /// Whether both are managed, and the same collection of the same row in one realm.
     final func isSameManaged(as other: CollectionBase) -> Bool {

@@ -16,6 +16,9 @@ struct CollectionLocation {
     /// For messages: the class and the property.
     var name: String { "\(binding.info.name).\(property.name)" }
 
+    /// What a change of the collection is called in messages.
+    var change: String { "change the \(layout.collection) \(name)" }
+
     init(_ row: _Row, _ property: PropertyInfo) {
         self.row = row
         self.property = property

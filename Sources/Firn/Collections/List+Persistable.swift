@@ -3,13 +3,7 @@ extension List: _PersistableCollection {
     public typealias _Stored = List?
 
     /// The shape of the elements, as a list.
-    public static var _propertyType: _PropertyType {
-        var shape = Element._elementPropertyType()
-        shape.collection = .list
-        shape.swiftType = List.self
-        shape.memory = .opaque
-        return shape
-    }
+    public static var _propertyType: _PropertyType { Element._elementPropertyType().of(.list, List.self) }
 
     /// Copies the elements of `value` into the property's list. Assigning a list to itself leaves it as it is. A
     /// managed list needs a write transaction, or the program stops.
@@ -27,11 +21,6 @@ extension List: _PersistableCollection {
 
 extension List: ElementCollection {
     func assign(_ values: [Element]) { replaceSubrange(0..., with: values) }
-
-    func adopt(_ row: _Row, _ property: PropertyInfo) {
-        adopt(CollectionLocation(row, property))
-        elements = []
-    }
 }
 
 extension List: Equatable {

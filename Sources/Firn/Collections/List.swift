@@ -45,6 +45,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "list" }
+    override func dropUnmanaged() { elements = [] }
 
     // MARK: Reading
 

@@ -15,7 +15,7 @@ struct ManagedListEdit {
     /// Nil if the transaction has met damage, so that nothing is changed.
     init?(_ location: inout CollectionLocation) {
         realm = location.realm
-        transaction = realm.writing("change the \(location.layout.collection) \(location.name)")
+        transaction = realm.writing(location.change)
         guard let row = realm.locateForChange(location.row, in: transaction) else { return nil }
         location.row = row
         let cellLocation = location

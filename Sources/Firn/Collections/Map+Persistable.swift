@@ -6,13 +6,7 @@ extension Map: _PersistableCollection {
     public typealias _Stored = Map?
 
     /// The shape of the values, as a map.
-    public static var _propertyType: _PropertyType {
-        var shape = Value._elementPropertyType()
-        shape.collection = .map
-        shape.swiftType = Map.self
-        shape.memory = .opaque
-        return shape
-    }
+    public static var _propertyType: _PropertyType { Value._elementPropertyType().of(.map, Map.self) }
 
     /// Copies the entries of `value` into the property's map. Assigning a map to itself leaves it as it is. A managed
     /// map needs a write transaction, or the program stops.
@@ -55,11 +49,6 @@ extension Map: PersistedCollection {
 
     func elements(for realm: _RealmInstance) -> [FirnCore.Value] {
         entries.map { .map([.init(key: $0.key._keyText, value: $0.value._element(for: realm))]) }
-    }
-
-    func adopt(_ row: _Row, _ property: PropertyInfo) {
-        adopt(CollectionLocation(row, property))
-        dropEntries()
     }
 }
 
@@ -158,8 +147,7 @@ extension Map: Encodable where Value: Encodable {
     /// Encodes the entries as a dictionary.
     ///
     /// - Throws: `EncodingError.invalidValue` if Swift takes two keys for equal, such as an "é" of one character and
-    /// one
-    ///   with an accent, because a dictionary can't have both; and what the encoder or a value throws.
+    ///   one with an accent, because a dictionary can't have both; and what the encoder or a value throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         var entries: [String: Value] = [:]

@@ -37,6 +37,7 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "map" }
+    override func dropUnmanaged() { unmanaged = [:] }
 
     // MARK: Reading
 
@@ -112,7 +113,7 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     /// Removes all entries. Objects stay in the realm. O(n). Stops the program outside a write transaction if the map
     /// is managed.
     public func removeAll() {
-        guard location != nil else { return unmanaged = [:] }
+        guard location != nil else { return dropUnmanaged() }
         edit { map in map.removeAll() }
     }
 
@@ -143,7 +144,7 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
         try merge(dictionary.lazy.map { (key: $0.key, value: $0.value) }, uniquingKeysWith: combine)
     }
 
-    /// Sets an entry without asking whether the key is allowed, which is known.
+    /// Replaces the entries. The caller knows that the keys are allowed.
     func assign(_ entries: [(key: String, value: Value)]) {
         guard location != nil else {
             unmanaged = [:]
@@ -156,8 +157,6 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
             for entry in values { map.setValue(entry.value, forKey: entry.key) }
         }
     }
-
-    func dropEntries() { unmanaged = [:] }
 }
 
 /// An entry of a map.

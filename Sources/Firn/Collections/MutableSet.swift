@@ -124,9 +124,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     /// Removes all elements. Objects stay in the realm. O(n). Stops the program outside a write transaction if the set
     /// is managed.
     public func removeAll() {
-        guard location != nil else {
-            return dropElements()
-        }
+        guard location != nil else { return dropUnmanaged() }
         edit { set in set.removeAll() }
     }
 
@@ -137,7 +135,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
                 !gone.contains(element._member) && !(element._rowMember.map(gone.contains) ?? false)
             }
             guard kept.count < elements.count else { return }
-            dropElements()
+            dropUnmanaged()
             return kept.forEach(append)
         }
         let realm = location!.realm
@@ -163,7 +161,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
         }
     }
 
-    private func dropElements() {
+    override func dropUnmanaged() {
         elements = []
         members = []
         mayHaveNewRows = false
@@ -219,13 +217,7 @@ extension MutableSet: _PersistableCollection {
     public typealias _Stored = MutableSet?
 
     /// The shape of the elements, as a set.
-    public static var _propertyType: _PropertyType {
-        var shape = Element._elementPropertyType()
-        shape.collection = .set
-        shape.swiftType = MutableSet.self
-        shape.memory = .opaque
-        return shape
-    }
+    public static var _propertyType: _PropertyType { Element._elementPropertyType().of(.set, MutableSet.self) }
 
     /// Copies the elements of `value` into the property's set. Assigning a set to itself leaves it as it is. A managed
     /// set needs a write transaction, or the program stops.
@@ -245,11 +237,6 @@ extension MutableSet: ElementCollection {
     func assign(_ values: [Element]) {
         removeAll()
         insert(objectsIn: values)
-    }
-
-    func adopt(_ row: _Row, _ property: PropertyInfo) {
-        adopt(CollectionLocation(row, property))
-        dropElements()
     }
 }
 

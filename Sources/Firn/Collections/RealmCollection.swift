@@ -1,6 +1,16 @@
 import FirnCore
 import FirnQuery
 
+/// What collections with indices and with keys have in common: elements that a query reads and observers are shown.
+public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equatable {
+    /// The elements that a query over the collection reads. Stops the program if the collection is unmanaged.
+    var _source: _CollectionSource { get }
+    /// The same collection in another realm of its store, whether the object that it belongs to exists there or not.
+    func _moved(to realm: _RealmInstance) -> Self
+    /// An empty collection, to be read instead of this one if the object that it belongs to is gone.
+    var _withoutOwner: Self { get }
+}
+
 /// A collection that may belong to a realm: `Results`, `List`, `LinkingObjects`.
 ///
 /// Managed ones are live. Iterating is safe while the realm is written: it runs over the elements that were there when
@@ -14,15 +24,8 @@ import FirnQuery
 /// **Where it may be used.** A managed collection belongs to its realm's thread, queue or actor, and stops the program
 /// if it is used elsewhere. A frozen one may be used on any thread. Queries, sorts, `index(of:)`, aggregates of a
 /// property and observing stop the program if the collection is unmanaged.
-public protocol RealmCollection: RandomAccessCollection, ThreadConfined, CustomStringConvertible, Equatable
-where Element: RealmCollectionValue, Index == Int {
-    /// The elements that a query over the collection reads. Stops the program if the collection is unmanaged.
-    var _source: _CollectionSource { get }
-    /// The same collection in another realm of its store, whether the object that it belongs to exists there or not.
-    func _moved(to realm: _RealmInstance) -> Self
-    /// An empty collection, to be read instead of this one if the object that it belongs to is gone.
-    var _withoutOwner: Self { get }
-}
+public protocol RealmCollection: RandomAccessCollection, _SourcedCollection
+where Element: RealmCollectionValue, Index == Int {}
 
 extension RealmCollection {
     /// The first element; nil if there is none. Costs what `count` costs, and reading one element.
@@ -286,12 +289,12 @@ extension RealmCollection where Element: AddableType & AdditiveArithmetic {
 
 extension RealmCollection where Element: AddableType & BinaryInteger {
     /// The average of the elements, added as doubles; nil if there are none. O(n).
-    public func average() -> Double? { isEmpty ? nil : reduce(0.0) { $0 + Double($1) } / Double(count) }
+    public func average() -> Double? { Element.average(self) }
 }
 
 extension RealmCollection where Element: AddableType & BinaryFloatingPoint {
     /// The average of the elements, added as doubles; nil if there are none. A NaN makes it NaN. O(n).
-    public func average() -> Double? { isEmpty ? nil : reduce(0.0) { $0 + Double($1) } / Double(count) }
+    public func average() -> Double? { Element.average(self) }
 }
 
 extension RealmCollection where Element == Decimal128 {

@@ -2,7 +2,8 @@ import FirnCore
 import FirnQuery
 
 /// A collection of values by keys that may belong to a realm: `Map`.
-public protocol RealmKeyedCollection: CollectionBase, Sequence, ThreadConfined, CustomStringConvertible, Equatable {
+public protocol RealmKeyedCollection: CollectionBase, Sequence, _SourcedCollection
+where Element == SingleMapEntry<Key, Value> {
     /// The type of the keys.
     associatedtype Key: _MapKey
     /// The type of the values.
@@ -30,13 +31,17 @@ extension RealmKeyedCollection {
 
     /// Whether an entry satisfies a condition. O(n). Throws what the condition throws.
     public func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool {
-        try zip(keys, values).contains { try predicate($0, $1) }
+        try contains { try predicate($0.key, $0.value) }
     }
 
     /// The entries that satisfy a condition, as a dictionary; of keys that Swift takes for equal, the first. O(n).
     /// Throws what the condition throws.
     public func filter(_ isIncluded: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> [Key: Value] {
-        try Dictionary(zip(keys, values).filter { try isIncluded($0, $1) }, uniquingKeysWith: { first, _ in first })
+        var result: [Key: Value] = [:]
+        for entry in self where try isIncluded(entry.key, entry.value) && result[entry.key] == nil {
+            result[entry.key] = entry.value
+        }
+        return result
     }
 
     /// The value of a key, by its text: untyped, with numbers as `NSNumber`. Nil if there is none.
@@ -65,12 +70,12 @@ extension RealmKeyedCollection where Value: AddableType {
 
 extension RealmKeyedCollection where Value: AddableType & BinaryInteger {
     /// The average of the values, added as doubles; nil if there are none. O(n).
-    public func average() -> Double? { isEmpty ? nil : values.reduce(0.0) { $0 + Double($1) } / Double(count) }
+    public func average() -> Double? { Value.average(values) }
 }
 
 extension RealmKeyedCollection where Value: AddableType & BinaryFloatingPoint {
     /// The average of the values, added as doubles; nil if there are none. A NaN makes it NaN. O(n).
-    public func average() -> Double? { isEmpty ? nil : values.reduce(0.0) { $0 + Double($1) } / Double(count) }
+    public func average() -> Double? { Value.average(values) }
 }
 
 extension RealmKeyedCollection where Value == Decimal128 {

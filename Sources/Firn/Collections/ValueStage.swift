@@ -20,8 +20,8 @@ enum ValueStage {
 }
 
 extension Value {
-    /// The same value for all decimals that are equal.
-    fileprivate var unified: Value {
+    /// The form that all equal values have: decimals without the zeros at their end.
+    var unified: Value {
         if case .decimal(let bits) = self { .decimal(bits.normalized) } else { self }
     }
 }

@@ -6,47 +6,21 @@ import FirnCore
 /// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
 /// ranks and the edits, so a change costs what changed, and a search of the list if one of its elements' objects
 /// changed. For a query, it keeps the keys of the elements that it has shown.
-final class CollectionSubscription<C: RealmCollection>: DataSubscription {
-    private var collection: C
-    private var source: _CollectionSource
-    private let paths: [ObservedPath]?
+final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole
     /// tables, and for lists.
     private var content: _CollectionSource.Content?
-    private var hasBegun = false
 
     init(
-        _ collection: C, _ source: _CollectionSource, from start: SubscriptionStart, _ paths: [ObservedPath]?,
+        _ collection: C, from start: SubscriptionStart, _ paths: [ObservedPath]?,
         _ block: @escaping (RealmCollectionChange<C>) -> Void
     ) {
-        self.collection = collection
-        self.source = source
-        self.paths = paths
         self.block = block
-        super.init(source.realm, from: start)
+        super.init(collection, from: start, paths)
     }
 
-    override var wantsInitial: Bool { !hasBegun }
-
-    override func begin(_ pin: Pin) {
-        hasBegun = true
-        skipped(pin)
-        let collection = shown()
-        // Reading a list whose owner is gone stops the program, and the owner may be deleted at any time before the
-        // first call.
-        block(.initial(source.isOwnerGone(in: pin.snapshot) ? collection._withoutOwner : collection))
-    }
-
-    /// The collection to pass to the block. After `invalidate()` it is made again, because the old one can no longer
-    /// be read.
-    private func shown() -> C {
-        if source.isDead {
-            collection = collection._moved(to: realm)
-            source = collection._source
-        }
-        return collection
-    }
+    override func showInitial(_ collection: C) { block(.initial(collection)) }
 
     override func skipped(_ pin: Pin) {
         content = list == nil && !source.isWholeTable ? source.evaluate(pin.snapshot) : nil
@@ -67,10 +41,6 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
             .update(
                 shown(), deletions: difference.deletions, insertions: difference.insertions,
                 modifications: difference.modifications))
-    }
-
-    private func affected(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
-        source.affected(summary, old, new, paths)
     }
 
     // MARK: All objects of a class
@@ -157,17 +127,5 @@ final class CollectionSubscription<C: RealmCollection>: DataSubscription {
         case (.values(let old), .values(let new)): return ListDifference(comparing: old, to: new)
         default: return ListDifference()
         }
-    }
-}
-
-extension _CollectionSource {
-    /// The keys of the elements that count as changed: along the observed key paths, or through links.
-    func affected(
-        _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot, _ paths: [ObservedPath]?
-    ) -> Set<Int64> {
-        guard let binding else { return [] }
-        let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
-        guard let paths else { return objects.viaLinks(binding.table) }
-        return paths.reduce(into: []) { $0.formUnion(objects.via($1)) }
     }
 }

@@ -4,46 +4,23 @@ import FirnCore
 ///
 /// It keeps nothing: the change summary has the edits, and the two versions tell which keys they had. So a change costs
 /// what changed, and a walk through the map if one of its objects changed.
-final class MapSubscription<M: RealmKeyedCollection>: DataSubscription {
-    private var map: M
-    private var source: _CollectionSource
-    private let paths: [ObservedPath]?
+final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
     private let block: (RealmMapChange<M>) -> Void
-    private var hasBegun = false
 
     init(
         _ map: M, from start: SubscriptionStart, _ paths: [ObservedPath]?,
         _ block: @escaping (RealmMapChange<M>) -> Void
     ) {
-        self.map = map
-        source = map._source
-        self.paths = paths
         self.block = block
-        super.init(source.realm, from: start)
+        super.init(map, from: start, paths)
     }
 
-    override var wantsInitial: Bool { !hasBegun }
-
-    override func begin(_ pin: Pin) {
-        hasBegun = true
-        let map = shown()
-        // As in `CollectionSubscription`.
-        block(.initial(source.isOwnerGone(in: pin.snapshot) ? map._withoutOwner : map))
-    }
-
-    /// The map to pass to the block. After `invalidate()` it is made again.
-    private func shown() -> M {
-        if source.isDead {
-            map = map._moved(to: realm)
-            source = map._source
-        }
-        return map
-    }
+    override func showInitial(_ map: M) { block(.initial(map)) }
 
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         guard !summary.isEmpty, case .list(let location) = source.origin else { return }
         let changes = MapDifference(location, summary, old.snapshot, new.snapshot) {
-            source.affected(summary, old.snapshot, new.snapshot, paths)
+            affected(summary, old.snapshot, new.snapshot)
         }
         guard !changes.isEmpty else { return }
         block(

@@ -51,9 +51,7 @@ extension RealmCollection {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        _source.observe(self, keyPaths, on: queue, at: CallSite(file, line), move: { $0._moved(to: $1) }) {
-            CollectionSubscription($0, $0._source, from: $1, $2, block)
-        }
+        observe(keyPaths, on: queue, at: CallSite(file, line)) { CollectionSubscription($0, from: $1, $2, block) }
     }
 
     /// Calls `block` on an actor, with the actor's own collection: once, and then after each write that changes the
@@ -91,7 +89,7 @@ extension RealmCollection {
         await ActorObserving.install(source.realm, on: actor, from: start, _isolation: _isolation) { realm in
             let own = frozen._moved(to: realm)
             // The actor may keep the token.
-            let subscription = CollectionSubscription(own, own._source, from: start, paths) { [weak actor] change in
+            let subscription = CollectionSubscription(own, from: start, paths) { [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
@@ -102,34 +100,34 @@ extension RealmCollection {
     }
 }
 
-extension _CollectionSource {
-    /// Adds an observer of `collection`, whose source this is: to this realm, or to that of a queue.
+extension _SourcedCollection {
+    /// Adds an observer: to the collection's realm, or to that of a queue.
     ///
-    /// - Parameters:
-    ///   - move: makes the same collection in another realm.
-    ///   - subscription: makes the observer of a collection.
-    fileprivate func observe<C>(
-        _ collection: C, _ keyPaths: [String]?, on queue: DispatchQueue?, at site: CallSite,
-        move: @escaping (C, _RealmInstance) -> C,
-        _ subscription: @escaping (C, SubscriptionStart, [ObservedPath]?) -> DataSubscription
+    /// - Parameter subscription: makes the observer of this collection, or of the queue's.
+    fileprivate func observe(
+        _ keyPaths: [String]?, on queue: DispatchQueue?, at site: CallSite,
+        _ subscription: @escaping (Self, SubscriptionStart, [ObservedPath]?) -> DataSubscription
     ) -> NotificationToken {
-        checkIsAlive()
+        let source = _source
+        source.checkIsAlive()
+        let realm = source.realm
         let start = realm.startObserving(at: site)
-        let paths = observedPaths(keyPaths)
+        let paths = source.observedPaths(keyPaths)
         let token = NotificationToken()
         if let queue {
-            let frozen = move(
-                collection, realm.shared.frozen(realm.configuration, realm.schema, start.pin, at: site))
+            let frozen = _moved(to: realm.shared.frozen(realm.configuration, realm.schema, start.pin, at: site))
             realm.onQueue(Scheduler.queue(queue), from: start) { realm in
-                realm.add(subscription(move(frozen, realm), start, paths), token)
+                realm.add(subscription(frozen._moved(to: realm), start, paths), token)
             }
         } else {
             realm.checkDelivery()
-            realm.add(subscription(collection, start, paths), token)
+            realm.add(subscription(self, start, paths), token)
         }
         return token
     }
+}
 
+extension _CollectionSource {
     fileprivate func observedPaths(_ keyPaths: [String]?) -> [ObservedPath]? {
         guard let keyPaths, !keyPaths.isEmpty else { return nil }
         guard let binding else { fatalError("Firn: a collection of values has no key paths to observe.") }
@@ -170,9 +168,7 @@ extension RealmKeyedCollection {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmMapChange<Self>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        _source.observe(self, keyPaths, on: queue, at: CallSite(file, line), move: { $0._moved(to: $1) }) {
-            MapSubscription($0, from: $1, $2, block)
-        }
+        observe(keyPaths, on: queue, at: CallSite(file, line)) { MapSubscription($0, from: $1, $2, block) }
     }
 }
 

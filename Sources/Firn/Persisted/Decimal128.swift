@@ -198,8 +198,6 @@ extension Decimal128: _FixedScalar {
     @inlinable public init(_raw: DecimalBits) { bits = _raw }
     /// The number as a value of the store.
     public var _value: Value { .decimal(bits) }
-    /// The number, without the zeros at its end.
-    public var _member: _SetMember { .value(.decimal(bits.normalized)) }
     /// The number of a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .decimal(let value) = _value else { return nil }
@@ -211,30 +209,14 @@ extension Decimal128: _FixedScalar {
         switch any {
         case let text as String: DecimalBits(text: text).map { Decimal128($0) }
         // On Linux a number object also passes for a Float.
-        case let number as NSNumber where Swift.type(of: any) is AnyClass: Decimal128(DecimalBits(number))
+        case let number as NSNumber where Swift.type(of: any) is AnyClass:
+            DecimalBits(text: number.stringValue).map { Decimal128($0) }
         case let integer as any BinaryInteger: DecimalBits(text: "\(integer)").map { Decimal128($0) }
-        case let number as Float: DecimalBits(text: "\(number)").map { Decimal128($0) }
+        case let number as Float: Decimal128(DecimalBits(float: number))
         case let number as Foundation.Decimal: DecimalBits(text: "\(number)").map { Decimal128($0) }
         default:
             integer(any).map { Decimal128(DecimalBits(integer: $0)) }
                 ?? floating(any).map { Decimal128(DecimalBits(double: $0)) }
         }
-    }
-}
-
-extension DecimalBits {
-    fileprivate init(_ number: NSNumber) {
-        let text =
-            if number is NSDecimalNumber {
-                number.stringValue
-            } else {
-                switch number.objCType.pointee {
-                case 0x66: "\(number.floatValue)"
-                case 0x64: "\(number.doubleValue)"
-                case 0x51: "\(number.uint64Value)"
-                default: "\(number.int64Value)"
-                }
-            }
-        self = DecimalBits(text: text) ?? .nan
     }
 }

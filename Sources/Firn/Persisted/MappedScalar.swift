@@ -26,8 +26,6 @@ extension _MappedScalar {
     public static var _hidesUnknown: Bool { false }
     /// The stored value as a value of the store.
     public var _value: Value { _mapped._value }
-    /// What decides whether an unmanaged set has the stored value.
-    public var _member: _SetMember { _mapped._member }
     /// What a value of the store stands for; nil if nothing.
     public init?(_value: Value) {
         guard let stored = _Mapped(_value: _value), let value = Self(_mapped: stored) else { return nil }

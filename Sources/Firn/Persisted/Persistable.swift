@@ -33,6 +33,17 @@ public struct _PropertyType {
     }
 }
 
+extension _PropertyType {
+    /// The type of a collection of such elements.
+    func of(_ collection: CollectionKind, _ swiftType: Any.Type) -> _PropertyType {
+        var type = self
+        type.collection = collection
+        type.swiftType = swiftType
+        type.memory = .opaque
+        return type
+    }
+}
+
 /// How an unmanaged value of a common type lies in memory. Adding an object reads these directly, without a generic
 /// call for each property.
 public enum _InlineStorage: Sendable {

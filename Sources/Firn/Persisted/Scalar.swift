@@ -82,8 +82,8 @@ extension _Scalar {
     public func _element(for write: _RealmInstance) -> Value { _value }
     /// The element as a value of the store.
     public func _existingElement(in realm: _RealmInstance) -> Value? { _value }
-    /// The element as a value of the store.
-    public var _member: _SetMember { .value(_value) }
+    /// The element as a value of the store, in the form that all equal values have.
+    public var _member: _SetMember { .value(_value.unified) }
     /// The type of an element.
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
     /// The type of an optional element.

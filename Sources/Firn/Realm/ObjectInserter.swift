@@ -243,12 +243,15 @@ final class ObjectInserter {
 
     /// Sets an existing row's values to those of an unmanaged object.
     private func update(_ binding: TableBinding, _ key: Int64, from object: ObjectBase) {
-        let properties = binding.info.stored.filter { !$0.isPrimaryKey && !$0.isCollection && !$0.isLink }
         // As in `enter`, the application's code runs first. It may have deleted the row.
-        let values = properties.map { $0.wrapper.storeValue(object.address + $0.offset) }
-        checkIsThere(realm.accessor(binding, key))
-        for (property, value) in zip(properties, values) {
-            if let value { set(binding, property, key, value) }
+        let values = binding.fills.map { step in
+            step.property.isPrimaryKey ? nil : step.property.wrapper.storeValue(object.address + step.property.offset)
+        }
+        if transaction.recordingDamage({ transaction.table(binding.table).find(key) == nil }) {
+            checkIsThere(realm.accessor(binding, key))
+        }
+        for (step, value) in zip(binding.fills, values) {
+            if let value { set(binding, step.property, key, value) }
         }
     }
 

@@ -325,17 +325,12 @@ extension WriteTransaction {
                 throw ChangesetBlock.Refusal("an edit of a collection does not fit its \(change.count) elements")
             }
         }
-        func checkOrder(_ element: Value, at index: Int, replacing: Bool = false) throws {
-            guard change.elements.keepsOrder(element, at: index, replacing: replacing) else {
-                throw ChangesetBlock.Refusal("an edit of a set or map breaks the order of its elements")
-            }
-        }
         switch operation {
         case .insert(let index, count: let count):
             try check(index <= change.count && count <= elements.count)
             for offset in 0..<count {
                 let element = elements.removeFirst()
-                try checkOrder(element, at: index + offset)
+                try checkOrder(element, at: index + offset, in: change)
                 change.insert(element, at: index + offset)
             }
         case .remove(let index, count: let count):
@@ -345,12 +340,21 @@ extension WriteTransaction {
             try check(index + count <= change.count && count <= elements.count)
             for offset in 0..<count {
                 let element = elements.removeFirst()
-                try checkOrder(element, at: index + offset, replacing: true)
+                try checkOrder(element, at: index + offset, replacing: true, in: change)
                 change.set(element, at: index + offset)
             }
         case .move(let from, let to):
             try check(from < change.count && to < change.count && change.elements.layout.collection == .list)
             change.move(from: from, to: to)
+        }
+    }
+
+    /// Throws if an element would break the order of a set or map.
+    private static func checkOrder(
+        _ element: Value, at index: Int, replacing: Bool = false, in change: ListChange
+    ) throws {
+        guard change.elements.keepsOrder(element, at: index, replacing: replacing) else {
+            throw ChangesetBlock.Refusal("an edit of a set or map breaks the order of its elements")
         }
     }
 
@@ -366,9 +370,7 @@ extension WriteTransaction {
         try checkElements(values, schema)
         try edit(elements.table, elements.column, elements.key) { change in
             for value in values {
-                guard change.elements.keepsOrder(value, at: change.count, replacing: false) else {
-                    throw ChangesetBlock.Refusal("more elements of a set or map break their order")
-                }
+                try Self.checkOrder(value, at: change.count, in: change)
                 change.append(value)
             }
         }

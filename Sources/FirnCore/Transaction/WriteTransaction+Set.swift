@@ -52,20 +52,24 @@ extension WriteTransaction {
     }
 
     /// Stops the program if an element of a collection is longer than a value may be.
+    @inline(__always)
     func checkLength(ofElement value: Value, _ id: TableID, _ column: Int) {
         let count: Int
         switch value {
         case .string(let text): count = text.utf8.count
         case .data(let bytes): count = bytes.count
-        case .map(let entries):
-            for entry in entries {
-                checkLength(ofElement: .string(entry.key), id, column)
-                checkLength(ofElement: entry.value, id, column)
-            }
-            return
+        case .map(let entries): return checkLength(ofEntries: entries, id, column)
         default: return
         }
         if count > mostTextByteCount { stopForLength(count, most: mostTextByteCount, id, column) }
+    }
+
+    @inline(never)
+    private func checkLength(ofEntries entries: [Value.MapEntry], _ id: TableID, _ column: Int) {
+        for entry in entries {
+            checkLength(ofElement: .string(entry.key), id, column)
+            checkLength(ofElement: entry.value, id, column)
+        }
     }
 
     /// The greatest byte count of a text or of data that is an element, or in a mixed value. Earlier releases allowed

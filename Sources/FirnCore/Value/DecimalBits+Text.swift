@@ -23,6 +23,9 @@ extension DecimalBits {
         self = DecimalBits(text: "\(number)") ?? .nan
     }
 
+    /// As for a `Double`: the shortest text of the `Float` is another one than that of the equal `Double`.
+    package init(float number: Float) { self = DecimalBits(text: "\(number)") ?? .nan }
+
     private static func special(_ text: Substring.UTF8View) -> DecimalBits? {
         guard let first = text.first, first > UInt8(ascii: "9"), text.count <= 8 else { return nil }
         switch String(Substring(text)).lowercased() {

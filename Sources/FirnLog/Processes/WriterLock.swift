@@ -65,9 +65,7 @@ final class WriterLock: @unchecked Sendable {
         mayWait = options.usesThreads
         self.clock = mayWait ? SystemClock.shared : clock
         state = Atomic(isReady ? .ready : .away)
-        let idle = Int64.nanoseconds(milliseconds: max(options.idleMilliseconds, 1))
-        let (due, overflows) = self.clock.monotonic().addingReportingOverflow(idle)
-        unusedUntil = Atomic(isReady && mayWait && !overflows ? due : .max)
+        unusedUntil = Atomic(isReady && mayWait ? self.clock.monotonic() + options.idleNanoseconds : .max)
     }
 
     /// Whether this process may write.

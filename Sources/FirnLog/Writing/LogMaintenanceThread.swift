@@ -39,7 +39,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
         self.writerLock = writerLock
         self.tail = tail
         self.group = group
-        idle = .nanoseconds(milliseconds: max(tail.options.idleMilliseconds, 1))
+        idle = tail.options.idleNanoseconds
         if case .relaxed(let milliseconds) = tail.options.durability {
             syncInterval = .nanoseconds(milliseconds: max(milliseconds, 1))
         } else {

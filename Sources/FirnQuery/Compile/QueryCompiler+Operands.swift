@@ -126,7 +126,7 @@ extension QueryCompiler {
         case (.float, .int(let x)): return .float(Float(x))
         case (.float, .double(let x)): return .float(Float(x))
         case (.double, .float(let x)): return .double(Double(x))
-        case (.decimal, .float(let x)): return DecimalBits(text: "\(x)").map { .decimal($0) } ?? value
+        case (.decimal, .float(let x)): return .decimal(DecimalBits(float: x))
         case (.decimal, .double(let x)): return .decimal(DecimalBits(double: x))
         case (.decimal, .string(let text)): return DecimalBits(text: text).map { .decimal($0) } ?? value
         case (.uuid, .string(let text)): return PredicateParser.uuid(text) ?? value

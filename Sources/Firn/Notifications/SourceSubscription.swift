@@ -1,0 +1,48 @@
+import FirnCore
+
+/// An observer of a collection, with indices or with keys: the collection that it shows, and its first call.
+class SourceSubscription<C: _SourcedCollection>: DataSubscription {
+    private var collection: C
+    private(set) var source: _CollectionSource
+    private let paths: [ObservedPath]?
+    private var hasBegun = false
+
+    init(_ collection: C, from start: SubscriptionStart, _ paths: [ObservedPath]?) {
+        self.collection = collection
+        source = collection._source
+        self.paths = paths
+        super.init(source.realm, from: start)
+    }
+
+    override var wantsInitial: Bool { !hasBegun }
+
+    override func begin(_ pin: Pin) {
+        hasBegun = true
+        skipped(pin)
+        let collection = shown()
+        // Reading a list whose owner is gone stops the program, and the owner may be deleted at any time before the
+        // first call.
+        showInitial(source.isOwnerGone(in: pin.snapshot) ? collection._withoutOwner : collection)
+    }
+
+    /// Makes the first call.
+    func showInitial(_ collection: C) { preconditionFailure("Firn: \(Self.self) makes no first call") }
+
+    /// The collection to pass to the block. After `invalidate()` it is made again, because the old one can no longer
+    /// be read.
+    func shown() -> C {
+        if source.isDead {
+            collection = collection._moved(to: realm)
+            source = collection._source
+        }
+        return collection
+    }
+
+    /// The keys of the elements that count as changed: along the observed key paths, or through links.
+    func affected(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
+        guard let binding = source.binding else { return [] }
+        let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
+        guard let paths else { return objects.viaLinks(binding.table) }
+        return paths.reduce(into: []) { $0.formUnion(objects.via($1)) }
+    }
+}
