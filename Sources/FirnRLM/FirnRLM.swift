@@ -6,6 +6,8 @@
 public typealias RLMObject = Object
 /// The base class of objects of all kinds: `ObjectBase`.
 public typealias RLMObjectBase = ObjectBase
+/// The base class of objects that are a part of another object: `EmbeddedObject`.
+public typealias RLMEmbeddedObject = EmbeddedObject
 /// What belongs to a realm's thread, queue or actor: `ThreadConfined`.
 public typealias RLMThreadConfined = ThreadConfined
 /// An open store: `Realm`.
@@ -23,7 +25,7 @@ public typealias RLMSet<Element: RealmCollectionValue> = MutableSet<Element>
 /// A collection of values by keys: `Map`.
 public typealias RLMDictionary<Key: _MapKey, Value: RealmCollectionValue> = Map<Key, Value>
 /// The objects that link to an object: `LinkingObjects`.
-public typealias RLMLinkingObjects<Element: Object> = LinkingObjects<Element>
+public typealias RLMLinkingObjects<Element: ObjectBase> = LinkingObjects<Element>
 /// Keeps an observer: `NotificationToken`.
 public typealias RLMNotificationToken = NotificationToken
 /// A property that was assigned: `PropertyChange`.

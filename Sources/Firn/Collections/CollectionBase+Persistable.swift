@@ -68,6 +68,7 @@ extension ElementCollection {
         guard let any = unwrapped(any) else { return [] }
         if let elements = any as? [Element] { return elements }
         if let elements = any as? [LinkedElement] { return try elements.map { try Element._fromAny($0.object) } }
+        if let elements = any as? [MixedElement] { return try elements.map { try Element._fromAny($0.mixed) } }
         guard let sequence = any as? any Sequence, !(any is String) else { throw ValueFault(any, isNot: Self.self) }
         var result: [Element] = []
         for (index, element) in anyElements(of: sequence).enumerated() {
@@ -86,7 +87,14 @@ extension ElementCollection {
 
     var linkedElements: [LinkedElement] { map { LinkedElement(key: nil, object: $0 as? ObjectBase) } }
 
-    func elements(for realm: _RealmInstance) -> [Value] { Array(self).map { $0._element(for: realm) } }
+    func elements(for realm: _RealmInstance, _ link: (ObjectBase) throws -> Value) throws -> [Value] {
+        if let values = Array(self) as? [AnyRealmValue] { return try values.map { try $0.stored(link) } }
+        return Array(self).map { $0._element(for: realm) }
+    }
+
+    func mixedObjects() throws -> [ObjectBase] {
+        try (Array(self) as? [AnyRealmValue])?.flatMap { try $0.objects } ?? []
+    }
 
     /// An unmanaged collection of the elements that an untyped sequence stands for.
     static func unmanaged(_ any: Any?) throws -> Self {

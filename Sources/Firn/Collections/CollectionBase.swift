@@ -13,15 +13,27 @@ public class CollectionBase {
         self.location = location
     }
 
-    deinit { location?.release() }
+    /// The location of a collection inside of a mixed value of a managed object; nil for all others.
+    final var nest: NestedLocation?
+
+    /// A collection inside of a mixed value of a managed object.
+    init(nested nest: NestedLocation) {
+        nest.owner.retain()
+        self.nest = nest
+    }
+
+    deinit {
+        location?.release()
+        nest?.owner.release()
+    }
 
     /// The realm that manages the collection; nil if it is unmanaged. O(1).
-    public final var realm: Realm? { location.map { Realm($0.realm) } }
+    public final var realm: Realm? { (location ?? nest?.owner).map { Realm($0.realm) } }
     /// Whether the collection's object was deleted or its realm was invalidated. False if the collection is unmanaged.
     /// O(log objects) at most. Stops the program on the wrong thread, if it notices that: see `List`.
-    public final var isInvalidated: Bool { location?.isInvalidated ?? false }
+    public final var isInvalidated: Bool { location?.isInvalidated ?? nest?.isInvalidated ?? false }
     /// Whether the collection belongs to a frozen realm and never changes. O(1). May be read on any thread.
-    public final var isFrozen: Bool { location?.realm.isFrozen ?? false }
+    public final var isFrozen: Bool { (location ?? nest?.owner)?.realm.isFrozen ?? false }
 
     /// What the collection is called in messages.
     class var noun: String { preconditionFailure("Firn: \(Self.self) has no noun") }
@@ -36,6 +48,11 @@ public class CollectionBase {
     /// The location. Stops the program if the collection is unmanaged.
     private func managed(to purpose: String) -> CollectionLocation {
         guard let location else {
+            if let nest {
+                fatalError(
+                    "Firn: a \(Self.noun) in a mixed value of \(nest.owner.name) can't be \(purpose) by itself. Use its object."
+                )
+            }
             fatalError(
                 "Firn: an unmanaged \(Self.noun) can't be \(purpose). Add the object that holds it to a realm first.")
         }
@@ -45,8 +62,9 @@ public class CollectionBase {
     /// What `freeze()` does. Stops the program if the collection is unmanaged or its object is gone, in a write
     /// transaction, and on the wrong thread.
     public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
-        let location = managed(to: "frozen")
         if isFrozen { return self }
+        if let nest { return moved(nest, to: nest.owner.realm.freeze("a \(Self.noun)", at: CallSite(file, line))) }
+        let location = managed(to: "frozen")
         guard !isInvalidated,
             let moved = location.moved(to: location.realm.freeze("a \(Self.noun)", at: CallSite(file, line)))
         else {
@@ -58,6 +76,11 @@ public class CollectionBase {
     /// What `thaw()` does: nil if the collection's object no longer exists. Stops the program if the collection is
     /// unmanaged.
     public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
+        if let nest {
+            guard isFrozen else { return self }
+            let thawed = moved(nest, to: nest.owner.realm.thaw(at: CallSite(file, line)))
+            return thawed.isInvalidated ? nil : thawed
+        }
         let location = managed(to: "thawed")
         guard isFrozen else { return self }
         return location.moved(to: location.realm.thaw(at: CallSite(file, line))).map { Self(at: $0) }
@@ -66,7 +89,16 @@ public class CollectionBase {
     /// The same collection in another realm of the store, whether its object exists there or not; an unmanaged
     /// collection itself.
     public final func _moved(to realm: _RealmInstance) -> Self {
-        location.map { Self(at: $0.unlocated(in: realm)) } ?? self
+        if let nest { return moved(nest, to: realm) }
+        return location.map { Self(at: $0.unlocated(in: realm)) } ?? self
+    }
+
+    private func moved(_ nest: NestedLocation, to realm: _RealmInstance) -> Self {
+        let moved = Self(at: nil)
+        let owner = nest.owner.unlocated(in: realm)
+        owner.retain()
+        moved.nest = NestedLocation(owner, nest.steps)
+        return moved
     }
 
     /// An empty, unmanaged collection.
@@ -80,12 +112,45 @@ public class CollectionBase {
         return _CollectionSource(realm, binding, .list(location))
     }
 
+    /// The element of a stored value, which lies at a step of the collection. A collection in it is live.
+    @inline(__always)
+    final func element<Element: RealmCollectionValue>(
+        _ value: Value, at step: @autoclosure () -> NestedLocation.Step
+    ) -> Element {
+        switch value {
+        case .list, .map: liveElement(value, step())
+        case .link(let key) where isDynamic(Element.self): dynamicElement(key)
+        default: Element._fromElement(value, location!.realm)
+        }
+    }
+
+    @inline(never)
+    private func dynamicElement<Element: RealmCollectionValue>(_ key: Int64) -> Element {
+        let location = location!
+        guard let target = location.property.shape.target else { stopForUnknownValue(.link(key), Element.self) }
+        return unsafeBitCast(
+            location.realm.dynamicAccessor(location.realm.binding(of: target), key), to: Element.self)
+    }
+
+    @inline(never)
+    private func liveElement<Element: RealmCollectionValue>(_ value: Value, _ step: NestedLocation.Step) -> Element {
+        let element = AnyRealmValue(value, location!.realm, at: NestedLocation(location!, [step]))
+        // Only mixed values have collections in them.
+        guard let element = element as? Element else { stopForUnknownValue(value, Element.self) }
+        return element
+    }
+
     /// An element as the realm's transaction stores it: an unmanaged object is added.
     ///
     /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
     final func stored(_ element: some RealmCollectionValue) -> Value {
         let location = location!
         _ = location.realm.writing(location.change)
+        if isDynamic(Swift.type(of: element)), let object = unwrapped(element) as? DynamicObject,
+            let target = location.property.shape.target, object.modelType != target
+        {
+            fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
+        }
         return element._element(for: location.realm)
     }
 
@@ -94,6 +159,13 @@ public class CollectionBase {
     final func edit(_ body: (inout ManagedListEdit) -> Void) {
         guard var edit = ManagedListEdit(&location!) else { return }
         body(&edit)
+    }
+
+    /// Whether `other` is this very collection. If so, it counts as assigned, and keeps its elements.
+    final func isAssignedToItself(_ other: CollectionBase) -> Bool {
+        guard self === other || isSameManaged(as: other) else { return false }
+        if location != nil { edit { $0.markAssigned() } }
+        return true
     }
 
     /// Makes an unmanaged collection that of a managed row.

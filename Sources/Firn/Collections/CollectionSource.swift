@@ -142,10 +142,17 @@ public final class _CollectionSource {
             let table = realm.table(binding)
             checkIndex(position, table?.count ?? 0)
             let location = table.unsafelyUnwrapped.location(at: position)
+            if isDynamic(Element.self) {
+                return unsafeBitCast(
+                    realm.dynamicAccessor(binding, location.leaf.key(location.row)), to: Element.self)
+            }
             // The elements of a class's table are of the class.
             return unsafeBitCast(
                 realm.accessor(binding, location.leaf, location.row, key: location.leaf.key(location.row)),
                 to: Element.self)
+        }
+        if isDynamic(Element.self), let binding, let key = value(at: position).linkedKey {
+            return unsafeBitCast(realm.dynamicAccessor(binding, key), to: Element.self)
         }
         return Element._fromElement(value(at: position), realm)
     }
@@ -157,7 +164,7 @@ public final class _CollectionSource {
     }
 
     func index(of object: ObjectBase) -> Int? {
-        guard object.isManaged, !object.isInvalidated, !isDead, let binding, binding.info.type == type(of: object)
+        guard object.isManaged, !object.isInvalidated, !isDead, let binding, binding.info.type == object.modelType
         else { return nil }
         guard _RealmInstance.of(object._row) === realm else {
             fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")

@@ -20,7 +20,7 @@ import FirnCore
 ///
 /// A managed one belongs to its realm's thread, queue or actor, and stops the program if it is used elsewhere; a frozen
 /// one may be used on any thread.
-public struct LinkingObjects<Element: Object>: RealmCollection {
+public struct LinkingObjects<Element: ObjectBase>: RealmCollection {
     /// The name of the linking property.
     let originProperty: String
     private let source: _CollectionSource?
@@ -142,9 +142,13 @@ extension LinkingObjects: _Persistable {
 
     /// The backlinks of a managed object. Stops the program if the object has been deleted.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> LinkingObjects {
+        of(object, object.classInfo.properties[_BoundColumn.number(column)])
+    }
+
+    /// The backlinks of a managed object through a property. Stops the program if the object has been deleted.
+    static func of(_ object: ObjectBase, _ property: PropertyInfo) -> LinkingObjects {
         let realm = _RealmInstance.of(object._row)
-        let property = object.classInfo.properties[_BoundColumn.number(column)]
-        let origin = realm.binding(of: Element.self)
+        let origin = realm.binding(of: property.shape.target ?? Element.self)
         guard let linking = property.origin.flatMap({ origin.info.property(named: $0) }) else {
             preconditionFailure("Firn: \(property.name) has no linking property")
         }

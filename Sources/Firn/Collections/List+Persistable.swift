@@ -11,7 +11,7 @@ extension List: _PersistableCollection {
         of object: ObjectBase, _ column: Int32, _ stored: inout List?, with value: List
     ) {
         let list = _collection(of: object, column, &stored)
-        list.assign(Array(value))
+        if !list.isAssignedToItself(value) { list.assign(Array(value)) }
     }
 
     /// An unmanaged list of the elements of a sequence; empty for nil. Throws `ValueFault` if `any` is not a

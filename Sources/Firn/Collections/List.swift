@@ -39,13 +39,31 @@ public import Foundation
 /// In a transaction that has met damage, changes do nothing, and the transaction throws.
 public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
     /// The elements while unmanaged.
-    var elements: [Element] = []
+    private var unmanaged: [Element] = []
+
+    /// The elements of an unmanaged list, and of one in a mixed value, where a change stores the whole value again.
+    var elements: [Element] {
+        get {
+            guard let nest else { return unmanaged }
+            // A list in a mixed value has mixed values.
+            return unsafeBitCast(nest.elements, to: [Element].self)
+        }
+        _modify {
+            if let nest {
+                var elements = self.elements
+                yield &elements
+                nest.replace(with: .fromArray(unsafeBitCast(elements, to: [AnyRealmValue].self)))
+            } else {
+                yield &unmanaged
+            }
+        }
+    }
 
     /// An empty unmanaged list.
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "list" }
-    override func dropUnmanaged() { elements = [] }
+    override func dropUnmanaged() { unmanaged = [] }
 
     // MARK: Reading
 
@@ -69,7 +87,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
             }
             let cell = cell
             check(position, below: cell.count)
-            return Element._fromElement(cell.value(at: position), location!.realm)
+            return element(cell.value(at: position), at: .index(position))
         }
         set {
             if location == nil {
@@ -93,7 +111,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     public func makeIterator() -> RealmCollectionIterator<Element> {
         guard location != nil else { return RealmCollectionIterator(elements) }
         let cell = cell
-        return RealmCollectionIterator(location.unsafelyUnwrapped, cell)
+        return RealmCollectionIterator(self, location.unsafelyUnwrapped, cell)
     }
 
     // MARK: Adding

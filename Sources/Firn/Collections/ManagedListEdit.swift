@@ -46,6 +46,10 @@ struct ManagedListEdit {
 
     /// Inserts an element into a set, unless the set has it.
     mutating func insertMember(_ value: Value) {
+        switch value {
+        case .list, .map: fatalError("Firn: a set of mixed values can't hold a list or a dictionary.")
+        default: break
+        }
         transaction.edit(table, column, key) { set in set.insertMember(value) }
     }
 
@@ -63,6 +67,9 @@ struct ManagedListEdit {
     mutating func removeValue(forKey name: String) {
         transaction.edit(table, column, key) { map in map.removeValue(forKey: name) }
     }
+
+    /// Marks the collection as assigned, without changing it.
+    mutating func markAssigned() { _ = transaction.ownCell(table, column, key) }
 
     mutating func removeAll() {
         transaction.edit(table, column, key) { list in list.removeAll() }

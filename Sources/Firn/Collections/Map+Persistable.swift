@@ -14,7 +14,7 @@ extension Map: _PersistableCollection {
         of object: ObjectBase, _ column: Int32, _ stored: inout Map?, with value: Map
     ) {
         let map = _collection(of: object, column, &stored)
-        map.assign(value.entries.map { ($0.key._keyText, $0.value) })
+        if !map.isAssignedToItself(value) { map.assign(value.entries.map { ($0.key._keyText, $0.value) }) }
     }
 
     /// An unmanaged map of the entries of a dictionary; empty for nil. Throws `ValueFault` if `any` is not a
@@ -47,9 +47,16 @@ extension Map: PersistedCollection {
         entries.map { LinkedElement(key: $0.key._keyText, object: Value._any($0.value) as? ObjectBase) }
     }
 
-    func elements(for realm: _RealmInstance) -> [FirnCore.Value] {
-        entries.map { .map([.init(key: $0.key._keyText, value: $0.value._element(for: realm))]) }
+    func elements(
+        for realm: _RealmInstance, _ link: (ObjectBase) throws -> FirnCore.Value
+    ) throws -> [FirnCore.Value] {
+        try entries.map { entry in
+            let value = try (entry.value as? AnyRealmValue)?.stored(link) ?? entry.value._element(for: realm)
+            return .map([.init(key: entry.key._keyText, value: value)])
+        }
     }
+
+    func mixedObjects() throws -> [ObjectBase] { try (values as? [AnyRealmValue])?.flatMap { try $0.objects } ?? [] }
 }
 
 /// An element of a collection of objects.
@@ -73,6 +80,7 @@ func anyEntries(of any: Any?, as type: Any.Type) throws -> [(key: String, value:
     let pairs: [(key: Any, value: Any?)]
     switch any {
     case let elements as [LinkedElement]: pairs = elements.map { ($0.key as Any, $0.object) }
+    case let elements as [MixedElement]: pairs = elements.map { ($0.key as Any, $0.mixed) }
     case let map as any UntypedMap: pairs = map.untypedEntries
     case let dictionary as [AnyHashable: Any]: pairs = dictionary.map { ($0.key.base, $0.value) }
     case let dictionary as NSDictionary: pairs = dictionary.map { ($0.key, $0.value) }

@@ -31,13 +31,34 @@ import FirnCore
 /// of more than 16 MiB.
 public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBase, RealmKeyedCollection {
     /// The entries while unmanaged.
-    private(set) var unmanaged: [MapKeyBytes: Value] = [:]
+    private var entriesHere: [MapKeyBytes: Value] = [:]
+
+    /// The entries of an unmanaged map, and of a dictionary in a mixed value, where a change stores the whole value
+    /// again.
+    private(set) var unmanaged: [MapKeyBytes: Value] {
+        get {
+            guard let nest else { return entriesHere }
+            // A dictionary in a mixed value has mixed values.
+            return unsafeBitCast(nest.entries, to: [MapKeyBytes: Value].self)
+        }
+        _modify {
+            if let nest {
+                var entries = self.unmanaged
+                yield &entries
+                let map = Map<String, AnyRealmValue>()
+                map.entriesHere = unsafeBitCast(entries, to: [MapKeyBytes: AnyRealmValue].self)
+                nest.replace(with: .dictionary(map))
+            } else {
+                yield &entriesHere
+            }
+        }
+    }
 
     /// An empty unmanaged map.
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "map" }
-    override func dropUnmanaged() { unmanaged = [:] }
+    override func dropUnmanaged() { entriesHere = [:] }
 
     // MARK: Reading
 
@@ -56,8 +77,8 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     /// managed, and if the key is not allowed.
     public subscript(key: Key) -> Value? {
         get {
-            guard let location else { return unmanaged[MapKeyBytes(key._keyText)] }
-            return cell.value(forKey: key._keyText).map { Value._fromElement($0, location.realm) }
+            guard location != nil else { return unmanaged[MapKeyBytes(key._keyText)] }
+            return cell.value(forKey: key._keyText).map { element($0, at: .key(key._keyText)) }
         }
         set {
             if let newValue { updateValue(newValue, forKey: key) } else { removeObject(for: key) }
@@ -69,11 +90,10 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
 
     /// The entries, in the order of their keys.
     var entries: [SingleMapEntry<Key, Value>] {
-        guard let location else {
+        guard location != nil else {
             return unmanaged.sorted { $0.key < $1.key }.map { SingleMapEntry(Key._key($0.key.text), $0.value) }
         }
-        let realm = location.realm
-        return cell.entries.map { SingleMapEntry(Key._key($0.key), Value._fromElement($0.value, realm)) }
+        return cell.entries.map { SingleMapEntry(Key._key($0.key), element($0.value, at: .key($0.key))) }
     }
 
     /// Iterates over the entries that the map has now, in the order of their keys, whatever is written meanwhile. O(n)
@@ -113,7 +133,7 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     /// Removes all entries. Objects stay in the realm. O(n). Stops the program outside a write transaction if the map
     /// is managed.
     public func removeAll() {
-        guard location != nil else { return dropUnmanaged() }
+        guard location != nil else { return unmanaged = [:] }
         edit { map in map.removeAll() }
     }
 
@@ -147,8 +167,9 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     /// Replaces the entries. The caller knows that the keys are allowed.
     func assign(_ entries: [(key: String, value: Value)]) {
         guard location != nil else {
-            unmanaged = [:]
-            for entry in entries { unmanaged[MapKeyBytes(entry.key)] = entry.value }
+            var all: [MapKeyBytes: Value] = [:]
+            for entry in entries { all[MapKeyBytes(entry.key)] = entry.value }
+            unmanaged = all
             return
         }
         let values = entries.map { (key: $0.key, value: stored($0.value)) }

@@ -67,7 +67,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
         }
         let cell = cell
         check(position, cell.count)
-        return Element._fromElement(cell.value(at: position), location!.realm)
+        return element(cell.value(at: position), at: .index(position))
     }
 
     private func check(_ index: Int, _ count: Int) {
@@ -91,7 +91,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     /// version.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         guard let location else { return RealmCollectionIterator(elements) }
-        return RealmCollectionIterator(location, cell)
+        return RealmCollectionIterator(self, location, cell)
     }
 
     // MARK: Inserting and removing
@@ -225,7 +225,7 @@ extension MutableSet: _PersistableCollection {
         of object: ObjectBase, _ column: Int32, _ stored: inout MutableSet?, with value: MutableSet
     ) {
         let set = _collection(of: object, column, &stored)
-        set.assign(Array(value))
+        if !set.isAssignedToItself(value) { set.assign(Array(value)) }
     }
 
     /// An unmanaged set of the elements of a sequence; empty for nil. Throws `ValueFault` if `any` is not a sequence,

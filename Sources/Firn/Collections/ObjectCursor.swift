@@ -14,6 +14,8 @@ final class ObjectCursor {
     /// threads may read: the counts of references order what those threads have read before the next row is written,
     /// but the thread sanitizer does not see that, and would report a race in a program that has none.
     private let template: AccessorTemplate?
+    /// Whether the program does not know the class.
+    private let isDynamic: Bool
     private let pin: Pin?
     private let root: UInt64
     /// The keys of the elements, if the source has been evaluated; nil for a whole table.
@@ -29,13 +31,14 @@ final class ObjectCursor {
     /// The accessor returned last, retained. If nobody else holds it when the next one is asked for, it becomes that.
     private var lent: UnsafeMutableRawPointer?
 
-    init(_ source: _CollectionSource) {
+    init(_ source: _CollectionSource, isDynamic: Bool) {
         let realm = source.realm
         let binding = source.binding.unsafelyUnwrapped
         self.realm = .passUnretained(realm)
         held = realm
         self.binding = .passUnretained(binding)
-        template = realm.isFrozen ? nil : binding.template
+        self.isDynamic = isDynamic
+        template = realm.isFrozen || isDynamic ? nil : binding.template
         if source.isWholeTable, !source.isDead {
             realm.check()
             let pin = realm.pinShown()
@@ -54,11 +57,12 @@ final class ObjectCursor {
         }
     }
 
-    init(_ realm: _RealmInstance, _ binding: TableBinding, _ keys: [Int64]) {
+    init(_ realm: _RealmInstance, _ binding: TableBinding, _ keys: [Int64], isDynamic: Bool) {
         self.realm = .passUnretained(realm)
         held = realm
         self.binding = .passUnretained(binding)
-        template = realm.isFrozen ? nil : binding.template
+        self.isDynamic = isDynamic
+        template = realm.isFrozen || isDynamic ? nil : binding.template
         self.keys = keys
         // It holds only the keys: an object is looked up when its turn comes.
         pin = nil
@@ -115,8 +119,10 @@ final class ObjectCursor {
         let binding = binding.takeUnretainedValue()
         // After damage, iterating goes on to the end, so that the transaction can throw there. Reading the object
         // stops the program.
-        if realm.transaction?.hasFault ?? false { return realm.accessor(binding, key) }
-        guard let location = realm.table(binding)?.find(key) else { return realm.accessor(binding, key) }
+        if realm.transaction?.hasFault ?? false { return realm.accessor(binding, key, isDynamic: isDynamic) }
+        guard let location = realm.table(binding)?.find(key) else {
+            return realm.accessor(binding, key, isDynamic: isDynamic)
+        }
         // Finding may have been the first read, which pins a version and raises the generation.
         liveLeaf = LastLeaf(location.leaf, tableAddress, core.pointee.generation)
         return lend(core, location.leaf, location.row, key)
@@ -147,6 +153,7 @@ final class ObjectCursor {
 
     @inline(never)
     private func make(_ row: _Row) -> ObjectBase {
+        if isDynamic { return held.dynamicAccessor(binding.takeUnretainedValue(), row.key) }
         let object = held.accessor(binding.takeUnretainedValue(), row)
         guard template != nil else { return object }
         let before = lent

@@ -40,7 +40,7 @@ extension RealmCollection {
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
 }
 
-extension RealmCollection where Element: Object {
+extension RealmCollection where Element: ObjectBase {
     /// The index of an object; nil if the collection does not have it, or if it is unmanaged or deleted.
     ///
     /// O(log n) for all objects of a class, else O(n), and evaluating the query if that is due. Stops the program if
@@ -279,7 +279,7 @@ extension RealmCollection where Element: Object {
     }
 }
 
-extension RealmCollection where Element: AddableType & AdditiveArithmetic {
+extension RealmCollection where Element: AddableType {
     /// The sum of the elements; 0 if there are none. O(n).
     ///
     /// The sum of integers is exact, or the nearest number that the type has. Floating-point numbers are added as

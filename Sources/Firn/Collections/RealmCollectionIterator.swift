@@ -13,7 +13,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
 
     init(_ source: _CollectionSource) {
         if source.binding != nil {
-            self.init(ObjectCursor(source))
+            self.init(ObjectCursor(source, isDynamic: isDynamic(Element.self)))
         } else if case .values(let content) = source.content {
             self.init(content.map { Element._fromElement($0, source.realm) })
         } else {
@@ -21,13 +21,13 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         }
     }
 
-    /// Iterates over a managed list without making a source for it.
-    init(_ location: CollectionLocation, _ cell: ListCell) {
+    /// Iterates over a managed collection without making a source for it.
+    init(_ collection: CollectionBase, _ location: CollectionLocation, _ cell: ListCell) {
         let realm = location.realm
         if let target = location.property.shape.target {
-            self.init(ObjectCursor(realm, realm.binding(of: target), cell.keys))
+            self.init(ObjectCursor(realm, realm.binding(of: target), cell.keys, isDynamic: isDynamic(Element.self)))
         } else {
-            self.init(cell.values.map { Element._fromElement($0, realm) })
+            self.init(cell.values.enumerated().map { collection.element($1, at: .index($0)) })
         }
     }
 

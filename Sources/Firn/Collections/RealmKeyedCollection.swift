@@ -85,7 +85,7 @@ extension RealmKeyedCollection where Value == Decimal128 {
 
 /// Queries over the objects of a map. Keys whose object is nil are left out. Each costs, and stops the program, as the
 /// function of `RealmCollection` with its name.
-extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Object {
+extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
     private var objects: Results<Value.Wrapped> { Results(_source) }
 
     /// The objects for which the condition holds, live: `shop.staff.where { $0.age > 30 }`.

@@ -26,6 +26,23 @@ extension Value {
     }
 }
 
+extension Value {
+    /// The form that all numbers of one value have, whatever their types. A NaN, and what is no number, stays as it is.
+    var unifiedNumber: Value {
+        switch self {
+        case .float(let number) where !number.isNaN: return Value.double(Double(number)).unifiedNumber
+        case .double(let number): return Int64(exactly: number).map { .int($0) } ?? self
+        case .decimal(let number) where !number.isNaN:
+            if let whole = number.wholePart.flatMap({ Int64(exactly: $0) }), Value.order(.int(whole), self) == 0 {
+                return .int(whole)
+            }
+            let double = Value.double(number.double)
+            return Value.order(double, self) == 0 ? double : .decimal(number.normalized)
+        default: return self
+        }
+    }
+}
+
 /// A type whose values a collection can be sorted by: numbers, Booleans, texts, bytes, dates and identities.
 public protocol SortableType {}
 

@@ -18,9 +18,15 @@ struct ValueFault: Error, CustomStringConvertible {
     /// A link, or an element of a list, is of another class than declared. A subclass has its own table, so links to
     /// its superclass can't lead there.
     init(_ object: ObjectBase, isNoTargetOf target: ObjectBase.Type) {
-        let (name, expected) = (Swift.type(of: object).className(), target.className())
+        let (name, expected) = (object.modelType.className(), target.className())
         reason =
             "links to \(expected) can't lead to an object of \(name), which has a table of its own; link to an object of \(expected), or declare the property with \(name)"
+    }
+
+    /// An embedded object is to become a part of a second object.
+    init(hasParent object: ObjectBase) {
+        reason =
+            "an embedded object of \(Swift.type(of: object).className()) has a parent already; copy it with init(value:)"
     }
 
     /// A value that is not of the type that is needed.

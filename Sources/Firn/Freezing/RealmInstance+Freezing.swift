@@ -53,13 +53,13 @@ extension Realm {
 
     /// The object at the version that its realm shows now: the same as `object.freeze()`. O(log n). Stops the program
     /// as that does.
-    public func freeze<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T {
+    public func freeze<T: ObjectBase>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T {
         object._freeze(file, line)
     }
 
     /// The live form of a frozen object in the calling thread's realm; nil if the object has been deleted: the same as
     /// `object.thaw()`. O(log n). Stops the program as that does.
-    public func thaw<T: Object>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T? {
+    public func thaw<T: ObjectBase>(_ object: T, file: StaticString = #fileID, line: UInt = #line) -> T? {
         object._thaw(file, line)
     }
 

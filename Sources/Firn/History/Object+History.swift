@@ -2,7 +2,7 @@ public import Foundation
 import FirnCore
 
 /// A state that an object had in the past, from `Object.history(file:line:)`.
-public struct Past<T: Object> {
+public struct Past<T: ObjectBase> {
     /// The version that brought the object to this state. For the first state it is the oldest retained version, if
     /// the object was there already.
     public let version: UInt64
@@ -12,7 +12,7 @@ public struct Past<T: Object> {
     public let object: T
 }
 
-extension ThreadConfined where Self: Object {
+extension ThreadConfined where Self: ObjectBase {
     /// The states that the object had in the retained versions, up to the version that its realm shows, oldest first.
     ///
     /// ```swift
@@ -56,7 +56,7 @@ extension ThreadConfined where Self: Object {
             let past = try realm.past(state, at: CallSite(file, line))
             // A frozen object finds its row when it is made.
             let object = try realm.storing { store throws(StoreError) in
-                try store.reading { past.accessor(binding, key) }
+                try store.reading { past.accessor(binding, key, isDynamic: isDynamic) }
             }
             return Past(
                 version: state.pin.version, date: Date(nanoseconds: state.pin.time),

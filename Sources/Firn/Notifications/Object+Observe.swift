@@ -83,7 +83,7 @@ extension ObjectBase {
     }
 }
 
-extension Object {
+extension ObjectBase {
     /// Calls `block` on an actor after each write that assigns a property of the object or deletes it, with the actor's
     /// own object.
     ///
@@ -99,7 +99,7 @@ extension Object {
     /// To be called where the object's realm belongs; stops the program as the call with a queue does. If `keyPaths` is
     /// nil or empty, all of the object's own properties matter. If the task was cancelled, the returned token has ended
     /// and the block is never called.
-    public final func observe<A: Actor, T: Object>(
+    public final func observe<A: Actor, T: ObjectBase>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
@@ -125,7 +125,7 @@ extension Object {
 
     /// Calls `block` on an actor after each write that assigns one of the properties: `observe(keyPaths:on:_:)` with
     /// key paths of Swift. Also stops the program if one does not lead to a stored property.
-    public final func observe<A: Actor, T: Object>(
+    public final func observe<A: Actor, T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line

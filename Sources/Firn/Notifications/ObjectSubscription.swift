@@ -48,13 +48,13 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
                 oldValue: isOwn ? nil : before.value(column, of: key).flatMap { any($0, property) },
                 newValue: any(view.value(column, location.leaf, location.row), property))
         }
-        guard let object = realm.accessor(binding, key) as? T else { return }
+        guard let object = realm.accessor(binding, key, isDynamic: isDynamic(T.self)) as? T else { return }
         block(.change(object, changes))
     }
 
     private func any(_ value: Value, _ property: PropertyInfo) -> Any? {
         if case .link(let key) = value, let target = property.shape.target {
-            return key < 0 ? nil : realm.accessor(target, key)
+            return key < 0 ? nil : realm.accessor(realm.binding(of: target), key, isDynamic: isDynamic(T.self))
         }
         return value == .null ? nil : property.wrapper.any(from: value, realm)
     }

@@ -35,7 +35,7 @@ extension ObjectBase {
     }
 
     /// Sets a value of any type except links and collections, for access by name.
-    private final func set(_ value: Value, column: Int) {
+    final func setStored(_ value: Value, column: Int) {
         if value == .null { return setNull(column: column) }
         guard let (transaction, binding) = beginSet(column) else { return }
         if case .data(let bytes) = value { checkLength(bytes.count) }
@@ -73,10 +73,10 @@ extension ObjectBase {
     }
 
     /// Sets a link. Its targets are objects of exactly the class `type`; an unmanaged target is added to the realm
-    /// first.
+    /// first. A managed embedded object has a parent, so only the link that leads to it already can be set to it.
     final func setLink(_ target: ObjectBase?, to type: ObjectBase.Type, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
-        let key = target.map { _RealmInstance.of(_row).linkKey(of: $0, as: type) } ?? -1
+        let key = target.map { _RealmInstance.of(_row).linkKey(of: $0, as: type, from: (self, column)) } ?? -1
         transaction.setLink(binding.table, column, _row.key, to: key)
     }
 
@@ -124,6 +124,7 @@ extension ObjectBase {
 
     /// The value of a property as untyped access returns it.
     final func anyValue(_ property: PropertyInfo) -> Any? {
+        if isDynamic { return dynamicValue(property) }
         let wrapper = address + property.offset
         if property.isCollection || property.isLinkingObjects || !isManaged {
             return property.wrapper.any(wrapper, of: self)
@@ -135,6 +136,7 @@ extension ObjectBase {
             let value = realm.table(binding)?.value(
                 binding.column(property), Leaf(Node(_row.leaf.unsafelyUnwrapped)), _row.row)
         else { return nil }
+        if property.isMixed { return AnyRealmValue._any(AnyRealmValue._get(_row, binding.column(property))) }
         if case .link(let key) = value, let target = property.shape.target {
             return key < 0 ? nil : realm.accessor(target, key)
         }
@@ -143,25 +145,38 @@ extension ObjectBase {
 
     /// Sets a property to what an untyped value stands for. Throws `ValueFault` if the value does not fit.
     private final func setAny(_ property: PropertyInfo, _ any: Any?) throws {
-        guard isManaged, !property.isCollection else {
-            return try setUnmanaged(property, try Resolution.content(property, any))
+        if let collection = unwrapped(any) as? CollectionBase, property.isCollection,
+            (anyValue(property) as? CollectionBase)?.isAssignedToItself(collection) == true
+        {
+            return
         }
+        guard isManaged else { return try setUnmanaged(property, try Resolution.content(property, any)) }
         if property.isLinkingObjects {
             throw ValueFault("backlinks follow from the links to the object and can't be set")
         }
         let column = TableBinding.of(_row).column(property)
+        if property.isCollection {
+            let content = try Resolution.content(property, any)
+            try property.wrapper.managedCollection(of: self, Int32(column))?.assign(content)
+            return
+        }
         if property.isLink {
             guard let target = property.shape.target else { return }
-            guard let value = unwrapped(any) else { return setLink(nil, to: target, column: column) }
+            guard let value = unwrapped(typed(any)) else { return setLink(nil, to: target, column: column) }
             if let object = value as? ObjectBase, type(of: object) == target {
                 return setLink(object, to: target, column: column)
+            }
+            if property.isOwner {
+                return setLink(try Resolution.content(property, value) as? ObjectBase, to: target, column: column)
             }
             let realm = _RealmInstance.of(_row)
             _ = realm.writing("set \(name(column))")
             setLink(try ObjectInserter.create(target, value, in: realm, .error), to: target, column: column)
+        } else if property.isMixed {
+            set(mixed: try AnyRealmValue(untyped: any), column: column)
         } else {
             guard let value = try property.wrapper.storeValue(from: any) else { return }
-            set(value, column: column)
+            setStored(value, column: column)
         }
     }
 }

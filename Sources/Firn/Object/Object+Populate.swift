@@ -68,6 +68,12 @@ enum ValueSource {
 }
 
 extension ObjectBase {
+    /// Sets the properties of this new object for which `any` has a value. Throws `ValueFault` if one does not fit.
+    final func populate(from any: Any) throws {
+        try Resolution.populate(self, from: any)
+        try checkRequired(classInfo)
+    }
+
     /// Sets a property of this unmanaged object, or the contents of its collection, to what `any` stands for.
     final func setUnmanaged(_ property: PropertyInfo, _ any: Any?) throws {
         try property.wrapper.set(address + property.offset, any, of: self)

@@ -54,7 +54,7 @@ extension ObjectBase {
     }
 }
 
-extension Object {
+extension ObjectBase {
     /// What `freeze()` does, for a call made at a line of the program.
     public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         guard isManaged else {
@@ -63,7 +63,8 @@ extension Object {
         if isFrozen { return self }
         if !_row.isCurrent { _row = _relocate(_row) }
         let frozen = _RealmInstance.of(_row).freeze("an object of \(classInfo.name)", at: CallSite(file, line))
-        return frozen.accessor(Self.self, _row.key)
+        let object = frozen.accessor(TableBinding.of(_row), _row.key, isDynamic: isDynamic)
+        return unsafeDowncast(object, to: Self.self)
     }
 
     /// What `thaw()` does, for a call made at a line of the program.
@@ -76,6 +77,7 @@ extension Object {
         let row = _Row.unlocated(live.core, key: _row.key, table: _row.table.unsafelyUnwrapped)
         guard let found = live.locate(row) else { return nil }
         let binding = TableBinding.of(_row)
+        if isDynamic { return unsafeDowncast(live.dynamicAccessor(binding, found.key), to: Self.self) }
         return unsafeDowncast(
             live.accessor(binding, Leaf(Node(found.leaf.unsafelyUnwrapped)), found.row, key: found.key), to: Self.self)
     }

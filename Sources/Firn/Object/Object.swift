@@ -31,7 +31,7 @@ import FirnCore
 ///
 /// Two objects are equal if they are the same row of the same realm, provided that the class has a primary key or
 /// both are frozen. Otherwise they are equal if they are the same instance.
-open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmCollectionValueInsideOptional {
+open class Object: ObjectBase, ThreadConfined {
     /// An unmanaged object with the initial values that its class declares.
     public required init() { super.init() }
 
@@ -53,10 +53,7 @@ open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmColle
     /// end. `init(validating:)` throws instead.
     public convenience init(value: Any) {
         self.init()
-        do {
-            try Resolution.populate(self, from: value)
-            try checkRequired(classInfo)
-        } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
+        do { try populate(from: value) } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
     }
 
     /// An unmanaged object with values from untyped data: `init(value:)` for data that may be wrong.
@@ -69,9 +66,6 @@ open class Object: ObjectBase, ThreadConfined, RealmCollectionValue, _RealmColle
     ///   required property is nil in the end, or if the value is an object that was deleted.
     public convenience init(validating value: Any) throws {
         self.init()
-        do {
-            try Resolution.populate(self, from: value)
-            try checkRequired(classInfo)
-        } catch let fault as ValueFault { throw fault.error(type(of: self)) }
+        do { try populate(from: value) } catch let fault as ValueFault { throw fault.error(type(of: self)) }
     }
 }

@@ -111,10 +111,15 @@ extension ObjectBase: Sendable {}
 
 extension ObjectBase {
     /// What Firn knows about the object's class.
-    final var classInfo: ClassInfo { ClassInfo.of(type(of: self)) }
+    final var classInfo: ClassInfo {
+        isDynamic && isManaged ? TableBinding.of(_row).info : ClassInfo.of(type(of: self))
+    }
 
     /// The address of the object, to which its properties' offsets are added.
     final var address: UnsafeMutableRawPointer { UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
+
+    /// The key that a link of this current row leads to; -1 if the link is nil.
+    final func linkedKey(_ column: Int) -> Int64 { _row.leafView.load(column, _row.row, as: Int64.self) }
 
     /// Whether the object is an accessor of a row.
     final var isManaged: Bool { _row.leaf != nil }

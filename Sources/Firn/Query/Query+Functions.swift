@@ -1,7 +1,7 @@
 import FirnCore
 import FirnQuery
 
-extension Query where T: _QueryText {
+extension Query where T: _QueryTextual {
     /// Whether the string contains `value`. Every string that is not nil contains an empty `value`. Nil matches only a
     /// `value` of nil.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.contains, value, options) }
@@ -25,15 +25,15 @@ extension Query where T: _QueryText {
     }
 
     /// Whether the string contains that of another property. Nil matches only nil.
-    public func contains<U: _QueryText>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+    public func contains<U: _QueryTextual>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .contains, other.expression.operand, options: options.comparison))
     }
     /// Whether the string begins with that of another property. Nil matches only nil.
-    public func starts<U: _QueryText>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+    public func starts<U: _QueryTextual>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .beginsWith, other.expression.operand, options: options.comparison))
     }
     /// Whether the string ends with that of another property. Nil matches only nil.
-    public func ends<U: _QueryText>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+    public func ends<U: _QueryTextual>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .endsWith, other.expression.operand, options: options.comparison))
     }
 }

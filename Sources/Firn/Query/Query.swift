@@ -67,6 +67,17 @@ struct QueryExpression {
     /// A condition on a path through a collection holds if it holds for any element.
     private var quantifier: Comparison.Quantifier? { collectionLength == nil ? nil : .any }
 
+    /// The path with one element of what it leads to.
+    func taking(_ component: PropertyPath.Component, isElement: Bool = true) -> QueryExpression {
+        guard case .path(var path) = kind else { fatalError("Firn: a condition has no elements.") }
+        // One element of a collection is not a collection any more.
+        let takesElement = isElement && collectionLength == path.components.count && component != .each
+        path.components.append(component)
+        var length = takesElement ? nil : collectionLength
+        if component == .each, length == nil { length = path.components.count }
+        return QueryExpression(kind: .path(path), collectionLength: length, objects: objects)
+    }
+
     func aggregated(_ aggregate: PropertyPath.Aggregate) -> QueryExpression {
         guard case .path(var path) = kind else { fatalError("Firn: a condition has no \(aggregate).") }
         let length = collectionLength ?? path.components.count
@@ -134,7 +145,7 @@ extension Optional: _QueryValue where Wrapped: _QueryValue {
     public var _queryObject: ObjectBase? { self?._queryObject }
 }
 
-extension Object: _QueryValue {
+extension ObjectBase: _QueryValue {
     /// A link that names the object's table, because keys of different classes say nothing about each other.
     /// A query refuses an unmanaged object before it compares with it.
     public var _queryValue: Value { isManaged ? .typedLink(TableBinding.of(_row).table, _row.key) : .link(-1) }
@@ -146,11 +157,14 @@ extension Object: _QueryValue {
 public protocol _QueryOrdered: _QueryValue {}
 /// Numbers.
 public protocol _QueryNumber: _QueryOrdered {}
+/// Values that may contain text: strings and mixed values.
+public protocol _QueryTextual: _QueryValue {}
 /// Strings.
-public protocol _QueryText: _QueryValue {}
+public protocol _QueryText: _QueryTextual {}
 
 extension Optional: _QueryOrdered where Wrapped: _QueryOrdered {}
 extension Optional: _QueryNumber where Wrapped: _QueryNumber {}
+extension Optional: _QueryTextual where Wrapped: _QueryTextual {}
 extension Optional: _QueryText where Wrapped: _QueryText {}
 
 /// An optional, for generic constraints.

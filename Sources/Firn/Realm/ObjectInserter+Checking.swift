@@ -12,6 +12,14 @@ extension ObjectInserter {
             case .value(let value): try checkLength(value, of: change.property)
             case .link(let target): objects.append(target)
             case .objects(let elements): objects += elements.compactMap(\.object)
+            case .mixed(let value):
+                try checkLength(try value.stored { _ in .null }, of: change.property)
+                objects += try value.objects
+            case .mixedElements(let elements):
+                for element in elements {
+                    try checkLength(try element.stored { _ in .null }, of: change.property)
+                    objects += try element.mixed.objects
+                }
             }
         }
         try check(objects)
@@ -27,6 +35,7 @@ extension ObjectInserter {
     private func check(_ roots: [ObjectBase]) throws {
         try realm.checkFaults()
         var seen: Set<ObjectIdentifier> = []
+        var parts: Set<ObjectIdentifier> = []
         var keys: Set<PrimaryKey> = []
         var next = roots
         while let object = next.popLast() {
@@ -49,13 +58,32 @@ extension ObjectInserter {
                 if property.isLink {
                     var targets = collection?.linkedElements.compactMap(\.object) ?? []
                     if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase { targets.append(target) }
-                    for target in targets { try property.checkClass(of: target) }
+                    for target in targets {
+                        try property.checkClass(of: target)
+                        // A part belongs to one object.
+                        if property.isOwner,
+                            target.isManaged || !parts.insert(ObjectIdentifier(target)).inserted
+                        {
+                            throw ValueFault(hasParent: target).inside(property.name)
+                        }
+                    }
                     next += targets
+                } else if property.isMixed {
+                    if let collection {
+                        next += try collection.mixedObjects()
+                        for value in try collection.elements(for: realm, { _ in .null }) {
+                            try checkLength(value, of: property)
+                        }
+                    } else if let value = property.wrapper.mixed(wrapper) {
+                        next += try value.objects
+                        try checkLength(try value.stored { _ in .null }, of: property)
+                    }
                 } else if property.shape.type == .string || property.shape.type == .data
                     || property.shape.collection == .map
                 {
                     let values =
-                        collection?.elements(for: realm) ?? property.wrapper.storeValue(wrapper).map { [$0] } ?? []
+                        try collection?.elements(for: realm, { _ in .null }) ?? property.wrapper.storeValue(wrapper).map
+                    { [$0] } ?? []
                     for value in values { try checkLength(value, of: property) }
                 }
             }
@@ -130,7 +158,7 @@ extension PropertyInfo {
     /// Throws if an object is of another class than the property's links lead to.
     @inline(__always)
     func checkClass(of object: ObjectBase) throws {
-        guard let target = shape.target, ObjectIdentifier(type(of: object)) != ObjectIdentifier(target) else { return }
+        guard let target = shape.target, ObjectIdentifier(object.modelType) != ObjectIdentifier(target) else { return }
         throw ValueFault(object, isNoTargetOf: target).inside(name)
     }
 

@@ -33,6 +33,7 @@ final class ObjectInserter {
     }
     private enum Content {
         case link(ObjectBase)
+        case mixed(AnyRealmValue)
         case collection(any PersistedCollection, ObjectBase)
     }
 
@@ -76,18 +77,23 @@ final class ObjectInserter {
             switch next.content {
             case .link(let target):
                 try next.property.checkClass(of: target)
-                let key = try enter(target)
                 let column = next.table.column(next.property)
+                let key =
+                    next.property.isOwner
+                    ? try enterPart(target, replacing: value(next.table, column, next.key)?.linkedKey, of: next)
+                    : try enter(target)
                 if next.isUpdate, policy == .modified,
                     value(next.table, column, next.key) == .link(key)
                 {
                     continue
                 }
                 transaction.setLink(next.table.table, column, next.key, to: key)
+            case .mixed(let value):
+                set(next.table, next.property, next.key, try value.stored(enterLinked), isUpdate: next.isUpdate)
             case .collection(let collection, let owner):
-                let values = next.property.collectionValue(try elements(collection, next))
                 let column = next.table.column(next.property)
                 let old = value(next.table, column, next.key)
+                let values = next.property.collectionValue(try elements(collection, next, replacing: old))
                 // The collection of a new row is empty.
                 if !(next.isUpdate ? policy == .modified && old == values : old == values) {
                     transaction.set(next.table.table, column, next.key, values)
@@ -98,14 +104,36 @@ final class ObjectInserter {
     }
 
     /// The elements of a collection as the store keeps them; objects get their rows.
-    private func elements(_ collection: any PersistedCollection, _ next: Pending) throws -> [Value] {
-        guard next.property.isLink else { return collection.elements(for: realm) }
-        return try collection.linkedElements.map { element in
+    private func elements(
+        _ collection: any PersistedCollection, _ next: Pending, replacing old: Value?
+    ) throws -> [Value] {
+        guard next.property.isLink else { return try collection.elements(for: realm, enterLinked) }
+        let parts = ExistingParts(next.property.isOwner ? old : nil)
+        return try collection.linkedElements.enumerated().map { index, element in
             try element.value { object in
                 try next.property.checkClass(of: object)
-                return try enter(object)
+                guard next.property.isOwner else { return try enter(object) }
+                return try enterPart(object, replacing: parts.key(at: index, orOf: element.key), of: next)
             }
         }
+    }
+
+    /// The link to an object in a mixed value. An unmanaged object gets its row.
+    private func enterLinked(_ object: ObjectBase) throws -> Value {
+        let key = try enter(object)
+        return .typedLink(realm.binding(of: object.modelType).table, key)
+    }
+
+    /// Gives an embedded object its row. With `.modified` it is the row of the object that it replaces, which so
+    /// becomes equal to it.
+    private func enterPart(_ object: ObjectBase, replacing old: Int64?, of parent: Pending) throws -> Int64 {
+        guard !object.isManaged else { throw ValueFault(hasParent: object).inside(parent.property.name) }
+        guard parent.isUpdate, policy == .modified, let key = old else { return try enter(object) }
+        let binding = realm.binding(of: type(of: object))
+        if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
+        update(binding, key, from: object)
+        finish(object, binding, key, isUpdate: true)
+        return key
     }
 
     /// Gives an unmanaged object its row; an object of this realm has one. Returns its key.
@@ -205,6 +233,10 @@ final class ObjectInserter {
         let address = object.address
         if !binding.references.isEmpty {
             for step in binding.references {
+                if step.property.isMixed, !step.property.isCollection {
+                    finishMixed(step.property, object, binding, key, isUpdate: isUpdate)
+                    continue
+                }
                 // The word is nil for a link without a target, and for a collection that was never read.
                 if !isUpdate, (address + step.valueOffset).load(as: UInt.self) == 0 { continue }
                 let property = step.property
@@ -235,6 +267,18 @@ final class ObjectInserter {
         realm.adopt(object, binding, .unlocated(realm.core, key: key, table: binding.address))
     }
 
+    /// Notes a mixed value with objects. Without objects it has been written with the other values.
+    private func finishMixed(
+        _ property: PropertyInfo, _ object: ObjectBase, _ binding: TableBinding, _ key: Int64, isUpdate: Bool
+    ) {
+        let wrapper = object.address + property.offset
+        if property.wrapper.storeValue(wrapper) == nil, let value = property.wrapper.mixed(wrapper) {
+            pending.append(
+                Pending(table: binding, key: key, property: property, content: .mixed(value), isUpdate: isUpdate))
+        }
+        property.wrapper.releaseLink(wrapper)
+    }
+
     /// Whether a link is nil in the store.
     private func isNil(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64) -> Bool {
         let value = value(binding, binding.column(property), key)
@@ -255,10 +299,12 @@ final class ObjectInserter {
         }
     }
 
-    /// Sets a cell, with `.modified` only if its value differs.
-    private func set(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64, _ value: Value) {
+    /// Sets a cell, in an update with `.modified` only if its value differs.
+    private func set(
+        _ binding: TableBinding, _ property: PropertyInfo, _ key: Int64, _ value: Value, isUpdate: Bool = true
+    ) {
         let column = binding.column(property)
-        if policy == .modified, self.value(binding, column, key) == value { return }
+        if isUpdate, policy == .modified, self.value(binding, column, key) == value { return }
         transaction.set(binding.table, column, key, value)
     }
 
@@ -276,11 +322,21 @@ final class ObjectInserter {
             switch change.content {
             case .value(let value): set(binding, change.property, key, value)
             case .link(let target): set(binding, change.property, key, .link(try add(target)))
+            case .mixed(let value): set(binding, change.property, key, try value.stored(addLinked))
+            case .mixedElements(let elements):
+                let values = try elements.map { try $0.stored(addLinked) }
+                set(binding, change.property, key, change.property.collectionValue(values))
             case .objects(let elements):
                 let links = try elements.map { try $0.value(add) }
                 set(binding, change.property, key, change.property.collectionValue(links))
             }
         }
+    }
+
+    /// The link to an object in a mixed value, which is added with everything that it reaches.
+    private func addLinked(_ object: ObjectBase) throws -> Value {
+        let key = try add(object)
+        return .typedLink(realm.binding(of: object.modelType).table, key)
     }
 
     /// Stops the program if the object has been deleted.

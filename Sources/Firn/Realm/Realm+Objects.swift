@@ -249,7 +249,7 @@ extension _RealmInstance {
 
     /// The table and key of one of this realm's own objects; stops the program for any other object.
     func location(of object: ObjectBase, to what: String) -> (TableID, Int64) {
-        let name = Swift.type(of: object).className()
+        let name = object.modelType.className()
         guard object.isManaged else {
             fatalError("Firn: can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.")
         }
@@ -272,12 +272,25 @@ extension _RealmInstance {
     }
 
     /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not
-    /// of the class that the links lead to.
-    func linkKey(of object: ObjectBase, as target: ObjectBase.Type) -> Int64 {
-        if ObjectIdentifier(Swift.type(of: object)) != ObjectIdentifier(target) {
+    /// of the class that the links lead to, and if it is an embedded object that has a parent.
+    ///
+    /// - Parameter link: the link that is to be set, which may lead to the embedded object already; nil for an element.
+    func linkKey(
+        of object: ObjectBase, as target: ObjectBase.Type, from link: (owner: ObjectBase, column: Int)? = nil
+    ) -> Int64 {
+        // A collection of dynamic objects has checked the class.
+        if ObjectIdentifier(object.modelType) != ObjectIdentifier(target),
+            ObjectIdentifier(target) != ObjectIdentifier(DynamicObject.self)
+        {
             fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
         }
-        if object.isManaged { return location(of: object, to: "link to").1 }
+        if object.isManaged {
+            let key = location(of: object, to: "link to").1
+            if TableBinding.of(object._row).info.isEmbedded, link.map({ $0.owner.linkedKey($0.column) }) != key {
+                fatalError("Firn: \(ValueFault(hasParent: object))")
+            }
+            return key
+        }
         let inserter = ObjectInserter(self, .error, "add a linked object")
         do { return try inserter.add(object) } catch {
             fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)")

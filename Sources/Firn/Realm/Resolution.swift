@@ -21,6 +21,8 @@ struct Resolution {
         case value(Value)
         case link(ObjectBase)
         case objects([LinkedElement])
+        case mixed(AnyRealmValue)
+        case mixedElements([MixedElement])
     }
 
     private unowned(unsafe) let realm: _RealmInstance?
@@ -158,8 +160,13 @@ struct Resolution {
 
     // MARK: Objects
 
-    /// The object that a value stands for, at a location in another value.
-    private mutating func object(_ type: ObjectBase.Type, _ any: Any, at location: Location?) throws -> ObjectBase {
+    /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the key
+    /// of the object that it replaces.
+    private mutating func object(
+        _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: Int64? = nil
+    ) throws -> ObjectBase {
+        let any = typed(any) as Any
+        if let location, location.property.isOwner { return try part(type, any, at: location, replacing: old) }
         if let object = unwrapped(any) as? ObjectBase {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
@@ -205,6 +212,66 @@ struct Resolution {
         }
         enter(new.object, info, any, values, isUpdate: false, location)
         return new.object
+    }
+
+    /// The embedded object that a value stands for. The value is always copied, unless it is an unmanaged object that
+    /// becomes a part of another one. With `.modified` the object that is there becomes equal to the value.
+    private mutating func part(
+        _ type: ObjectBase.Type, _ any: Any, at location: Location, replacing oldKey: Int64?
+    ) throws -> ObjectBase {
+        let old = oldKey.flatMap { key in realm.map { $0.accessor($0.binding(of: type), key) } }
+        if let object = unwrapped(any) as? ObjectBase {
+            try object.checkIsThere()
+            if let old, object.isSameObject(as: old) { return old }
+            if realm == nil, !object.isManaged, ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
+                return object
+            }
+        }
+        let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
+        let values = try ValueSource(any, for: info)
+        if let source = Source(any, values, as: type), contains(source, location) {
+            throw ValueFault("an object of \(info.name) can't be a part of itself")
+        }
+        if let old {
+            enter(old, info, any, values, isUpdate: true, location)
+            return old
+        }
+        guard realm != nil else {
+            let object = type.init()
+            enter(object, info, any, values, isUpdate: false, location)
+            return object
+        }
+        let new = Fresh(type)
+        if let defaults = new.defaults {
+            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, location)
+        }
+        enter(new.object, info, any, values, isUpdate: false, location)
+        return new.object
+    }
+
+    /// Whether an embedded object at a location, or one that it is a part of, is copied from a source.
+    private func contains(_ source: Source, _ location: Location) -> Bool {
+        var next: Location? = location
+        while let location = next, location.property.isOwner, let parent = location.parent {
+            let task = tasks[parent]
+            if Source(task.source, task.values, as: task.info.type) == source { return true }
+            next = task.location
+        }
+        return false
+    }
+
+    /// The embedded objects of a property that an update changes in place.
+    private func existingParts(_ property: PropertyInfo, of task: Int?) -> ExistingParts {
+        guard property.isOwner, policy == .modified, let realm, let task, tasks[task].isUpdate else {
+            return ExistingParts(nil)
+        }
+        let row = tasks[task].object._row
+        let binding = TableBinding.of(row)
+        let transaction = realm.writing("update an object of \(binding.info.name)")
+        return ExistingParts(
+            transaction.recordingDamage {
+                transaction.table(binding.table).value(binding.column(property), of: row.key)
+            })
     }
 
     /// A new object without the values that are given for it.
@@ -287,6 +354,10 @@ struct Resolution {
             // A nil link is read as null, whichever way it is written.
             return (content as? ObjectBase).map { .link($0) } ?? .value(.null)
         }
+        if property.isMixed {
+            if property.isCollection { return .mixedElements(content as? [MixedElement] ?? []) }
+            return .mixed(content as? AnyRealmValue ?? .none)
+        }
         if property.isCollection, let realm {
             return .value(property.collectionValue(try property.wrapper.elements(content, realm)))
         }
@@ -298,9 +369,10 @@ struct Resolution {
         if property.isCollection, let list = unwrapped(any) as? any PersistedCollection, list.isInvalidated {
             throw ValueFault("the object that the collection belongs to was deleted, or its realm was invalidated")
         }
+        if property.isMixed { return try mixedContent(property, any, of: task) }
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         // If nothing is copied, a list is taken as it is.
-        if realm == nil, property.wrapper.isElements(value) {
+        if realm == nil, !property.isOwner, property.wrapper.isElements(value) {
             if let objects = value as? [ObjectBase] {
                 for object in objects { try object.checkIsThere() }
             } else {
@@ -311,18 +383,64 @@ struct Resolution {
             return value
         }
         var location = Location(parent: task, property: property)
-        guard property.isCollection else { return try object(target, value, at: location) }
+        let parts = existingParts(property, of: task)
+        guard property.isCollection else {
+            return try object(target, value, at: location, replacing: parts.key(at: 0, orOf: nil))
+        }
         var elements: [LinkedElement] = []
         for (key, element) in try property.anyElements(of: value) {
             location.element = key.map { "\"\($0)\"" } ?? "\(elements.count)"
             do {
                 // Only a map has a nil object.
                 let isNil = key != nil && unwrapped(element) == nil
-                let object = isNil ? nil : try object(target, element as Any, at: location)
+                let old = parts.key(at: elements.count, orOf: key)
+                let object = isNil ? nil : try object(target, element as Any, at: location, replacing: old)
                 elements.append(LinkedElement(key: key, object: object))
             } catch let fault as ValueFault { throw fault.inside("[\(location.element ?? "")]") }
         }
         return elements
+    }
+}
+
+extension Resolution {
+    /// A mixed value, or the elements of a collection of them, with its objects resolved.
+    private mutating func mixedContent(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
+        var location = Location(parent: task, property: property)
+        guard property.isCollection else {
+            return try mixed(try AnyRealmValue(untyped: any), at: location)
+        }
+        guard let value = unwrapped(any) else { return [MixedElement]() }
+        var elements: [MixedElement] = []
+        for (key, element) in try property.anyElements(of: value) {
+            location.element = key.map { "\"\($0)\"" } ?? "\(elements.count)"
+            do {
+                let mixed = try mixed(try AnyRealmValue(untyped: element), at: location)
+                elements.append(MixedElement(key: key, mixed: mixed))
+            } catch let fault as ValueFault { throw fault.inside("[\(location.element ?? "")]") }
+        }
+        return elements
+    }
+
+    private mutating func mixed(_ value: AnyRealmValue, at location: Location) throws -> AnyRealmValue {
+        // If nothing is copied, objects are linked to as they are.
+        guard realm != nil else { return value }
+        return try value.replacingObjects { object in
+            let resolved = try self.object(object.modelType, object, at: location)
+            return unsafeDowncast(resolved, to: Object.self)
+        }
+    }
+}
+
+/// An element of a collection of mixed values.
+struct MixedElement {
+    /// The key in a map; nil in other collections.
+    var key: String?
+    var mixed: AnyRealmValue
+
+    /// The element as the store keeps it. `link` gives the link of each object.
+    func stored(_ link: (ObjectBase) throws -> Value) throws -> Value {
+        let value = try mixed.stored(link)
+        return key.map { .map([.init(key: $0, value: value)]) } ?? value
     }
 }
 

@@ -126,7 +126,7 @@ extension SharedStore {
                 return false
             }
             try transaction.changeSchema(to: plan.schema)
-            faults = transaction.recordingDamage { plan.keyFaults(in: transaction) }
+            faults = transaction.recordingDamage { plan.objectFaults(in: transaction) }
             // The commit throws the damage that was met.
             if transaction.hasFault { faults = [] }
             if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
@@ -135,7 +135,7 @@ extension SharedStore {
         }
         guard faults.isEmpty else {
             throw mismatch(
-                "The store can't be migrated, because several objects would have one primary key. Nothing was changed. Open it with the previous classes, and give each object its own key:",
+                "The store can't be migrated, because its objects do not fit the classes. Nothing was changed. Open it with the previous classes, and change the objects:",
                 faults, configuration)
         }
         return true

@@ -12,10 +12,14 @@ protocol AnyPersisted {
     static func set(_ wrapper: UnsafeMutableRawPointer, _ value: Any?, of object: ObjectBase) throws
     /// The unmanaged value as the store keeps it; nil if it consists of objects.
     static func storeValue(_ wrapper: UnsafeMutableRawPointer) -> Value?
-    /// Releases an unmanaged link when the object becomes managed.
+    /// The mixed value of an unmanaged object; nil if the property is of another type.
+    static func mixed(_ wrapper: UnsafeMutableRawPointer) -> AnyRealmValue?
+    /// Releases an unmanaged link or mixed value when the object becomes managed.
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer)
     /// The collection that the wrapper has made; nil if it was never asked for.
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
+    /// The collection of a managed object, made at each call; nil for backlinks.
+    static func managedCollection(of object: ObjectBase, _ column: Int32) -> (any PersistedCollection)?
     /// The offset of the unmanaged value in the wrapper.
     static var valueOffset: Int { get }
     /// The wrapper's bytes.
@@ -48,8 +52,11 @@ protocol PersistedCollection: AnyObject {
     var linkedElements: [LinkedElement] { get }
     /// Whether reading it would stop the program.
     var isInvalidated: Bool { get }
-    /// The elements as a store keeps them that `realm` writes to; unmanaged objects are added first.
-    func elements(for realm: _RealmInstance) -> [Value]
+    /// The elements as a store keeps them that `realm` writes to. `link` gives the link of each object in a mixed
+    /// value.
+    func elements(for realm: _RealmInstance, _ link: (ObjectBase) throws -> Value) throws -> [Value]
+    /// The objects in the elements, if these are mixed values.
+    func mixedObjects() throws -> [ObjectBase]
     /// Makes it the collection of a managed row.
     func adopt(_ row: _Row, _ property: PropertyInfo)
 }
@@ -92,12 +99,22 @@ extension Persisted: AnyPersisted {
         Value._isCollection ? nil : Value._storeValue(Value._unwrap(at(wrapper).pointee._stored))
     }
 
+    static func mixed(_ wrapper: UnsafeMutableRawPointer) -> AnyRealmValue? {
+        at(wrapper).pointee._stored as? AnyRealmValue
+    }
+
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer) {
-        if shape.collection == .none && shape.type == .link { at(wrapper).pointee._stored = Value._initial }
+        if shape.collection == .none && (shape.type == .link || shape.type == .mixed) {
+            at(wrapper).pointee._stored = Value._initial
+        }
     }
 
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)? {
         at(wrapper).pointee._stored as? any PersistedCollection
+    }
+
+    static func managedCollection(of object: ObjectBase, _ column: Int32) -> (any PersistedCollection)? {
+        Value._frozenCollection(of: object, column) as? any PersistedCollection
     }
 
     static var valueOffset: Int {

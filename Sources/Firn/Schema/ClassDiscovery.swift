@@ -1,7 +1,8 @@
 import FirnStorage
 
-/// Finds the classes that a realm without `objectTypes` has: every subclass of `Object` that the program's images
-/// declare, and the registered ones. Generic classes exist only once they are used, so they must be registered.
+/// Finds the classes that a realm without `objectTypes` has: every subclass of `Object` and `EmbeddedObject` that the
+/// program's images declare, and the registered ones. Generic classes exist only once they are used, so they must be
+/// registered.
 enum ClassDiscovery {
     private struct Classes {
         var registered: [ObjectIdentifier: ObjectBase.Type] = [:]
@@ -31,14 +32,14 @@ enum ClassDiscovery {
     }
 
     /// Walks the images' type descriptors. A class's descriptor leads to its metadata, and the superclasses in it
-    /// show whether it is a subclass of `Object`.
+    /// show whether it is a subclass of `Object` or `EmbeddedObject`.
     private static func scan() -> [ObjectBase.Type] {
-        let object = unsafeBitCast(Object.self as AnyClass, to: UnsafeRawPointer.self)
+        let bases = [Object.self, EmbeddedObject.self].map { unsafeBitCast($0 as AnyClass, to: UnsafeRawPointer.self) }
         var types: [ObjectBase.Type] = []
         TypeMetadata.forEachDescriptor { descriptor in
-            guard let metadata = ContextDescriptor(address: descriptor).subclassMetadata(of: object) else { return }
+            guard let metadata = ContextDescriptor(address: descriptor).subclassMetadata(of: bases) else { return }
             let found: AnyClass = unsafeBitCast(metadata, to: AnyClass.self)
-            if let type = found as? Object.Type { types.append(type) }
+            if let type = found as? ObjectBase.Type { types.append(type) }
         }
         return types
     }
@@ -55,8 +56,8 @@ private struct ContextDescriptor {
     /// The offset of the superclass in a class's metadata.
     private static let superclassOffset = 8
 
-    /// The class's metadata, if it is a class, not generic, and a subclass of `base`.
-    func subclassMetadata(of base: UnsafeRawPointer) -> UnsafeRawPointer? {
+    /// The class's metadata, if it is a class, not generic, and a subclass of one of `bases`.
+    func subclassMetadata(of bases: [UnsafeRawPointer]) -> UnsafeRawPointer? {
         let flags = address.load(as: UInt32.self)
         guard flags & Self.kindMask == Self.classKind, flags & Self.genericFlag == 0,
             address.load(fromByteOffset: 20, as: Int32.self) != 0
@@ -67,7 +68,7 @@ private struct ContextDescriptor {
         guard let metadata = accessor(0) else { return nil }
         var superclass = metadata.load(fromByteOffset: Self.superclassOffset, as: UnsafeRawPointer?.self)
         while let current = superclass {
-            if current == base { return metadata }
+            if bases.contains(current) { return metadata }
             superclass = current.load(fromByteOffset: Self.superclassOffset, as: UnsafeRawPointer?.self)
         }
         return nil

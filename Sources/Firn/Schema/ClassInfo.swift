@@ -12,6 +12,8 @@ final class ClassInfo: @unchecked Sendable {
     // Immutable after its initialiser, but metatypes are not Sendable to the compiler.
     let type: ObjectBase.Type
     let name: String
+    /// Whether the objects are parts of others.
+    let isEmbedded: Bool
     /// All properties, backlinks included.
     let properties: [PropertyInfo]
     /// The properties that have a column.
@@ -73,6 +75,7 @@ final class ClassInfo: @unchecked Sendable {
     private init(_ type: ObjectBase.Type) {
         self.type = type
         name = type.className()
+        isEmbedded = type is EmbeddedObject.Type
         var faults: [String] = []
         let before = firn_set_accessor_state(UInt(FIRN_MAKING_SAMPLE))
         let sample = type.init()
@@ -114,7 +117,7 @@ final class ClassInfo: @unchecked Sendable {
         }
         properties = found
         stored = found.filter { !$0.isLinkingObjects }
-        hasReferences = stored.contains { $0.isLink || $0.isCollection }
+        hasReferences = stored.contains { $0.isLink || $0.isCollection || $0.isMixed }
         for (number, property) in stored.enumerated() { property.number = number }
         for (number, property) in found.enumerated() { property.position = number }
         self.ignored = foundIgnored
@@ -141,6 +144,11 @@ final class ClassInfo: @unchecked Sendable {
         if keys.count > 1 {
             faults.append(
                 "\(name) has \(keys.count) primary keys (\(keys.map { "\"\($0.name)\"" }.joined(separator: ", "))); a class has one at most."
+            )
+        }
+        if isEmbedded, let key = keys.first {
+            faults.append(
+                "\(name) has the primary key \"\(key.name)\", but an embedded object is found through its parent; make the class a subclass of Object, or make the property an ordinary one."
             )
         }
         for property in foundIgnored where property.isPrimaryKey {
@@ -205,6 +213,10 @@ final class PropertyInfo: @unchecked Sendable {
     var isLinkingObjects: Bool { shape.isLinkingObjects }
     var isCollection: Bool { shape.collection != .none }
     var isLink: Bool { shape.type == .link && !isLinkingObjects }
+    /// Whether the property holds mixed values, which may be links.
+    var isMixed: Bool { shape.type == .mixed }
+    /// Whether the property leads to embedded objects, which belong to its object.
+    let isOwner: Bool
     /// A collection of these elements, as the column holds it.
     func collectionValue(_ elements: [Value]) -> Value {
         switch shape.collection {
@@ -228,6 +240,7 @@ final class PropertyInfo: @unchecked Sendable {
         self.origin = origin
         shape = wrapper.shape
         valueOffset = offset + wrapper.valueOffset
+        isOwner = !shape.isLinkingObjects && shape.target is EmbeddedObject.Type
         isPrimaryKey = options.contains(.primaryKey) || isNamedKey
         isIndexed = options.contains(.indexed) || isNamedIndex || isPrimaryKey
     }
@@ -255,6 +268,10 @@ final class PropertyInfo: @unchecked Sendable {
                 "\(full) is a link that is not optional; a link can always become nil, so declare it as \(shape.swiftType)?."
             )
         }
+        if isOwner && shape.collection == .set {
+            faults.append(
+                "\(full) is a set of embedded objects, of which no two are equal; declare it as a List or a Map.")
+        }
         if shape.type == .link && shape.collection == .map {
             if !shape.isNullable {
                 faults.append(
@@ -271,10 +288,11 @@ final class PropertyInfo: @unchecked Sendable {
                 "\(full) is of type \(shape.swiftType), which can't be a primary key; Int, String, ObjectId and UUID can."
             )
         } else if isIndexed
-            && (![.int, .bool, .string, .date, .objectID, .uuid].contains(shape.type) || shape.collection != .none)
+            && (![.int, .bool, .string, .date, .objectID, .uuid, .mixed].contains(shape.type)
+                || shape.collection != .none)
         {
             faults.append(
-                "\(full) is of type \(shape.swiftType), which can't be indexed; integers, Bool, String, Date, ObjectId and UUID can."
+                "\(full) is of type \(shape.swiftType), which can't be indexed; integers, Bool, String, Date, ObjectId, UUID and AnyRealmValue can."
             )
         }
         if isRequired && shape.collection != .none {

@@ -23,11 +23,14 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
     public let className: String
     /// The properties, backlinks included.
     public let properties: [Property]
+    /// Whether the objects of the class are parts of others: `EmbeddedObject`.
+    public let isEmbedded: Bool
     /// The primary key; nil if the class has none.
     public let primaryKeyProperty: Property?
 
     init(_ info: ClassInfo) {
         className = info.name
+        isEmbedded = info.isEmbedded
         properties = info.properties.map { Property($0) }
         primaryKeyProperty = info.primaryKey.map { Property($0) }
     }
@@ -37,7 +40,7 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
 
     /// The class and its properties, for people.
     public var description: String {
-        "\(className) {\n\(properties.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}"
+        "\(className)\(isEmbedded ? " (embedded)" : "") {\n\(properties.map { "\t" + indented($0.description) }.joined(separator: "\n"))\n}"
     }
 }
 
@@ -112,6 +115,8 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
     case object = 7
     /// Backlinks: the objects that link here.
     case linkingObjects = 8
+    /// An `AnyRealmValue`.
+    case any = 9
     /// An `ObjectId`.
     case objectId = 10
     /// A `Decimal128`.
@@ -132,7 +137,7 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
         case .uuid: self = .UUID
         case .link: self = .object
         case .decimal: self = .decimal128
-        case .mixed: preconditionFailure("Firn: no property has values of the type \(type)")
+        case .mixed: self = .any
         }
     }
 
@@ -148,6 +153,7 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
         case .double: "double"
         case .object: "object"
         case .linkingObjects: "linking objects"
+        case .any: "mixed"
         case .objectId: "object id"
         case .decimal128: "decimal128"
         case .UUID: "uuid"

@@ -24,7 +24,7 @@ struct SchemaPlan {
         schema.version = max(version, old.version)
         // All names first, so that links between new classes find their tables.
         for info in infos where schema.table(named: info.name) == nil {
-            schema.tables.append(TableSchema(name: info.name, columns: []))
+            schema.tables.append(TableSchema(name: info.name, isEmbedded: info.isEmbedded, columns: []))
         }
         for info in infos {
             guard let id = schema.table(named: info.name) else { continue }
@@ -36,6 +36,12 @@ struct SchemaPlan {
     private mutating func merge(_ info: ClassInfo, _ id: TableID, isNew: Bool) {
         var table = schema[id]
         let name = info.name
+        if table.isEmbedded != info.isEmbedded {
+            differences.append(
+                "Class \"\(name)\" has been made \(info.isEmbedded ? "an embedded class" : "a class of objects of their own")."
+            )
+            table.isEmbedded = info.isEmbedded
+        }
         let wanted = NameMap(info.stored.map { ($0.columnName, $0) })
         for property in info.stored {
             let target = property.isLink ? property.shape.target.flatMap { schema.table(named: $0.className()) } : nil
@@ -99,11 +105,20 @@ extension SchemaPlan {
     /// How many keys of a class a message names.
     private static let namedKeys = 5
 
-    /// The primary keys that more than one object would have, one sentence for each class. The transaction has
-    /// changed its schema to the plan's.
-    func keyFaults(in transaction: WriteTransaction) -> [String] {
+    /// Why the objects that there are do not fit the classes, one sentence for each class: a primary key that more than
+    /// one object would have, and embedded objects without a parent or with several. The transaction has changed its
+    /// schema to the plan's.
+    func objectFaults(in transaction: WriteTransaction) -> [String] {
         var faults: [String] = []
         for (index, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
+            if table.isEmbedded, !before.isEmbedded {
+                let count = transaction.countWithoutOneParent(TableID(index))
+                if count > 0 {
+                    faults.append(
+                        "\"\(table.name)\" is an embedded class now: \(count) of its objects \(count == 1 ? "is" : "are") not linked to by exactly one property of one object."
+                    )
+                }
+            }
             guard let column = table.primaryKey else { continue }
             // A column that was the primary key has no duplicates, unless several nil keys became blank.
             if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable {

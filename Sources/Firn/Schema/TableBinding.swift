@@ -18,7 +18,7 @@ final class TableBinding: @unchecked Sendable {
     let fills: UnsafeBufferPointer<Fill>
     /// Those of them whose values the memory of an unmanaged object does not show.
     let opaqueFills: UnsafeBufferPointer<Fill>
-    /// The same for links and collections.
+    /// The same for links and collections, and for mixed values, which may have links in them.
     let references: UnsafeBufferPointer<Fill>
     /// The column of an integer primary key that is not optional; -1 if there is none.
     let integerKeyColumn: Int
@@ -102,7 +102,7 @@ final class TableBinding: @unchecked Sendable {
         }
         fills = steps { !$0.isLink && !$0.isCollection }
         opaqueFills = steps { !$0.isLink && !$0.isCollection && $0.shape.memory == .opaque }
-        references = steps { $0.isLink || $0.isCollection }
+        references = steps { $0.isLink || $0.isCollection || $0.isMixed }
     }
 
     deinit {
@@ -214,5 +214,7 @@ final class SchemaBinding: Sendable {
     }
 
     func table(of type: ObjectBase.Type) -> TableBinding? { byType[type] }
+    /// The table of a class by its name. O(classes).
+    func table(named name: String) -> TableBinding? { tables.first { $0.info.name == name } }
     func table(_ id: TableID) -> TableBinding? { id.index < byTable.count ? byTable[id.index] : nil }
 }

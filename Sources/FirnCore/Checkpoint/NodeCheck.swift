@@ -149,7 +149,9 @@ struct NodeCheck {
                 let usesIntegerTree = ColumnIndex(schema).usesIntegerTree
                 add(address, NodeClaim(usesIntegerTree ? .pairs : .bytes, count: schema.isLink ? nil : count))
             case .backlinks(let column):
-                guard layout.links.contains(column) else { return "a column without links has backlinks" }
+                guard layout.links.contains(column) || layout.mixed.contains(column) else {
+                    return "a column without links has backlinks"
+                }
                 add(address, NodeClaim(.pairs))
             case .table, .keys, .chunk, .child: return Self.wrongKind
             }

@@ -209,7 +209,7 @@ extension WriteTransaction {
                 }
             }
         }
-        guard !layout.indexed.isEmpty || !layout.links.isEmpty else { return }
+        guard layout.hasEntries else { return }
         for index in indexes { enterIndexes(try find(rows.table, rows.keys[index])) }
     }
 

@@ -4,6 +4,8 @@ package final class ResolvedSchema: Sendable {
     package let schema: StoreSchema
     /// By table number.
     let tables: [TableLayout]
+    /// The columns of mixed values, which may link to any object.
+    let mixed: [(table: TableID, column: Int)]
     /// The facts that each row needs, in raw memory: reading them retains nothing. Lives as long as this object.
     nonisolated(unsafe) let plans: UnsafeBufferPointer<AppendPlan>
 
@@ -16,6 +18,7 @@ package final class ResolvedSchema: Sendable {
             }
         }
         tables = schema.tables.indices.map { TableLayout(schema, TableID($0), incoming: incoming[TableID($0)] ?? []) }
+        mixed = tables.filter { !$0.schema.isRemoved }.flatMap { table in table.mixed.map { (table.id, $0) } }
         let buffer = UnsafeMutableBufferPointer<AppendPlan>.allocate(capacity: tables.count)
         for (index, table) in tables.enumerated() { buffer.initializeElement(at: index, to: AppendPlan(table)) }
         plans = UnsafeBufferPointer(buffer)
@@ -34,9 +37,9 @@ struct AppendPlan: BitwiseCopyable {
 
     init(_ table: TableLayout) {
         layouts = table.layouts
-        hasEntries = !table.indexed.isEmpty || !table.links.isEmpty
-        if let key = table.primaryKey, table.indexed == [key], table.links.isEmpty, table.columns[key].type == .int,
-            !table.columns[key].isNullable
+        hasEntries = table.hasEntries
+        if let key = table.primaryKey, table.indexed == [key], table.links.isEmpty, table.mixed.isEmpty,
+            table.columns[key].type == .int, !table.columns[key].isNullable
         {
             loneIntegerKey = key
         } else {

@@ -10,6 +10,10 @@ final class TableLayout: Sendable {
     let primaryKey: Int?
     /// Columns of links, collections of links included.
     let links: [Int]
+    /// Columns of mixed values, which may be links, collections of them included.
+    let mixed: [Int]
+    /// Those columns of links that lead to embedded objects, which belong to the object that links to them.
+    let owning: [Int]
     /// Columns whose cells may hold nodes of their own.
     let variable: [Int]
     /// The columns that are not removed.
@@ -32,12 +36,17 @@ final class TableLayout: Sendable {
         indexed = live.filter { table.columns[$0].isIndexed || table.primaryKey == $0 }
         primaryKey = table.primaryKey
         links = live.filter { table.columns[$0].isLink }
+        mixed = live.filter { table.columns[$0].type == .mixed }
+        owning = links.filter { table.columns[$0].target.map { schema[$0].isEmbedded } ?? false }
         variable = live.filter { table.columns[$0].layout.form == .variable }
         presentColumns = table.presentColumns
         self.incoming = incoming
     }
 
     deinit { layouts.deallocate() }
+
+    /// Whether a new row is entered into any index or any backlinks.
+    var hasEntries: Bool { !indexed.isEmpty || !links.isEmpty || !mixed.isEmpty }
 }
 
 /// A column that is not removed, with its number.

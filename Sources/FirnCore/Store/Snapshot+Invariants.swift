@@ -58,6 +58,7 @@ extension Snapshot {
     private func checkBacklinks(_ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void) {
         let schema = layout.columns[column]
         let root = view.backlinks(column)
+        if schema.type == .mixed { return checkMixedBacklinks(view, layout, column, visit) }
         guard schema.isLink, let target = schema.target else {
             precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has backlinks, but no links")
             return
@@ -87,6 +88,34 @@ extension Snapshot {
             IntegerIndexTree.count(in: root) == links,
             "Firn: \(IntegerIndexTree.count(in: root)) backlinks for \(links) links of \(layout.schema.name).\(schema.name)"
         )
+    }
+
+    /// The same for the links in mixed values.
+    private func checkMixedBacklinks(
+        _ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void
+    ) {
+        let name = "\(layout.schema.name).\(layout.columns[column].name)"
+        let root = view.backlinks(column)
+        precondition(
+            (try? IntegerIndexTree.checkInvariants(root)) != nil, "Firn: the backlinks of \(name) are broken")
+        IntegerIndexTree.forEachNode(root, visit)
+        var links = 0
+        view.forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count {
+                MixedLinks.forEach(in: view.value(column, leaf, row)) { table, key in
+                    links += 1
+                    precondition(
+                        self.table(table).find(key) != nil, "Firn: \(name) links to \(key), which does not exist")
+                    precondition(
+                        IntegerIndexTree.contains(MixedLinks.backlinkKey(table, key), leaf.key(row), in: root),
+                        "Firn: the backlink from \(leaf.key(row)) to \(key) is missing")
+                }
+            }
+            return true
+        }
+        precondition(
+            IntegerIndexTree.count(in: root) == links,
+            "Firn: \(IntegerIndexTree.count(in: root)) backlinks for \(links) links of \(name)")
     }
 
     private func links(_ view: TableView, _ schema: ColumnSchema, _ column: Int, _ leaf: Leaf, _ row: Int) -> [Int64] {

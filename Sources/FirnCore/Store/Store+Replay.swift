@@ -33,6 +33,7 @@ extension Store {
     ) throws(StoreError) -> LogPosition? {
         let transaction = WriteTransaction(
             context, owner: self, base: versions.pinForStore(.tip))
+        transaction.isReplay = true
         guard queue.tryAcquire() else { preconditionFailure("Firn: a store was written to while its log was replayed") }
         var last: (version: UInt64, time: Int64) = (0, 0)
         let reached: LogPosition?

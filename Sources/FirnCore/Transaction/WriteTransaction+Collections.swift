@@ -4,11 +4,14 @@ package struct ListChange {
     let transaction: WriteTransaction
     let cell: CellID
     let isLink: Bool
+    let isMixed: Bool
     let backlinks: UnsafeMutablePointer<UInt64>
     var editor: ListEditor
     /// Nil for an object made in this transaction and for a list in `fullyLoggedLists`: those lists are logged
     /// completely.
     var script: ListScript?
+    /// The embedded objects that the collection has lost, to be deleted after the edit; nil if it owns none.
+    var replaced: Set<Int64>?
 
     package var count: Int { editor.count }
     package var elements: ListCell { editor.cell }
@@ -17,16 +20,29 @@ package struct ListChange {
         transaction.checkLength(ofElement: value, cell.table, cell.column)
     }
 
-    private func link(_ element: Value) {
+    private mutating func link(_ element: Value) {
         if isLink, let target = element.linkedKey {
             IntegerIndexTree.insert(UInt64(target), cell.key, at: backlinks, transaction.writer)
+            replaced?.remove(target)
+        }
+        if isMixed {
+            MixedLinks.forEach(in: element) { table, target in
+                IntegerIndexTree.insert(
+                    MixedLinks.backlinkKey(table, target), cell.key, at: backlinks, transaction.writer)
+            }
         }
     }
 
-    private func unlink(_ element: Value) {
+    private mutating func unlink(_ element: Value) {
         if isLink, let target = element.linkedKey {
             let isThere = IntegerIndexTree.remove(UInt64(target), cell.key, at: backlinks, transaction.writer)
             if !isThere { Faults.contradiction("a backlink from object \(cell.key) to \(target) is missing") }
+            replaced?.insert(target)
+        }
+        if isMixed {
+            MixedLinks.forEach(in: element) { table, target in
+                transaction.removeMixedBacklink(backlinks, table, target, from: cell.key)
+            }
         }
     }
 
@@ -91,22 +107,43 @@ package struct ListChange {
 
     package mutating func removeAll() {
         let old = editor.cell.elements
-        old.forEach(unlink)
+        for element in old { unlink(element) }
         editor.removeAll()
         script?.append(.removeAll(old: old))
     }
 }
 
 extension WriteTransaction {
-    /// Runs `body` on a list, set or map of an object.
+    /// Runs `body` on a list, set or map of an object. Embedded objects that the collection loses are deleted, unless
+    /// the changeset that is replayed says so, or the caller deletes them.
     package func edit<R, E: Error>(
-        _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
+        _ id: TableID, _ column: Int, _ key: Int64, deletesReplaced: Bool = true,
+        _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
-        try recordingDamage { () throws(E) in try editCell(id, column, key, body) }
+        try recordingDamage { () throws(E) in
+            guard deletesReplaced, let owned = ownedTable(id, column) else {
+                var replaced: Set<Int64>?
+                return try editCell(id, column, key, &replaced, body)
+            }
+            var replaced: Set<Int64>? = []
+            let result = try editCell(id, column, key, &replaced, body)
+            for object in (replaced ?? []).sorted() { deleteOwned(owned, object) }
+            return result
+        }
+    }
+
+    /// The table of the embedded objects that a column links to, whose objects the transaction deletes when they lose
+    /// their parents; nil for other columns, and in replay, because the changeset has these deletions.
+    @inline(__always)
+    func ownedTable(_ id: TableID, _ column: Int) -> TableID? {
+        let layout = resolvedSchema.tables[id.index]
+        if layout.owning.isEmpty || isReplay || !layout.owning.contains(column) { return nil }
+        return layout.columns[column].target
     }
 
     private func editCell<R, E: Error>(
-        _ id: TableID, _ column: Int, _ key: Int64, _ body: (inout ListChange) throws(E) -> R
+        _ id: TableID, _ column: Int, _ key: Int64, _ replaced: inout Set<Int64>?,
+        _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
         let schema = resolvedSchema.tables[id.index].columns[column]
         let rows = rows(id)
@@ -115,10 +152,11 @@ extension WriteTransaction {
         // A table that this transaction made is not in the base. Replay makes all tables.
         let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && fullyLoggedLists.contains(cell)
         var change = ListChange(
-            transaction: self, cell: cell, isLink: schema.isLink, backlinks: rows.table.backlinks(column),
+            transaction: self, cell: cell, isLink: schema.isLink, isMixed: schema.type == .mixed,
+            backlinks: rows.table.backlinks(column),
             editor: ListEditor(
                 ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch),
-            script: isWhole ? nil : scripts.removeValue(forKey: cell) ?? ListScript())
+            script: isWhole ? nil : scripts.removeValue(forKey: cell) ?? ListScript(), replaced: replaced)
         defer {
             if change.editor.isChanged, !hasFault {
                 let (leaf, row) = location
@@ -127,6 +165,7 @@ extension WriteTransaction {
                 if writer.owns(after.leaf.chunkNode(column)) { after.leaf.chunk(column).mark(after.row) }
             }
             if let script = change.script, !script.isEmpty { scripts[cell] = script }
+            replaced = change.replaced
         }
         return try body(&change)
     }

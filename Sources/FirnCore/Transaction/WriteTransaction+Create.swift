@@ -92,6 +92,11 @@ extension WriteTransaction {
                 IntegerIndexTree.insert(UInt64(target), fresh.key, at: table.backlinks(column), writer)
             }
         }
+        if layout.mixed.isEmpty { return }
+        let rows = rows(fresh.table)
+        for column in layout.mixed {
+            linkMixed(rows, layout.columns[column], fresh.leaf, fresh.row, column, fresh.key)
+        }
     }
 
     /// Enters an object into the index of its integer primary key, if that is the table's only index, there are no

@@ -13,10 +13,18 @@ extension WriteTransaction {
         }
     }
 
+    /// Deletes an embedded object that has lost its parent. A forged store may name one that does not exist.
+    func deleteOwned(_ id: TableID, _ key: Int64) {
+        if !hasFault, table(id).find(key) != nil { delete(id, key) }
+    }
+
     private func deleteOne(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
         let layout = resolvedSchema.tables[id.index]
         for (origin, column) in layout.incoming {
             unlinkAll(origin, column, target: key, except: id == origin ? key : nil)
+        }
+        for (origin, column) in resolvedSchema.mixed {
+            unlinkAllMixed(origin, column, target: (id, key), except: id == origin ? key : nil)
         }
         removeRow(id, key, owned)
     }
@@ -29,11 +37,14 @@ extension WriteTransaction {
         if hasFault { return }
         for column in layout.links {
             let schema = layout.columns[column]
-            let isOwner = schema.target.map { resolvedSchema.tables[$0.index].schema.isEmbedded } ?? false
+            let isOwner = layout.owning.contains(column)
             forEachTarget(schema, location.leaf, location.row, column) { target in
                 removeBacklink(rows, column, target, key)
                 if isOwner, let table = schema.target { owned(table, target) }
             }
+        }
+        for column in layout.mixed {
+            unlinkMixed(rows, layout.columns[column], location.leaf, location.row, column, key)
         }
         for column in layout.indexed {
             removeFromIndex(rows, layout, column, location.leaf.chunk(column), location.row, key)
@@ -62,19 +73,19 @@ extension WriteTransaction {
                 continue
             }
             switch schema.collection {
-            case .none: setLink(origin, column, source, to: -1)
+            case .none: setLink(origin, column, source, to: -1, deletesReplaced: false)
             case .list:
-                edit(origin, column, source) { change in
+                edit(origin, column, source, deletesReplaced: false) { change in
                     while let index = change.elements.firstIndex(of: target) { change.remove(at: index) }
                 }
             case .set:
-                edit(origin, column, source) { change in
+                edit(origin, column, source, deletesReplaced: false) { change in
                     if !change.removeMember(.link(target)) {
                         Faults.contradiction("a set of object \(source) lacks its link to \(target)")
                     }
                 }
             case .map:
-                edit(origin, column, source) { change in
+                edit(origin, column, source, deletesReplaced: false) { change in
                     for (index, element) in change.elements.elements.enumerated() where element.linkedKey == target {
                         change.set(.map([Value.MapEntry(key: element.onlyEntry.key, value: .null)]), at: index)
                     }

@@ -2,24 +2,50 @@ extension WriteTransaction {
     /// Changes the store's schema: adds and removes tables and columns, and adds and drops indexes.
     ///
     /// Numbers stay: the new schema lists every table and column of the old one at its old index. New columns hold
-    /// blanks. Costs O(rows) of each table whose columns or indexes change.
+    /// blanks. The embedded objects of a column or table that is removed are deleted. Costs O(rows) of each table whose
+    /// columns or indexes change.
     package func changeSchema(to new: StoreSchema) throws(StoreError) {
         try Self.check(new, follows: resolvedSchema.schema)
-        recordingDamage { applySchema(new) }
+        recordingDamage {
+            // The log has the schema first, and then the deletions.
+            if !isReplay { deleteOwned(without: new) }
+            if !hasFault { applySchema(new) }
+        }
         try checkFaults()
     }
 
+    /// Deletes the embedded objects whose parents are to lose the columns that link to them.
+    private func deleteOwned(without new: StoreSchema) {
+        for (number, layout) in resolvedSchema.tables.enumerated() where !layout.schema.isRemoved {
+            let after = new.tables[number]
+            for column in layout.owning where after.isRemoved || after.columns[column].isRemoved {
+                guard let owned = layout.columns[column].target, new[owned].isEmbedded, !new[owned].isRemoved else {
+                    continue
+                }
+                var targets: [Int64] = []
+                table(layout.id).forEachLeaf { leaf, _ in
+                    for row in 0..<leaf.count {
+                        forEachTarget(layout.columns[column], leaf, row, column) { targets.append($0) }
+                    }
+                    return !hasFault
+                }
+                for target in targets { deleteOwned(owned, target) }
+            }
+        }
+    }
+
     private func applySchema(_ new: StoreSchema) {
-        let old = resolvedSchema.schema
+        let before = resolvedSchema
+        let old = before.schema
         growRoot(to: new.tables.count)
         let layouts = ResolvedSchema(new)
         setSchema(layouts)
         for id in old.tables.indices.map(TableID.init) where old[id] != new[id] {
             guard root.word(id.index) != 0 else { continue }
             if new[id].isRemoved && !old[id].isRemoved {
-                drop(id, old[id])
+                drop(before.tables[id.index])
             } else {
-                change(id, from: old[id], to: layouts.tables[id.index])
+                change(id, from: before.tables[id.index], to: layouts.tables[id.index])
             }
         }
     }
@@ -79,11 +105,11 @@ extension WriteTransaction {
     }
 
     /// Removes a table with all its rows and indexes.
-    private func drop(_ id: TableID, _ schema: TableSchema) {
+    private func drop(_ layout: TableLayout) {
+        let id = layout.id
         scripts = scripts.filter { $0.key.table != id }
         let table = ownTable(id)
-        let layout = TableLayout(StoreSchema(tables: Array(repeating: schema, count: id.index + 1)), id)
-        retireContents(table, layout, columns: schema.columns.indices.filter { !schema.columns[$0].isRemoved })
+        retireContents(table, layout, columns: layout.presentColumns.map(\.number))
         let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
         if table.rows.pointee != 0 { rows.retireSubtree(NodeRef(table.rows.pointee).node) }
         ownRoot().slot(id.index).pointee = 0
@@ -94,7 +120,7 @@ extension WriteTransaction {
     private func retireContents(_ table: TableNode, _ layout: TableLayout, columns: [Int]) {
         for column in columns {
             retireIndex(table, column, layout.columns[column])
-            if layout.columns[column].isLink {
+            if layout.columns[column].isLink || layout.columns[column].type == .mixed {
                 IntegerIndexTree.retireAll(NodeRef(table.backlinks(column).pointee), writer)
                 table.backlinks(column).pointee = 0
             }
@@ -120,18 +146,17 @@ extension WriteTransaction {
         table.index(column).pointee = 0
     }
 
-    private func change(_ id: TableID, from old: TableSchema, to layout: TableLayout) {
+    private func change(_ id: TableID, from old: TableLayout, to layout: TableLayout) {
         let oldTable = ownTable(id)
         let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
-        let oldLayout = TableLayout(StoreSchema(tables: Array(repeating: old, count: id.index + 1)), id)
-        retireContents(oldTable, oldLayout, columns: removed)
+        retireContents(oldTable, old, columns: removed)
         // Links have the same layout whether they may be null or not, and their backlinks stay.
         let converted = old.columns.indices.filter {
             !layout.columns[$0].isRemoved && !old.columns[$0].isLink
                 && old.columns[$0].isNullable != layout.columns[$0].isNullable
         }
         for column in converted { retireIndex(oldTable, column, old.columns[column]) }
-        let collections = takeCollections(oldTable, oldLayout, converted.filter { old.columns[$0].collection != .none })
+        let collections = takeCollections(oldTable, old, converted.filter { old.columns[$0].collection != .none })
         let table = widen(oldTable, id, to: layout.columns.count)
         if !removed.isEmpty || !converted.isEmpty || layout.columns.count > old.columns.count {
             let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)

@@ -145,9 +145,12 @@ extension WriteTransaction {
         if hasFault { return }
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
         if isIndexed { removeFromIndex(rows, layout, column, location.leaf.chunk(column), location.row, key) }
+        let isMixed = layout.columns[column].type == .mixed
+        if isMixed { unlinkMixed(rows, layout.columns[column], location.leaf, location.row, column, key) }
         let (leaf, row) = write(rows, location.leaf, location.row)
         // A fresh row is written into chunks that older versions share. It needs no mark.
         if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
+        if isMixed { linkMixed(rows, layout.columns[column], leaf, row, column, key) }
         if isIndexed {
             ColumnIndex.insert(
                 layout.columns[column], leaf.chunk(column), row, key: key, at: rows.table.index(column), writer)
@@ -167,8 +170,11 @@ extension WriteTransaction {
 
     // MARK: Links
 
-    /// Sets a to-one link; -1 is nil. The target must exist.
-    package func setLink(_ id: TableID, _ column: Int, _ key: Int64, to target: Int64) {
+    /// Sets a to-one link; -1 is nil. The target must exist. An embedded object that the link led to before is deleted,
+    /// unless the changeset that is replayed says so, or the caller deletes it.
+    package func setLink(
+        _ id: TableID, _ column: Int, _ key: Int64, to target: Int64, deletesReplaced: Bool = true
+    ) {
         assert(
             resolvedSchema.tables[id.index].columns[column].layout.blank == .noLink,
             "Firn: column \(column) of table \(id.rawValue) is not a to-one link")
@@ -182,6 +188,9 @@ extension WriteTransaction {
             if old >= 0 { removeBacklink(rows, column, old, key) }
             chunk.store(target, location.row)
             if target >= 0 { IntegerIndexTree.insert(UInt64(target), key, at: rows.table.backlinks(column), writer) }
+            if deletesReplaced, old >= 0, old != target, let owned = ownedTable(id, column) {
+                deleteOwned(owned, old)
+            }
         }
     }
 

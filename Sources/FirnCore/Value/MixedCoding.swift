@@ -94,6 +94,11 @@ enum MixedCoding {
         bytes.first == ColumnType.string.rawValue || bytes.first == ColumnType.data.rawValue ? bytes.count - 1 : nil
     }
 
+    /// Whether the bytes are a link or a collection.
+    static func mayHaveLinks(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        (bytes.first ?? 0) >= typedLink
+    }
+
     // MARK: Decoding
 
     /// Decodes bytes that come from a node, whose checksum was right.

@@ -36,7 +36,7 @@ struct BoundPath: Sendable {
     var root: TableID
     var steps: [Step] = []
     var end: End = .object
-    /// The keys and indices that take a value out of a mixed value at the end.
+    /// The keys and indices that take values out of a mixed value at the end.
     var inner: [PropertyPath.Component] = []
     /// The table that `end` belongs to.
     var table: TableID
@@ -51,7 +51,8 @@ struct BoundPath: Sendable {
 
     /// Whether the end is a collection.
     var endsInCollection: Bool {
-        switch end {
+        if inner.contains(.each) { return true }
+        return switch end {
         case .elements, .keys, .sources: true
         case .object, .value, .entry, .element: false
         }
@@ -105,11 +106,11 @@ extension BoundPath {
     ) -> Bool {
         switch end {
         case .object: return body(.link(leaf.key(row)))
-        case .value(let column): return body(taken(from: table.value(column, leaf, row)))
+        case .value(let column): return take(from: table.value(column, leaf, row), body)
         case .elements(let column):
             var shouldContinue = true
             table.list(column, leaf, row).forEach {
-                shouldContinue = body(taken(from: $0))
+                shouldContinue = take(from: $0, body)
                 return shouldContinue
             }
             return shouldContinue
@@ -118,10 +119,10 @@ extension BoundPath {
             for index in 0..<list.count where !body(.string(list.key(at: index))) { return false }
             return true
         case .entry(let column, let key):
-            return body(taken(from: table.list(column, leaf, row).value(forKey: key) ?? .null))
+            return take(from: table.list(column, leaf, row).value(forKey: key) ?? .null, body)
         case .element(let column, let index):
             let list = table.list(column, leaf, row)
-            return body(index < list.count ? taken(from: list.value(at: index)) : .null)
+            return take(from: index < list.count ? list.value(at: index) : .null, body)
         case .sources(let origin, let column):
             var shouldContinue = true
             context.table(origin).forEachSource(of: leaf.key(row), column) {
@@ -132,19 +133,33 @@ extension BoundPath {
         }
     }
 
-    /// Takes a value out of `value` by `inner`. A nil link becomes null.
-    private func taken(from value: Value) -> Value {
-        var value = value
-        for component in inner {
-            switch (component, value) {
-            case (.key(let key), .map(let entries)):
-                value = entries.first { $0.key.utf8.elementsEqual(key.utf8) }?.value ?? .null
-            case (.index(let index), .list(let values)): value = index < values.count ? values[index] : .null
-            default: return .null
-            }
+    /// Calls `body` with each value that `inner` takes out of `value`, until it returns false. A nil link becomes null.
+    private func take(from value: Value, _ body: (Value) -> Bool) -> Bool {
+        if inner.isEmpty, case .link(let key) = value, key < 0 { return body(.null) }
+        return inner.isEmpty ? body(value) : take(inner[...], from: value, body)
+    }
+
+    private func take(
+        _ components: ArraySlice<PropertyPath.Component>, from value: Value, _ body: (Value) -> Bool
+    ) -> Bool {
+        guard let component = components.first else { return body(value) }
+        let rest = components.dropFirst()
+        switch (component, value) {
+        case (.key(let key), .map(let entries)):
+            guard let entry = entries.first(where: { $0.key.utf8.elementsEqual(key.utf8) }) else { break }
+            return take(rest, from: entry.value, body)
+        case (.index(let index), .list(let values)) where index < values.count:
+            return take(rest, from: values[index], body)
+        case (.each, .list(let values)):
+            for value in values where !take(rest, from: value, body) { return false }
+            return true
+        case (.each, .map(let entries)):
+            for entry in entries where !take(rest, from: entry.value, body) { return false }
+            return true
+        default: break
         }
-        if case .link(let key) = value, key < 0 { return .null }
-        return value
+        // There is no such element. If only one is asked for, it is null.
+        return components.contains(.each) ? true : body(.null)
     }
 
     /// The value of a to-one path.
@@ -159,7 +174,7 @@ extension BoundPath {
 
     /// The number of values that the path leads to. Collections know their counts.
     func count(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Int {
-        if steps.isEmpty {
+        if steps.isEmpty, inner.isEmpty {
             switch end {
             case .elements(let column), .keys(let column): return context.table(root).list(column, leaf, row).count
             case .sources(let origin, let column): return context.table(origin).sourceCount(of: leaf.key(row), column)

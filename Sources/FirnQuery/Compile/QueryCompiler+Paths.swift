@@ -100,6 +100,11 @@ extension QueryCompiler {
 
     /// Binds an element by key or index.
     private func take(_ component: PropertyPath.Component, _ bound: inout BoundPath) throws(QueryError) {
+        if component == .each, bound.type != .mixed {
+            throw QueryError(
+                .type, "'\(bound.text)' has [*] behind a property that is not a mixed value.",
+                advice: "A path to a collection means any of its elements without it.", at: bound.position)
+        }
         if bound.type == .mixed, bound.inner.isEmpty == false || !bound.endsInCollection {
             bound.inner.append(component)
             return
@@ -139,6 +144,7 @@ extension PropertyPath {
                 case .name(let name): text += (text.isEmpty ? "" : ".") + PropertyPath.escaped(name)
                 case .key(let key): text += "[\(PredicateText.quoted(key))]"
                 case .index(let index): text += "[\(index)]"
+                case .each: text += "[*]"
                 }
             }
         }

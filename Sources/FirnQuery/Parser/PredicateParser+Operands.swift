@@ -227,6 +227,8 @@ extension PredicateParser {
             path.aggregate = .count
         } else if take(keyword: "FIRST") {
             path.components.append(.index(0))
+        } else if take(symbol: "*") {
+            path.components.append(.each)
         } else {
             switch try literal() {
             case .value(.string(let key)), .name(let key): path.components.append(.key(key))
@@ -235,7 +237,8 @@ extension PredicateParser {
             default:
                 throw QueryError(
                     .syntax, "The element's key is neither a string nor an index from 0 on.",
-                    advice: "Write map['key'] or list[0].", at: position(start))
+                    advice: "Write map['key'], list[0], or mixed[*] for each element of a mixed value.",
+                    at: position(start))
             }
         }
         try expect("]", "Close the bracket.")

@@ -162,6 +162,7 @@ struct QueryLexer {
             case UInt8(ascii: ","): ","
             case UInt8(ascii: "."): "."
             case UInt8(ascii: ":"): ":"
+            case UInt8(ascii: "*"): "*"
             default: nil
             }
         guard let one else {

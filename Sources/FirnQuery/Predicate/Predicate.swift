@@ -121,6 +121,8 @@ package struct PropertyPath: Sendable, Hashable {
         case key(String)
         /// An element of a list, or of a mixed value, by index.
         case index(Int)
+        /// Each element of a list or map in a mixed value.
+        case each
     }
 
     /// How the collection that `components` lead to is aggregated.

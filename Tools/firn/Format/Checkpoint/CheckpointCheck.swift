@@ -63,10 +63,10 @@ struct CheckpointCheck {
         var links: Int64 = 0
         for row in 0..<run.rows {
             if column.collection == .none {
-                if case .link = try run.cell(row) { links += 1 }
+                links += try run.cell(row).linkCount
             } else {
                 try run.forEachElement(row) { _, cell in
-                    if case .link = cell { links += 1 }
+                    links += cell.linkCount
                     run.forget()
                 }
             }
@@ -104,7 +104,7 @@ struct CheckpointCheck {
         _ table: OnDiskTable, _ number: Int, _ column: DecodedSchema.Column, links: Int64?
     ) throws {
         let root = try table.backlinks(number)
-        guard column.type == .link else {
+        guard column.type == .link || column.type == .mixed else {
             if root != nil { throw table.node.fault("the column holds no links, but has backlinks") }
             return
         }
@@ -112,6 +112,18 @@ struct CheckpointCheck {
         try walk.run(root, of: table.node)
         if let links, links != Int64(walk.count) {
             throw table.node.fault("there are \(walk.count) backlinks for \(links) links")
+        }
+    }
+}
+
+extension Cell {
+    /// How many links there are in the value, those in collections of a mixed value included.
+    fileprivate var linkCount: Int64 {
+        switch self {
+        case .link, .anyLink: 1
+        case .list(let elements), .set(let elements): elements.reduce(0) { $0 + $1.linkCount }
+        case .map(let entries): entries.reduce(0) { $0 + $1.value.linkCount }
+        default: 0
         }
     }
 }

@@ -2,7 +2,7 @@ public import FirnCore
 
 // An object as a property's value: `Dog?` is a link. `Dog` compiles too, so that opening can report that a link must
 // be optional.
-extension Object: _Persistable, _OptionalPersistable {
+extension ObjectBase: _Persistable, _OptionalPersistable, RealmCollectionValue, _RealmCollectionValueInsideOptional {
     /// What the wrapper holds: the linked object, or nil.
     public typealias _Stored = ObjectBase?
 
@@ -18,7 +18,7 @@ extension Object: _Persistable, _OptionalPersistable {
     public static var _initialOwnsNothing: Bool { true }
 }
 
-extension Object {
+extension ObjectBase {
     /// The linked object. Stops the program if there is none: a link is always optional.
     public static func _unwrap(_ stored: ObjectBase?) -> Self {
         guard let stored else { stopForRequiredLink(self) }
@@ -34,11 +34,11 @@ extension Object {
     }
 }
 
-private func stopForRequiredLink(_ type: Object.Type) -> Never {
+private func stopForRequiredLink(_ type: ObjectBase.Type) -> Never {
     fatalError("Firn: a link is always optional; declare the property as \(type)? instead of \(type).")
 }
 
-extension _Persistable where Self: Object {
+extension _Persistable where Self: ObjectBase {
     /// The object as the wrapper holds it.
     public static func _wrap(_ value: Self) -> ObjectBase? { value }
     /// The linked object of a current row. Stops the program if there is none.
@@ -58,15 +58,15 @@ extension _Persistable where Self: Object {
     public static func _storeValue(_ value: Self) -> Value? { nil }
 }
 
-extension _OptionalPersistable where Self: Object {
+extension _OptionalPersistable where Self: ObjectBase {
     /// The linked object of a current row; nil if the link is.
     @inlinable
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
         let key = row.leafView.load(column, row.row, as: Int64.self)
         return key < 0 ? nil : _linked(row, key)
     }
-    /// Sets a managed object's link. An unmanaged target is added to the realm; one of another realm stops the
-    /// program.
+    /// Sets a managed object's link. An unmanaged target is added to the realm; one of another realm, and an embedded
+    /// object that has a parent, stops the program. An embedded object that the link led to is deleted.
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
         object.setLink(value, to: Self.self, column: _BoundColumn.number(column))
     }
@@ -92,7 +92,7 @@ extension _OptionalPersistable where Self: Object {
     static func _linked(_ row: _Row, _ key: Int64) -> Self? { _RealmInstance.of(row).accessor(Self.self, key) }
 }
 
-extension RealmCollectionValue where Self: Object {
+extension RealmCollectionValue where Self: ObjectBase {
     /// The accessor of the object that an element links to.
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
         switch value {
@@ -100,7 +100,8 @@ extension RealmCollectionValue where Self: Object {
         default: stopForUnknownValue(value, Self.self)
         }
     }
-    /// The element as the store keeps it: the object's key. An unmanaged object is added to the realm first.
+    /// The element as the store keeps it: the object's key. An unmanaged object is added to the realm first. An
+    /// embedded object that has a parent stops the program.
     public func _element(for realm: _RealmInstance) -> Value { .link(realm.linkKey(of: self, as: Self.self)) }
     /// The object's key, if the object is one of the realm.
     public func _existingElement(in realm: _RealmInstance) -> Value? {
@@ -116,7 +117,7 @@ extension RealmCollectionValue where Self: Object {
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
 }
 
-extension _RealmCollectionValueInsideOptional where Self: Object {
+extension _RealmCollectionValueInsideOptional where Self: ObjectBase {
     /// The accessor of the object that an element links to; nil for null.
     public static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self? {
         value == .null ? nil : _fromElement(value, realm)

@@ -1,0 +1,198 @@
+import FirnCore
+
+/// An object whose properties are reached by their names, for code that does not know its class.
+///
+/// ```swift
+/// for dog in realm.dynamicObjects("Dog") { print(dog.name as? String ?? "", dog["age"] as! Int) }
+/// try realm.write { realm.dynamicCreate("Dog", value: ["name": "Rex"]).age = 4 }
+/// ```
+///
+/// `Realm.dynamicObjects(_:)`, `dynamicObject(ofType:forPrimaryKey:)` and `dynamicCreate(_:value:update:)` return it. It
+/// shows one row, as an object of the row's class does, and the two are the same object: `isSameObject(as:)`. Reading
+/// and setting a name work as `self[name]` does, and stop the program as that does; links lead to other dynamic objects,
+/// and collections of objects have dynamic objects as elements. An unmanaged one has no properties.
+///
+/// Cost: that of access by name, see `ObjectBase.subscript(_:)`.
+@dynamicMemberLookup
+public final class DynamicObject: Object {
+    /// The value of the property with this name: the same as `self[member]`.
+    public subscript(dynamicMember member: String) -> Any? {
+        get { self[member] }
+        set { self[member] = newValue }
+    }
+
+    /// False: it is no class of its own.
+    public override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+extension ObjectBase {
+    /// Whether the object is an accessor of a row of any class.
+    @inline(__always)
+    final var isDynamic: Bool { ObjectIdentifier(type(of: self)) == ObjectIdentifier(DynamicObject.self) }
+
+    /// The class of the object's row; of an unmanaged object its own.
+    final var modelType: ObjectBase.Type { isDynamic ? classInfo.type : type(of: self) }
+
+    /// The value of a property of a managed object of any class.
+    final func dynamicValue(_ property: PropertyInfo) -> Any? {
+        if !_row.isCurrent { _row = _relocate(_row) }
+        let binding = TableBinding.of(_row)
+        let realm = _RealmInstance.of(_row)
+        let column = Int32(binding.column(property))
+        if property.isLinkingObjects { return LinkingObjects<DynamicObject>.of(self, property) }
+        if property.isCollection {
+            guard property.isLink else { return property.wrapper.managedCollection(of: self, column) }
+            let location = CollectionLocation(_row, property)
+            switch property.shape.collection {
+            case .list, .none: return List<DynamicObject>(at: location)
+            case .set: return MutableSet<DynamicObject>(at: location)
+            case .map: return Map<String, DynamicObject?>(at: location)
+            }
+        }
+        if property.isLink, let target = property.shape.target {
+            let key = linkedKey(Int(column))
+            return key < 0 ? nil : realm.dynamicAccessor(realm.binding(of: target), key)
+        }
+        if property.isMixed {
+            switch AnyRealmValue._get(_row, Int(column)) {
+            case .object(let object):
+                return realm.accessor(TableBinding.of(object._row), object._row.key, isDynamic: true)
+            case let value: return AnyRealmValue._any(value)
+            }
+        }
+        let value = realm.table(binding)?.value(Int(column), _row.leafView, _row.row)
+        return value.flatMap { property.wrapper.any(from: $0, realm) }
+    }
+
+    /// The collection of a property by its name, with dynamic objects as elements.
+    fileprivate final func location(_ name: String, _ kind: CollectionKind) -> CollectionLocation {
+        guard isManaged else {
+            fatalError(
+                "Firn: an unmanaged object of \(classInfo.name) has no dynamic collections. Add it to a realm first.")
+        }
+        if !_row.isCurrent { _row = _relocate(_row) }
+        guard let property = classInfo.property(named: name), property.isLink, property.shape.collection == kind else {
+            fatalError("Firn: \(classInfo.name).\(name) is not a \(kind) of objects.")
+        }
+        return CollectionLocation(_row, property)
+    }
+
+    /// The list of objects in the property with this name, for code that does not know their class. Live, as the list
+    /// itself. Stops the program if the object is unmanaged or gone, and if the property is not a list of objects.
+    public final func dynamicList(_ propertyName: String) -> List<DynamicObject> {
+        List(at: location(propertyName, .list))
+    }
+}
+
+extension Object {
+    /// The set of objects in the property with this name, for code that does not know their class. Live, as the set
+    /// itself. Stops the program if the object is unmanaged or gone, and if the property is not a set of objects.
+    public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
+        MutableSet(at: location(propertyName, .set))
+    }
+
+    /// The map of objects in the property with this name, for code that does not know their class. Live, as the map
+    /// itself. Stops the program if the object is unmanaged or gone, and if the property is not a map of objects.
+    public final func dynamicMap<Key: _MapKey>(_ propertyName: String) -> Map<Key, DynamicObject?> {
+        Map(at: location(propertyName, .map))
+    }
+}
+
+extension Realm {
+    /// All objects of the class with this name, live and in the order of their creation: `objects(_:)` for code that
+    /// does not know the class. O(1). Stops the program if the realm does not have the class, and on the wrong thread.
+    public func dynamicObjects(_ typeName: String) -> Results<DynamicObject> {
+        instance.check()
+        return Results(.table(instance, instance.binding(named: typeName)))
+    }
+
+    /// The object of the class with this name that has a primary key; nil if there is none. O(log n).
+    ///
+    /// Stops the program as `object(ofType:forPrimaryKey:)` does.
+    public func dynamicObject(ofType typeName: String, forPrimaryKey key: Any) -> DynamicObject? {
+        let binding = instance.binding(named: typeName)
+        return _object(binding.info.type, any: key).map { instance.dynamicAccessor(binding, $0._row.key) }
+    }
+
+    /// Creates an object of the class with this name, or updates the one with its primary key:
+    /// `create(_:value:update:)` for code that does not know the class.
+    ///
+    /// Stops the program as that does, and if the class is one of embedded objects, which have parents.
+    @discardableResult
+    public func dynamicCreate(
+        _ typeName: String, value: Any = [String: Any](), update: UpdatePolicy = .error
+    ) -> DynamicObject {
+        do { return try dynamicCreate(typeName, value, update, isValidating: false) } catch {
+            fatalError("Firn: dynamicCreate(\"\(typeName)\"): \(error)")
+        }
+    }
+
+    /// Creates or updates an object: `dynamicCreate(_:value:update:)`, for data that may be wrong.
+    ///
+    /// - Throws: what `create(_:validating:update:)` throws, and `.invalidInput` if the realm does not have the class, or
+    ///   if it is one of embedded objects. Nothing is changed then.
+    @discardableResult
+    public func dynamicCreate(
+        _ typeName: String, validating value: Any, update: UpdatePolicy = .error
+    ) throws -> DynamicObject {
+        do { return try dynamicCreate(typeName, value, update, isValidating: true) } catch let fault as ValueFault {
+            throw Realm.Error(.invalidInput, "\(typeName): \(fault)")
+        }
+    }
+
+    private func dynamicCreate(
+        _ typeName: String, _ value: Any, _ update: UpdatePolicy, isValidating: Bool
+    ) throws -> DynamicObject {
+        guard let binding = instance.schema.table(named: typeName) else {
+            throw ValueFault("the realm has no class \(typeName); add it to Configuration.objectTypes")
+        }
+        guard !binding.info.isEmbedded else {
+            throw ValueFault("objects of \(typeName) are parts of others; create the object that they belong to")
+        }
+        let object = try ObjectInserter.create(
+            binding.info.type, value, in: instance, update, isValidating: isValidating)
+        return instance.dynamicAccessor(binding, object._row.key)
+    }
+}
+
+extension _RealmInstance {
+    /// The binding of a class by its name. Stops the program if the realm does not have the class.
+    fileprivate func binding(named name: String) -> TableBinding {
+        guard let binding = schema.table(named: name) else {
+            fatalError(
+                "Firn: the realm has no class \(name). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
+            )
+        }
+        return binding
+    }
+
+    /// The accessor of an object for code that does not know its class.
+    func dynamicAccessor(_ binding: TableBinding, _ key: Int64) -> DynamicObject {
+        var row = _Row.unlocated(core, key: key, table: binding.address)
+        // As for other accessors: a frozen one is complete when made.
+        if isFrozen, let found = locate(row) { row = found }
+        let object = DynamicObject()
+        object._row = row
+        retainAccessor(row)
+        return object
+    }
+
+    /// The accessor of an object by its key, of its class or dynamic.
+    @inline(__always)
+    func accessor(_ binding: TableBinding, _ key: Int64, isDynamic: Bool) -> ObjectBase {
+        isDynamic ? dynamicAccessor(binding, key) : accessor(binding, key)
+    }
+}
+
+/// Whether elements of a type are dynamic objects, or optionals of them.
+@inline(__always)
+func isDynamic(_ element: Any.Type) -> Bool {
+    ObjectIdentifier(element) == ObjectIdentifier(DynamicObject.self)
+        || ObjectIdentifier(element) == ObjectIdentifier(DynamicObject?.self)
+}
+
+/// The object of its own class, if a value is a managed dynamic one; else the value.
+func typed(_ any: Any?) -> Any? {
+    guard let object = unwrapped(any) as? DynamicObject, object.isManaged else { return any }
+    return _RealmInstance.of(object._row).accessor(TableBinding.of(object._row), object._row.key)
+}

@@ -1,0 +1,179 @@
+import FirnCore
+import Foundation
+
+/// What a mixed value is in the store: links name the object's table, nested collections contain other values.
+extension AnyRealmValue {
+    /// The value as the store keeps it. `link` gives each object's link.
+    ///
+    /// - Throws: what `link` throws, and `ValueFault` if collections are nested too deep, as those are that contain
+    ///   themselves.
+    func stored(_ link: (ObjectBase) throws -> Value) throws -> Value { try stored(0, link) }
+
+    private func stored(_ depth: Int, _ link: (ObjectBase) throws -> Value) throws -> Value {
+        switch self {
+        case .none: return .null
+        case .int(let value): return .int(Int64(value))
+        case .bool(let value): return .bool(value)
+        case .float(let value): return .float(value)
+        case .double(let value): return .double(value)
+        case .string(let value): return .string(value)
+        case .data(let value): return value._value
+        case .date(let value): return value._value
+        case .object(let value): return try link(value)
+        case .objectId(let value): return value._value
+        case .decimal128(let value): return value._value
+        case .uuid(let value): return value._value
+        case .list(let list):
+            try AnyRealmValue.check(depth)
+            return .list(try Array(list).map { try $0.stored(depth + 1, link) })
+        case .dictionary(let map):
+            try AnyRealmValue.check(depth)
+            return .map(
+                of: try map.entries.map { .init(key: $0.key, value: try $0.value.stored(depth + 1, link)) })
+        }
+    }
+
+    private static func check(_ depth: Int) throws {
+        guard depth < Limits.nesting else {
+            throw ValueFault("a mixed value has collections that are nested more than \(Limits.nesting) levels deep")
+        }
+    }
+
+    /// The objects in the value. Throws `ValueFault` if collections are nested too deep.
+    var objects: [ObjectBase] {
+        get throws {
+            var objects: [ObjectBase] = []
+            _ = try stored { object in
+                objects.append(object)
+                return .null
+            }
+            return objects
+        }
+    }
+
+    /// The same value with each object replaced.
+    func replacingObjects(_ replace: (Object) throws -> Object) throws -> AnyRealmValue {
+        try replacingObjects(0, replace)
+    }
+
+    private func replacingObjects(_ depth: Int, _ replace: (Object) throws -> Object) throws -> AnyRealmValue {
+        switch self {
+        case .object(let object): return .object(try replace(object))
+        case .list(let list):
+            try AnyRealmValue.check(depth)
+            return .fromArray(try Array(list).map { try $0.replacingObjects(depth + 1, replace) })
+        case .dictionary(let map):
+            try AnyRealmValue.check(depth)
+            let result = Map<String, AnyRealmValue>()
+            for entry in map.entries {
+                result[entry.key] = try entry.value.replacingObjects(depth + 1, replace)
+            }
+            return .dictionary(result)
+        default: return self
+        }
+    }
+
+    /// The value of a stored one. `nest` is the location of it, so that a collection is live; without one it is
+    /// unmanaged. A link to a class that the realm does not have is `.none`.
+    init(_ value: Value, _ realm: _RealmInstance, at nest: @autoclosure () -> NestedLocation?) {
+        switch value {
+        case .null, .link, .set: self = .none
+        case .bool(let value): self = .bool(value)
+        case .int(let value): self = .int(Int(value))
+        case .float(let value): self = .float(value)
+        case .double(let value): self = .double(value)
+        case .string(let value): self = .string(value)
+        case .data(let value): self = .data(Data(value))
+        case .date(let value): self = .date(Date(_raw: value))
+        case .objectID(let value): self = .objectId(ObjectId(value))
+        case .uuid(let value): self = .uuid(UUID(_raw: value))
+        case .decimal(let value): self = .decimal128(Decimal128(value))
+        case .typedLink(let table, let key):
+            // The store's class may be one that this realm was opened without.
+            let binding = realm.schema.table(table)
+            self = (binding.map { realm.accessor($0, key) } as? Object).map { .object($0) } ?? .none
+        case .list(let elements):
+            if let nest = nest() {
+                self = .list(List(nested: nest))
+            } else {
+                self = .fromArray(elements.map { AnyRealmValue($0, realm, at: nil) })
+            }
+        case .map(let entries):
+            if let nest = nest() {
+                self = .dictionary(Map(nested: nest))
+            } else {
+                let map = Map<String, AnyRealmValue>()
+                map.assign(entries.map { ($0.key, AnyRealmValue($0.value, realm, at: nil)) })
+                self = .dictionary(map)
+            }
+        }
+    }
+
+    /// What an untyped value is as a mixed one: a value of any type that a property can have, an array, or a dictionary
+    /// with strings as keys. Throws `ValueFault` for anything else.
+    init(untyped any: Any?, depth: Int = 0) throws {
+        guard let any = unwrapped(any) else {
+            self = .none
+            return
+        }
+        switch any {
+        case let value as AnyRealmValue: self = value
+        case let value as Object: self = .object(value)
+        case let value as List<AnyRealmValue>: self = .list(value)
+        case let value as Map<String, AnyRealmValue>: self = .dictionary(value)
+        case let value as String: self = .string(value)
+        case let value as Decimal128: self = .decimal128(value)
+        case let value as any _Scalar: self = try AnyRealmValue(scalar: value)
+        case let value as NSNumber: self = try AnyRealmValue(number: value)
+        case is NSDictionary, is [AnyHashable: Any], is any UntypedMap:
+            try AnyRealmValue.check(depth)
+            let map = Map<String, AnyRealmValue>()
+            map.assign(
+                try anyEntries(of: any, as: Map<String, AnyRealmValue>.self).map {
+                    ($0.key, try AnyRealmValue(untyped: $0.value, depth: depth + 1))
+                })
+            self = .dictionary(map)
+        case let value as any Sequence:
+            try AnyRealmValue.check(depth)
+            self = .fromArray(try anyElements(of: value).map { try AnyRealmValue(untyped: $0, depth: depth + 1) })
+        case let value as NSString: self = .string(value as String)
+        case let value as NSData: self = .data(value as Data)
+        default:
+            guard let number = integer(any) else { throw ValueFault(any, isNot: AnyRealmValue.self) }
+            self = .int(Int(number))
+        }
+    }
+
+    /// A number of Objective-C's kind. Its Booleans are two instances.
+    private init(number: NSNumber) throws {
+        if number === NSNumber(value: true) || number === NSNumber(value: false) {
+            self = .bool(number.boolValue)
+        } else if number.objCType.pointee == 0x66 {
+            self = .float(number.floatValue)
+        } else if let value = floating(number) {
+            self = .double(value)
+        } else if let value = integer(number) {
+            self = .int(Int(value))
+        } else {
+            throw ValueFault(number, isNot: AnyRealmValue.self)
+        }
+    }
+
+    /// A value of one of the types that a property can have. Throws `ValueFault` for a type of the application
+    /// that is stored as something else.
+    private init(scalar: some _Scalar) throws {
+        switch scalar._value {
+        case .bool(let value): self = .bool(value)
+        case .int(let value): self = .int(Int(value))
+        case .float(let value): self = .float(value)
+        case .double(let value): self = .double(value)
+        case .string(let value): self = .string(value)
+        case .data(let value): self = .data(Data(value))
+        case .objectID(let value): self = .objectId(ObjectId(value))
+        case .uuid(let value): self = .uuid(UUID(_raw: value))
+        case .decimal(let value): self = .decimal128(Decimal128(value))
+        case .date(let value): self = .date(Date(_raw: value))
+        default: throw ValueFault(scalar, isNot: AnyRealmValue.self)
+        }
+    }
+}

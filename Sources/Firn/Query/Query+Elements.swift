@@ -1,0 +1,52 @@
+import FirnQuery
+
+/// Conditions on maps, and on elements of mixed values.
+extension Query where T: RealmKeyedCollection {
+    /// The keys: a condition holds if it holds for any of them, as in `shops.where { $0.prices.keys == "tea" }`.
+    public var keys: Query<T.Key> { Query<T.Key>(expression.taking(.name("@allKeys"), isElement: false)) }
+    /// The values: a condition holds if it holds for any of them.
+    public var values: Query<T.Value> { Query<T.Value>(expression) }
+    /// The value of a key; nil if the map does not have the key.
+    public subscript(key: T.Key) -> Query<T.Value> { Query<T.Value>(expression.taking(.key(key._keyText))) }
+    /// The number of entries.
+    public var count: Query<Int> { Query<Int>(expression.aggregated(.count)) }
+}
+
+extension Query where T: RealmKeyedCollection, T.Value: _QueryValue {
+    /// Whether the map has the value.
+    public func contains(_ value: T.Value) -> Query<Bool> { values == value }
+
+    /// Whether the map has any of the values, which are read at once. Never holds if there are none.
+    public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Value {
+        self.values.in(values)
+    }
+}
+
+extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered {
+    /// The smallest value; nil if there is none. Nil and NaN are passed over.
+    public var min: Query<T.Value?> { Query<T.Value?>(expression.aggregated(.min)) }
+    /// The largest value; nil if there is none. Nil and NaN are passed over.
+    public var max: Query<T.Value?> { Query<T.Value?>(expression.aggregated(.max)) }
+}
+
+extension Query where T: RealmKeyedCollection, T.Value: _QueryNumber {
+    /// The sum of the values; 0 if there are none. Nil is passed over.
+    public var sum: Query<T.Value> { Query<T.Value>(expression.aggregated(.sum)) }
+    /// The average of the values; nil if there are none. Nil is passed over and not counted.
+    public var avg: Query<Double?> { Query<Double?>(expression.aggregated(.average)) }
+}
+
+extension Query where T: RealmCollection {
+    /// The element of a list at an index; nil if the list is shorter. `where` stops the program for a set, and for
+    /// backlinks.
+    public subscript(index: Int) -> Query<T.Element> { Query<T.Element>(expression.taking(.index(index))) }
+}
+
+extension Query where T == AnyRealmValue {
+    /// The element of a list in the mixed value; nil if there is none, or if the value is no list.
+    public subscript(index: Int) -> Query<AnyRealmValue> { Query<AnyRealmValue>(expression.taking(.index(index))) }
+    /// The value of a key of a dictionary in the mixed value; nil if there is none, or if the value is no dictionary.
+    public subscript(key: String) -> Query<AnyRealmValue> { Query<AnyRealmValue>(expression.taking(.key(key))) }
+    /// Each element of a list or dictionary in the mixed value: a condition holds if it holds for any of them.
+    public var any: Query<AnyRealmValue> { Query<AnyRealmValue>(expression.taking(.each)) }
+}

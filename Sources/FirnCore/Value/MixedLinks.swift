@@ -1,0 +1,32 @@
+/// The links in mixed values, and the keys under which the backlinks of a mixed column list them.
+///
+/// ```
+///  63          48 47                                      0
+/// ┌──────────────┬─────────────────────────────────────────┐
+/// │ table        │ key                                     │   combined by exclusive or
+/// └──────────────┴─────────────────────────────────────────┘
+/// ```
+///
+/// Two objects may share such a backlink key, so what is found under one is a candidate: the mixed value decides.
+enum MixedLinks {
+    static func backlinkKey(_ table: TableID, _ key: Int64) -> UInt64 {
+        UInt64(table.rawValue) << 48 ^ UInt64(bitPattern: key)
+    }
+
+    /// Calls `body` with the target of each link in a mixed value, those in nested collections included.
+    static func forEach(in value: Value, _ body: (TableID, Int64) -> Void) {
+        switch value {
+        case .typedLink(let table, let key): body(table, key)
+        case .list(let elements), .set(let elements): for element in elements { forEach(in: element, body) }
+        case .map(let entries): for entry in entries { forEach(in: entry.value, body) }
+        default: break
+        }
+    }
+
+    /// Calls `body` with the target of each link in the bytes of a mixed value.
+    static func forEach(in bytes: UnsafeRawBufferPointer?, _ body: (TableID, Int64) -> Void) {
+        // Most values are neither links nor collections, and need not be decoded.
+        guard let bytes, MixedCoding.mayHaveLinks(bytes), let value = MixedCoding.decode(bytes) else { return }
+        forEach(in: value, body)
+    }
+}

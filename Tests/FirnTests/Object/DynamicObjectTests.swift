@@ -1,0 +1,188 @@
+import Firn
+import FirnTestSupport
+import Foundation
+import Testing
+
+private class Shelf: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var mood = Mood.calm
+    @Persisted var first: Dog?
+    @Persisted var dogs: List<Dog>
+    @Persisted var favourites: MutableSet<Dog>
+    @Persisted var byName: Map<String, Dog?>
+    @Persisted var numbers: List<Int>
+    @Persisted var any: AnyRealmValue
+    @Persisted var gear: Gear?
+    @Persisted var gears: List<Gear>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    override class func propertiesMapping() -> [String: String] { ["numbers": "stored_numbers"] }
+}
+
+/// `DynamicObject`, and the functions that take names (R19, R21, R58, R96, S59).
+@Suite(.timeLimit(.minutes(20))) struct DynamicObjectTests {
+    private static let types: [ObjectBase.Type] = [Shelf.self, Dog.self, Person.self, Gear.self, Machine.self]
+
+    private func realm() throws -> Realm { try memoryRealm(Self.types) }
+
+    private func filled() throws -> (Realm, Shelf) {
+        let realm = try realm()
+        let shelf = Shelf(value: ["id": 1, "numbers": [1, 2], "gear": ["name": "g"]] as [String: Any])
+        let (rex, max) = (Dog(1, "Rex", age: 3), Dog(2, "Max", age: 5))
+        shelf.first = rex
+        shelf.dogs.append(objectsIn: [rex, max, rex])
+        shelf.favourites.insert(max)
+        shelf.byName["r"] = rex
+        shelf.any = .object(max)
+        shelf.gears.append(Gear("list"))
+        try realm.write {
+            realm.add([rex, max])
+            realm.add(shelf)
+        }
+        return (realm, shelf)
+    }
+
+    @Test func everyKindOfPropertyIsRead() throws {
+        let (realm, shelf) = try filled()
+        let dynamic = try #require(realm.dynamicObject(ofType: "Shelf", forPrimaryKey: 1))
+        #expect(dynamic.isSameObject(as: shelf) && dynamic.realm == realm && dynamic.objectSchema.className == "Shelf")
+        #expect(dynamic["id"] as? Int == 1 && dynamic.id as? Int == 1 && dynamic.mood as? String == "calm")
+        #expect((dynamic.first as? DynamicObject)?.name as? String == "Rex")
+        let dogs = try #require(dynamic.dogs as? List<DynamicObject>)
+        #expect(dogs.map { $0.name as? String } == ["Rex", "Max", "Rex"] && dogs[1]["age"] as? Int == 5)
+        #expect(dogs == shelf.dynamicList("dogs") && dogs.realm == realm)
+        #expect((dynamic.favourites as? MutableSet<DynamicObject>)?.map { $0.id as? Int } == [2])
+        #expect(shelf.dynamicMutableSet("favourites").first?.name as? String == "Max")
+        let map: Map<String, DynamicObject?> = shelf.dynamicMap("byName")
+        #expect(map["r"]??.name as? String == "Rex" && map.map { $0.value?.id as? Int } == [1])
+        #expect(dynamic["numbers"] as? List<Int> == shelf.numbers && dynamic["stored_numbers"] as? List<Int> != nil)
+        #expect((dynamic.any as? DynamicObject)?.name as? String == "Max" && shelf.any.dynamicObject?.id as? Int == 2)
+        let gear = try #require(dynamic.gear as? DynamicObject)
+        #expect(
+            gear.name as? String == "g" && (dynamic.gears as? List<DynamicObject>)?.first?.name as? String == "list")
+        #expect(dynamic.description.hasPrefix("Shelf {\n\tid = 1;") && dynamic.description.contains("name = Rex"))
+        // Backlinks.
+        try realm.write {
+            let person = Person()
+            person.name = "Ann"
+            person.dogs.append(objectsIn: shelf.dogs)
+            realm.add(person)
+        }
+        let keepers = (dynamic.first as? DynamicObject)?.keepers as? LinkingObjects<DynamicObject>
+        #expect(keepers?.map { $0.name as? String } == ["Ann", "Ann"])
+    }
+
+    @Test func resultsAreQueriedSortedAndIterated() throws {
+        let (realm, shelf) = try filled()
+        let dogs = realm.dynamicObjects("Dog")
+        #expect(dogs.count == 2 && dogs[0].name as? String == "Rex" && dogs.last?.name as? String == "Max")
+        #expect(dogs.filter("age > 3").map { $0.name as? String } == ["Max"])
+        #expect(dogs.sorted(byKeyPath: "age", ascending: false).first?.id as? Int == 2)
+        #expect(dogs.max(ofProperty: "age") == 5 && dogs.index(of: dogs[1]) == 1)
+        #expect(shelf.dynamicList("dogs").filter("name == 'Rex'").count == 2)
+        var kept: [DynamicObject] = []
+        for dog in dogs { kept.append(dog) }
+        #expect(kept.map { $0.id as? Int } == [1, 2])
+        let frozen = dogs.freeze()
+        try realm.write { realm.delete(dogs[0]) }
+        #expect(dogs.count == 1 && kept[0].isInvalidated && !kept[1].isInvalidated)
+        #expect(frozen.count == 2 && frozen[0].name as? String == "Rex" && frozen.map { $0.isFrozen } == [true, true])
+        #expect(frozen[1].thaw()?.name as? String == "Max" && frozen[0].thaw() == nil)
+        #expect(kept[1].freeze().name as? String == "Max")
+        #expect(realm.dynamicObject(ofType: "Dog", forPrimaryKey: 1) == nil)
+    }
+
+    @Test func everyKindOfPropertyIsSet() throws {
+        let (realm, shelf) = try filled()
+        let dynamic = try #require(realm.dynamicObjects("Shelf").first)
+        let max = try #require(realm.dynamicObject(ofType: "Dog", forPrimaryKey: 2))
+        try realm.write {
+            dynamic.mood = "wild"
+            dynamic.first = max
+            dynamic["numbers"] = [7, 8, 9]
+            dynamic.any = max
+            dynamic.dogs = [max, ["id": 3, "name": "New"]]
+            dynamic.favourites = [Dog(4, "Set")]
+            dynamic.byName = ["m": max, "nil": NSNull()]
+            dynamic.gear = ["name": "other"]
+            (dynamic.gears as? List<DynamicObject>)?.remove(at: 0)
+            shelf.dynamicList("dogs").append(max)
+        }
+        #expect(shelf.mood == .wild && shelf.first?.name == "Max" && Array(shelf.numbers) == [7, 8, 9])
+        #expect(shelf.any.object(Dog.self)?.id == 2 && shelf.dogs.map(\.name) == ["Max", "New", "Max"])
+        #expect(shelf.favourites.map(\.name) == ["Set"] && shelf.byName["m"]??.id == 2 && shelf.byName.count == 2)
+        #expect(shelf.gear?.name == "other" && realm.countEmbedded() == 1 && shelf.gears.isEmpty)
+        try realm.write {
+            dynamic.first = nil
+            shelf.first = shelf.dogs[1]
+            let map: Map<String, DynamicObject?> = shelf.dynamicMap("byName")
+            map["r"] = max
+            shelf.dynamicMutableSet("favourites").insert(max)
+        }
+        #expect(shelf.first?.name == "New" && shelf.byName["r"]??.id == 2 && shelf.favourites.count == 2)
+    }
+
+    @Test func objectsAreCreatedAndUpdatedByName() throws {
+        let realm = try realm()
+        try realm.write {
+            let dog = realm.dynamicCreate(
+                "Dog", value: ["id": 1, "name": "Rex", "owner": ["name": "Ann"]] as [String: Any])
+            #expect(dog.name as? String == "Rex" && dog.age as? Int == 1)
+            realm.dynamicCreate("Dog", value: ["id": 1, "age": 9], update: .modified)
+            #expect(dog.age as? Int == 9)
+            // A dynamic object is copied and linked to like the object that it shows.
+            realm.dynamicCreate("Shelf", value: ["id": 5, "first": dog, "dogs": [dog]] as [String: Any])
+            let person = realm.create(Person.self, value: ["dogs": [dog]])
+            #expect(person.dogs[0].name == "Rex" && Dog(value: dog).name == "Rex")
+            #expect(throws: Realm.Error.self) { try realm.dynamicCreate("Dog", validating: ["id": "x"]) }
+            #expect(throws: Realm.Error.self) { try realm.dynamicCreate("Nothing", validating: [:]) }
+            let embedded = #expect(throws: Realm.Error.self) { try realm.dynamicCreate("Gear", validating: [:]) }
+            #expect(embedded?.message.contains("parts of others") == true)
+        }
+        #expect(realm.objects(Dog.self).count == 1 && realm.objects(Shelf.self).first?.first?.id == 1)
+    }
+
+    @MainActor @Test func dynamicObjectsAreObserved() async throws {
+        let (realm, shelf) = try filled()
+        let dynamic = try #require(realm.dynamicObject(ofType: "Dog", forPrimaryKey: 1))
+        var seen: [String] = []
+        let tokens = [
+            dynamic.observe { (change: ObjectChange<DynamicObject>) in
+                if case .change(let dog, let changes) = change {
+                    seen.append("\(dog.name as? String ?? "") \(changes.map(\.name))")
+                }
+            },
+            realm.dynamicObjects("Dog").observe { change in
+                if case .update(let dogs, _, _, let modifications) = change {
+                    seen.append("\(dogs[0].name as? String ?? "") \(modifications)")
+                }
+            },
+        ]
+        await waitForDeliveries(of: realm)
+        try realm.write { shelf.first?.name = "Moritz" }
+        await waitForDeliveries(of: realm)
+        #expect(seen.sorted() == ["Moritz [\"name\"]", "Moritz [0]"])
+        tokens.forEach { $0.invalidate() }
+    }
+
+    @Test func misuseStops() async {
+        let name = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (_, shelf) = try DynamicObjectTests().filled()
+            _ = shelf.dynamicList("dogs").first?.surname
+        }
+        expectMessage(name, "the class Dog has no property \"surname\"")
+        let missing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try DynamicObjectTests().realm().dynamicObjects("Nothing")
+        }
+        expectMessage(missing, "the realm has no class Nothing")
+        let kind = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try DynamicObjectTests().filled().1.dynamicList("favourites")
+        }
+        expectMessage(kind, "Shelf.favourites is not a list of objects")
+        let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, shelf) = try DynamicObjectTests().filled()
+            let other = realm.dynamicObjects("Shelf")[0]
+            try realm.write { shelf.dynamicList("dogs").append(other) }
+        }
+        expectMessage(foreign, "links to Dog can't lead to an object of Shelf")
+    }
+}
