@@ -55,3 +55,39 @@ public typealias RLMBool = Bool
 public typealias RLMFloat = Float
 /// A floating-point number of 64 bits.
 public typealias RLMDouble = Double
+
+/// Where a backlink property's links come from: a class and its property.
+public struct RLMPropertyDescriptor: Equatable, CustomStringConvertible {
+    /// The name of the class whose objects link here.
+    public let objectClassName: String
+    /// The name of the linking property.
+    public let propertyName: String
+
+    /// The property of a class.
+    public init(with objectClass: ObjectBase.Type, propertyName: String) {
+        self.init(className: objectClass.className(), propertyName: propertyName)
+    }
+
+    fileprivate init(className: String, propertyName: String) {
+        objectClassName = className
+        self.propertyName = propertyName
+    }
+
+    /// The class and the property.
+    public var description: String { "\(objectClassName).\(propertyName)" }
+}
+
+extension ObjectBase {
+    /// Where the links of each backlink property come from, by the property's name.
+    ///
+    /// In Objective-C a class overrides this to declare such properties; in Swift `@Persisted(originProperty:)`
+    /// declares them, and this function says what is declared.
+    public class func linkingObjectsProperties() -> [String: RLMPropertyDescriptor] {
+        var result: [String: RLMPropertyDescriptor] = [:]
+        for property in Self().objectSchema.properties {
+            guard let origin = property.linkOriginPropertyName, let name = property.objectClassName else { continue }
+            result[property.name] = RLMPropertyDescriptor(className: name, propertyName: origin)
+        }
+        return result
+    }
+}

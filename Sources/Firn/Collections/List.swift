@@ -114,6 +114,22 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
         return RealmCollectionIterator(self, location.unsafelyUnwrapped, cell)
     }
 
+    /// A part of a list.
+    public typealias SubSequence = Slice<List>
+
+    /// The elements in a range. Reading costs O(1), and reading an element what it costs in the list, which the part
+    /// shows: a change of the list shows in it. Setting replaces the elements, as `replaceSubrange(_:with:)` does.
+    /// Stops the program if the range is out of bounds.
+    public subscript(bounds: Range<Int>) -> Slice<List> {
+        get {
+            guard bounds.lowerBound >= 0, bounds.upperBound <= count else {
+                fatalError("Firn: the range \(bounds) lies outside of a list of \(count) elements.")
+            }
+            return Slice(base: self, bounds: bounds)
+        }
+        set { replaceSubrange(bounds, with: newValue) }
+    }
+
     // MARK: Adding
 
     /// Adds an element at the end. O(log n) if managed, and adding an unmanaged object to the realm; O(1) on average if

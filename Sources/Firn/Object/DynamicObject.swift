@@ -7,10 +7,10 @@ import FirnCore
 /// try realm.write { realm.dynamicCreate("Dog", value: ["name": "Rex"]).age = 4 }
 /// ```
 ///
-/// `Realm.dynamicObjects(_:)`, `dynamicObject(ofType:forPrimaryKey:)` and `dynamicCreate(_:value:update:)` return it. It
-/// shows one row, as an object of the row's class does, and the two are the same object: `isSameObject(as:)`. Reading
-/// and setting a name work as `self[name]` does, and stop the program as that does; links lead to other dynamic objects,
-/// and collections of objects have dynamic objects as elements. An unmanaged one has no properties.
+/// `Realm.dynamicObjects(_:)`, `dynamicObject(ofType:forPrimaryKey:)` and `dynamicCreate(_:value:update:)` return it.
+/// It shows one row, as an object of the row's class does, and the two are the same object: `isSameObject(as:)`.
+/// Reading and setting a name work as `self[name]` does, and stop the program as that does; links lead to other dynamic
+/// objects, and collections of objects have dynamic objects as elements. An unmanaged one has no properties.
 ///
 /// Cost: that of access by name, see `ObjectBase.subscript(_:)`.
 @dynamicMemberLookup
@@ -129,8 +129,8 @@ extension Realm {
 
     /// Creates or updates an object: `dynamicCreate(_:value:update:)`, for data that may be wrong.
     ///
-    /// - Throws: what `create(_:validating:update:)` throws, and `.invalidInput` if the realm does not have the class, or
-    ///   if it is one of embedded objects. Nothing is changed then.
+    /// - Throws: what `create(_:validating:update:)` throws. Nothing is changed then. Also `.invalidInput` if the class
+    ///   is one of embedded objects, or one that the realm does not have.
     @discardableResult
     public func dynamicCreate(
         _ typeName: String, validating value: Any, update: UpdatePolicy = .error

@@ -115,9 +115,8 @@ extension ObjectBase {
 
     /// The property with a name. Stops the program if there is none.
     private final func property(_ name: String) -> PropertyInfo {
-        let info = classInfo
-        guard let property = info.property(named: name) ?? info.stored.first(where: { $0.columnName == name }) else {
-            fatalError("Firn: \(info.missingPropertyText(name)).")
+        guard let property = property(named: name) else {
+            fatalError("Firn: \(classInfo.missingPropertyText(name)).")
         }
         return property
     }

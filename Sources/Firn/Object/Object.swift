@@ -1,5 +1,8 @@
 import FirnCore
 
+/// A type whose objects a realm has: every subclass of `Object`. For generic code over classes.
+public protocol RealmFetchable: RealmCollectionValue {}
+
 /// The base class of stored objects.
 ///
 /// ```swift
@@ -31,7 +34,7 @@ import FirnCore
 ///
 /// Two objects are equal if they are the same row of the same realm, provided that the class has a primary key or
 /// both are frozen. Otherwise they are equal if they are the same instance.
-open class Object: ObjectBase, ThreadConfined {
+open class Object: ObjectBase, ThreadConfined, RealmFetchable {
     /// An unmanaged object with the initial values that its class declares.
     public required init() { super.init() }
 

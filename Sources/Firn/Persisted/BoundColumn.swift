@@ -19,6 +19,10 @@ public enum _BoundColumn {
     static var writesThroughStore: Int32 { .min }
     /// The bit **reads**.
     static var readsSpecially: Int32 { 1 << 30 }
+    /// The word of a wrapper whose object is unmanaged: a number that no column has.
+    @inlinable static var none: Int32 {
+        @inline(__always) get { 0x3FFF_FFFF }
+    }
     /// The word of an ignored property.
     @inlinable static var ignored: Int32 {
         @inline(__always) get { -1 }

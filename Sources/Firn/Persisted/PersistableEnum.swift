@@ -28,3 +28,7 @@ extension PersistableEnum {
     /// The case with a raw value; nil if there is none.
     @inlinable public init?(_mapped: RawValue) { self.init(rawValue: _mapped) }
 }
+
+/// The earlier name of `PersistableEnum`.
+@available(*, deprecated, renamed: "PersistableEnum")
+public typealias RealmEnum = PersistableEnum

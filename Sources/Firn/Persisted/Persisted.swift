@@ -38,7 +38,7 @@ public struct Persisted<Value: _Persistable> {
 
     @inlinable @inline(__always)
     init(_options: _PersistedOptions, _stored: Value._Stored) {
-        _column = 0
+        _column = _BoundColumn.none
         self._options = _options
         self._stored = _stored
     }

@@ -21,6 +21,8 @@ public struct Schema: CustomStringConvertible, Equatable {
 public struct ObjectSchema: CustomStringConvertible, Equatable {
     /// The name of the class, which is the name of its table.
     public let className: String
+    /// The class.
+    public let objectClass: ObjectBase.Type
     /// The properties, backlinks included.
     public let properties: [Property]
     /// Whether the objects of the class are parts of others: `EmbeddedObject`.
@@ -31,8 +33,15 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
     init(_ info: ClassInfo) {
         className = info.name
         isEmbedded = info.isEmbedded
+        objectClass = info.type
         properties = info.properties.map { Property($0) }
         primaryKeyProperty = info.primaryKey.map { Property($0) }
+    }
+
+    /// Whether both describe the same class in the same way. O(properties).
+    public static func == (a: ObjectSchema, b: ObjectSchema) -> Bool {
+        a.className == b.className && a.isEmbedded == b.isEmbedded && a.objectClass == b.objectClass
+            && a.properties == b.properties && a.primaryKeyProperty == b.primaryKeyProperty
     }
 
     /// The property with this name in Swift; nil if there is none. O(properties).

@@ -1,0 +1,189 @@
+import FirnCore
+import Foundation
+
+/// Values by a path of names, with Objective-C's collection operators. Each name is one of a property, or an operator
+/// behind a collection:
+///
+/// ```
+/// @count                               the number of elements
+/// @min @max @sum @avg                  of the values that the rest of the path gives; nil and NaN are passed over
+/// @unionOfObjects                      those values without nil; @distinctUnionOfObjects each once
+/// @unionOfArrays                       the elements of those collections; @distinctUnionOfArrays each once
+/// ```
+enum KeyPathValue {
+    /// The value that a path leads to from an object or a collection; nil for nil. Throws `ValueFault` if a name is
+    /// unknown.
+    static func of(_ any: Any?, _ path: ArraySlice<Substring>) throws -> Any? {
+        guard let name = path.first, let value = unwrapped(any) else { return unwrapped(any) }
+        let rest = path.dropFirst()
+        if let object = value as? ObjectBase {
+            guard let property = object.property(named: String(name)) else {
+                throw ValueFault(object.classInfo.missingPropertyText(String(name)))
+            }
+            return try of(object.anyValue(property), rest)
+        }
+        if let map = value as? any UntypedMap, !name.hasPrefix("@") {
+            let entry = map.untypedEntries.first { "\($0.key)".utf8.elementsEqual(name.utf8) }
+            return try of(entry?.value, rest)
+        }
+        guard let elements = elements(of: value) else {
+            throw ValueFault("\"\(name)\" follows a value of type \(type(of: value)), which has no properties")
+        }
+        guard name.hasPrefix("@") else {
+            if name == "self" { return try of(elements, rest) }
+            return try elements.map { try of($0, path) ?? NSNull() }
+        }
+        return try result(of: name, elements, rest)
+    }
+
+    private static func elements(of value: Any) -> [Any?]? {
+        if let map = value as? any UntypedMap { return map.untypedEntries.map(\.value) }
+        guard let sequence = value as? any Sequence, !(value is String), !(value is Data) else { return nil }
+        return anyElements(of: sequence)
+    }
+
+    private static func result(of name: Substring, _ elements: [Any?], _ rest: ArraySlice<Substring>) throws -> Any? {
+        if name == "@count" {
+            if rest.isEmpty { return NSNumber(value: elements.count) }
+            throw ValueFault("nothing can follow @count")
+        }
+        let path = rest == ["self"] ? [] : rest
+        let values = try elements.map { try of($0, path) }.compactMap { unwrapped($0) }
+        switch name {
+        case "@min", "@max", "@sum", "@avg": return try aggregate(name, values)
+        case "@unionOfObjects": return values
+        case "@distinctUnionOfObjects": return distinct(values)
+        case "@unionOfArrays", "@distinctUnionOfArrays":
+            let all = values.flatMap { self.elements(of: $0) ?? [$0] }.compactMap { unwrapped($0) }
+            return name == "@unionOfArrays" ? all : distinct(all)
+        default:
+            throw ValueFault(
+                "\"\(name)\" is not an operator; @count, @min, @max, @sum, @avg, @unionOfObjects, @distinctUnionOfObjects, @unionOfArrays and @distinctUnionOfArrays are"
+            )
+        }
+    }
+
+    /// Each value once: the first of several equal ones.
+    private static func distinct(_ values: [Any]) -> [Any] {
+        var seen: Set<AnyHashable> = []
+        return values.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
+    }
+
+    private static func aggregate(_ name: Substring, _ values: [Any]) throws -> Any? {
+        let all = try values.map { any -> Value in
+            guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
+                throw ValueFault("\(name) of objects is not possible; name one of their properties")
+            }
+            return value
+        }
+        let found = all.filter { !$0.isNaN }
+        switch name {
+        case "@min": return found.min(by: Value.precedes).flatMap(plain)
+        case "@max": return found.max(by: Value.precedes).flatMap(plain)
+        default: break
+        }
+        guard all.allSatisfy(\.isNumber) else { throw ValueFault("\(name) needs numbers") }
+        let sum: Value =
+            if all.contains(where: \.isDecimal) {
+                .decimal(Decimal128._sum(all.compactMap { Decimal128(_aggregate: $0) })._raw)
+            } else if all.allSatisfy(\.isInteger) {
+                .int(Int64._sum(all.compactMap { Int64(_aggregate: $0) }))
+            } else {
+                .double(Double._sum(all.compactMap { Double(_aggregate: $0) }))
+            }
+        if name == "@sum" { return plain(sum) }
+        if all.isEmpty { return nil }
+        if case .decimal = sum { return Decimal128.average(all.compactMap { Decimal128(_aggregate: $0) }) }
+        return Double.of(aggregate: sum).map { NSNumber(value: $0 / Double(all.count)) }
+    }
+
+    /// A number or date as untyped access returns it.
+    private static func plain(_ value: Value) -> Any? {
+        switch value {
+        case .int(let number): NSNumber(value: number)
+        case .float(let number): NSNumber(value: number)
+        case .double(let number): NSNumber(value: number)
+        case .decimal(let number): Decimal128(number)
+        case .date(let date): Date(_raw: date)
+        case .string(let text): text
+        case .bool(let value): NSNumber(value: value)
+        default: nil
+        }
+    }
+
+    /// The value that a path as text leads to. Stops the program if a name is unknown.
+    static func of(_ any: Any, _ path: String, _ what: @autoclosure () -> String) -> Any? {
+        do { return try of(any, path.split(separator: ".", omittingEmptySubsequences: false)[...]) } catch {
+            fatalError("Firn: \(what()).value(forKeyPath: \"\(path.prefix(200))\"): \(error)")
+        }
+    }
+}
+
+extension Value {
+    fileprivate var isInteger: Bool { if case .int = self { true } else { false } }
+    fileprivate var isDecimal: Bool { if case .decimal = self { true } else { false } }
+    fileprivate var isNumber: Bool {
+        switch self {
+        case .int, .float, .double, .decimal: true
+        default: false
+        }
+    }
+    fileprivate var isNaN: Bool {
+        switch self {
+        case .float(let number): number.isNaN
+        case .double(let number): number.isNaN
+        case .decimal(let number): number.isNaN
+        default: false
+        }
+    }
+}
+
+extension RealmCollection {
+    /// The values of a property of all elements, in their order: an array, with `NSNull` for nil. The key `self` gives
+    /// the elements themselves. O(n), and the name is looked up for each element.
+    ///
+    /// Stops the program if an element has no such property, and on the wrong thread.
+    public func value(forKey key: String) -> Any? { KeyPathValue.of(self, key, "\(Self.self)") }
+
+    /// The value that names joined by dots lead to: `dogs.value(forKeyPath: "@max.age")`, `"owner.name"`, `"@count"`.
+    ///
+    /// Behind a collection, a name gives an array with each element's value, and an operator one value of all:
+    /// `@count`; `@min`, `@max`, `@sum` and `@avg` of numbers and dates, which pass over nil and NaN; `@unionOfObjects`
+    /// and `@unionOfArrays`, with `@distinct…` each value once. Numbers come as `NSNumber`. O(n); the typed aggregates,
+    /// such as `max(ofProperty:)`, are much faster.
+    ///
+    /// Stops the program if a name is unknown, if a value does not suit the operator, and on the wrong thread.
+    public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, keyPath, "\(Self.self)") }
+
+    /// Sets a property of all elements, which are objects, to what an untyped value stands for. O(n).
+    ///
+    /// Stops the program if the elements are not objects, outside a write transaction if they are managed, and as
+    /// setting the property by its name does.
+    public func setValue(_ value: Any?, forKey key: String) {
+        for element in Array(self) {
+            guard let object = element as? ObjectBase else {
+                fatalError("Firn: \(Self.self).setValue(_:forKey:): only objects have properties.")
+            }
+            object[key] = value
+        }
+    }
+}
+
+extension RealmKeyedCollection {
+    /// The value that names joined by dots lead to: a key of the map, or an operator over its values as in
+    /// `RealmCollection.value(forKeyPath:)`, and what follows. Stops the program as that does.
+    public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, keyPath, "\(Self.self)") }
+}
+
+extension ObjectBase {
+    /// The value that names joined by dots lead to: `person.value(forKeyPath: "dogs.@avg.age")`. Nil if a link on the
+    /// way is nil. Operators stand behind collections: see `RealmCollection.value(forKeyPath:)`, which stops the
+    /// program for the same reasons.
+    public final func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, keyPath, classInfo.name) }
+
+    /// The property with a name, or with a stored name; nil if there is none.
+    final func property(named name: String) -> PropertyInfo? {
+        let info = classInfo
+        return info.property(named: name) ?? info.stored.first { $0.columnName == name }
+    }
+}

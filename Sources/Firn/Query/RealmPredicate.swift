@@ -1,0 +1,81 @@
+/// A condition as text with its arguments, to be kept and passed on: what `NSPredicate` is to Realm on Apple's
+/// platforms.
+///
+/// ```swift
+/// let old = RealmPredicate(format: "age > %@ AND name BEGINSWITH %@", 7, "R")
+/// let dogs = Dog.objects(with: old)
+/// ```
+///
+/// The text is that of `RealmCollection.filter(_:_:)`. It is checked when it is used with a class.
+public struct RealmPredicate: CustomStringConvertible {
+    /// The text, with a `%@` for each argument.
+    public let predicateFormat: String
+    /// The arguments in the order of the text.
+    public let arguments: [Any]
+
+    /// A condition from a text and its arguments.
+    public init(format: String, _ args: Any...) { self.init(format: format, argumentArray: args) }
+
+    /// A condition from a text and its arguments in an array; nil for none.
+    public init(format: String, argumentArray arguments: [Any]?) {
+        predicateFormat = format
+        self.arguments = arguments ?? []
+    }
+
+    /// A condition that always holds, or never.
+    public init(value: Bool) { self.init(format: value ? "TRUEPREDICATE" : "FALSEPREDICATE", argumentArray: nil) }
+
+    /// The text and the arguments.
+    public var description: String {
+        arguments.isEmpty ? predicateFormat : "\(predicateFormat) \(arguments.map { "\($0)" })"
+    }
+}
+
+extension RealmCollection where Element: ObjectBase {
+    /// The elements for which the condition holds, live: `filter(_:_:)` with its text and arguments, which stops the
+    /// program for the same reasons.
+    public func filter(_ predicate: RealmPredicate) -> Results<Element> {
+        filtered(predicate.predicateFormat, predicate.arguments)
+    }
+
+    /// The elements for which the condition holds, live: `filter(_:)`, for a condition that may be wrong.
+    ///
+    /// - Throws: `Realm.Error` with `.invalidInput`, as `filter(validating:_:)`.
+    public func filter(validating predicate: RealmPredicate) throws -> Results<Element> {
+        do { return Results(try _source.filtered(predicate.predicateFormat, predicate.arguments)) } catch {
+            throw Realm.Error(error)
+        }
+    }
+
+    /// The index of the first element for which the condition holds; nil if there is none. Costs what the other
+    /// `index(matching:)` costs.
+    public func index(matching predicate: RealmPredicate) -> Int? {
+        guard let found = filter(predicate).first else { return nil }
+        return index(of: found)
+    }
+}
+
+extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
+    /// The objects for which the condition holds, live.
+    public func filter(_ predicate: RealmPredicate) -> Results<Value> {
+        Results(Results<Value.Wrapped>(_source).filter(predicate)._source)
+    }
+}
+
+extension ObjectKind {
+    /// The objects of the default realm for which a condition holds, live; all for nil. Stops the program as
+    /// `objects(where:_:)` does.
+    public static func objects(
+        with predicate: RealmPredicate?, file: StaticString = #fileID, line: UInt = #line
+    ) -> Results<Self> {
+        let all = allObjects(file: file, line: line)
+        return predicate.map { all.filter($0) } ?? all
+    }
+
+    /// The objects of a realm for which a condition holds, live; all for nil. Stops the program as
+    /// `objects(in:where:_:)` does.
+    public static func objects(in realm: Realm, with predicate: RealmPredicate?) -> Results<Self> {
+        let all = allObjects(in: realm)
+        return predicate.map { all.filter($0) } ?? all
+    }
+}
