@@ -159,14 +159,8 @@ final class ObjectInserter {
             }
         }
         let address = object.address
-        // The application's types compute what is stored. Their code may do anything, so it runs before the row begins.
-        opaqueValues.removeAll(keepingCapacity: true)
-        for step in binding.opaqueFills {
-            let property = step.property
-            opaqueValues.append(property.wrapper.storeValue(address + property.offset) ?? .null)
-        }
+        if !binding.opaqueFills.isEmpty { computeOpaqueValues(of: address, binding) }
         var row = transaction.beginRow(binding.table)
-        nextOpaque = 0
         for step in binding.fills { fill(&row, step, address) }
         do throws(StoreError) { try transaction.endRow(row) } catch {
             guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
@@ -210,10 +204,27 @@ final class ObjectInserter {
             } else {
                 transaction.fillNull(row, column)
             }
-        case .opaque:
-            transaction.fill(&row, column, opaqueValues[nextOpaque])
-            nextOpaque += 1
+        case .opaque: fillOpaque(&row, column)
         }
+    }
+
+    /// Computes the values that an object's memory does not show. The application's types compute some of them, and
+    /// their code may do anything, so this runs before the row begins.
+    @inline(never)
+    private func computeOpaqueValues(of object: UnsafeMutableRawPointer, _ binding: TableBinding) {
+        opaqueValues.removeAll(keepingCapacity: true)
+        nextOpaque = 0
+        for step in binding.opaqueFills {
+            let property = step.property
+            opaqueValues.append(property.wrapper.storeValue(object + property.offset) ?? .null)
+        }
+    }
+
+    /// Fills a cell with the next of the values that an object's memory does not show.
+    @inline(never)
+    private func fillOpaque(_ row: inout FreshRow, _ column: Int) {
+        transaction.fill(&row, column, opaqueValues[nextOpaque])
+        nextOpaque += 1
     }
 
     @inline(__always)

@@ -1,13 +1,11 @@
 // A map is a collection of entries that ascend by the bytes of their keys, one entry per key.
 
 extension ListCell {
-    /// The index of the entry of `key` (UTF-8) in a map, or the index at which it would be inserted. O(log n).
+    /// The index of the entry of `key` (UTF-8) in a map, or the index at which it would be inserted. O(log n), and a
+    /// walk through a leaf.
     package func find(key: UnsafeRawBufferPointer) -> (index: Int, isFound: Bool) {
         assert(layout.collection == .map)
-        let index = partitionIndex { block, index in Value.order(bytes: block.key(index), key) < 0 }
-        guard index < count else { return (index, false) }
-        let location = locate(index)
-        return (index, Value.order(bytes: location.block.key(location.index), key) == 0)
+        return search { element in Value.order(bytes: element.key, key) }
     }
 
     package func find(key: String) -> (index: Int, isFound: Bool) {

@@ -84,7 +84,7 @@ struct Workload: Sendable {
     static let all: [Workload] =
         bulkInserts + singleCommits + [commitsBesideCompactions, groupCommit] + pointReads + scans + updates + snapshots
         + [filesWhileHeld] + openings + fileSizes + [
-            writtenBytes, residentMemory, otherProcess, pastVersions, commitsWhileHeld, propertyAccess,
+            writtenBytes, residentMemory, otherProcess, pastVersions, commitsWhileHeld, propertyAccess, valuesInObjects,
         ]
 
     static func named(_ id: String) -> Workload? { all.first { $0.id.lowercased() == id.lowercased() } }
