@@ -162,18 +162,26 @@ extension Store {
         letOthersWrite()
     }
 
-    /// Lets other processes write. If a transaction runs, does nothing: its end does the same if
+    /// Lets other processes write. If a transaction runs, does nothing and returns false: its end does the same if
     /// others wait.
-    func letOthersWrite() {
-        guard let log, log.isWriting, queue.tryAcquire() else { return }
+    @discardableResult
+    func letOthersWrite() -> Bool {
+        guard let log, log.isWriting else { return true }
+        guard queue.tryAcquire() else { return false }
         log.releaseWriting()
         queue.release()
+        return true
     }
 
     /// Called by the follower's thread whenever it was woken.
     package func handleOtherProcesses() {
         guard let log, !log.isForked, !isClosed else { return }
-        if log.shouldReleaseWriting || log.takeIdleReleaseRequest() { letOthersWrite() }
+        if log.shouldReleaseWriting {
+            letOthersWrite()
+        } else if log.takeIdleReleaseRequest(), !letOthersWrite() {
+            // The transaction that runs may be cancelled, after which nothing else would release the lock.
+            log.postponeIdleRelease()
+        }
         // An opener that asks for retained bytes may have come. After a failure, this process reads nothing more, and
         // the slot must show that.
         if log.isAskedForRetainedBytes || log.failure != nil { publishHoldings() }

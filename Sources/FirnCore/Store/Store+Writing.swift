@@ -102,6 +102,7 @@ extension Store {
     /// does so itself (`letOthersWriteIfAsked`).
     func endTransaction(wakesFollower: Bool = true) {
         queue.release()
-        if wakesFollower, let log, log.shouldReleaseWriting { log.publishWaiter.wakeAll() }
+        // The follower also waits for the end of a time without commits, which a cancelled transaction does not begin.
+        if wakesFollower, let log, log.shouldReleaseWriting || log.hasIdleTime { log.publishWaiter.wakeAll() }
     }
 }

@@ -36,6 +36,13 @@ extension Log {
     /// Whether the log has been idle for a while, so that the lock may be released. True once for each such time.
     package func takeIdleReleaseRequest() -> Bool { writer?.lock.takeIdleReleaseRequest() ?? false }
 
+    /// Whether this process has the lock, has committed nothing since, and is to release it after a while.
+    package var hasIdleTime: Bool { writer.map { $0.lock.idleTime != .max } ?? false }
+
+    /// Says that a request to release the lock came while a transaction ran: it is made again when the log has been
+    /// idle for a while.
+    package func postponeIdleRelease() { writer?.lock.beginIdleTime() }
+
     /// Acquires the kernel's writer lock, waiting as long as other processes write. The caller holds no lock.
     /// Returns at once if this process has the lock.
     ///

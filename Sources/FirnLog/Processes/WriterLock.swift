@@ -58,6 +58,8 @@ final class WriterLock: @unchecked Sendable {
     private let yieldedHandover = Atomic<UInt32>(0)
     private let wantsIdleRelease = Atomic<Bool>(false)
     private let unusedUntil: Atomic<Int64>
+    /// After how long without a commit this process is idle; nil without threads, which would notice.
+    private let idle: Int64?
 
     init(locks: StoreLocks, page: SharedPage, isReady: Bool, _ options: LogOptions, _ clock: any Clock) {
         self.locks = locks
@@ -65,6 +67,7 @@ final class WriterLock: @unchecked Sendable {
         mayWait = options.usesThreads
         self.clock = mayWait ? SystemClock.shared : clock
         state = Atomic(isReady ? .ready : .away)
+        idle = mayWait ? options.idleNanoseconds : nil
         unusedUntil = Atomic(isReady && mayWait ? self.clock.monotonic() + options.idleNanoseconds : .max)
     }
 
@@ -142,6 +145,7 @@ final class WriterLock: @unchecked Sendable {
         heldSince.store(clock.monotonic(), ordering: .relaxed)
         yieldedAt.store(0, ordering: .relaxed)
         wantsIdleRelease.store(false, ordering: .relaxed)
+        beginIdleTime()
         state.store(.locked, ordering: .releasing)
         return true
     }
@@ -165,12 +169,18 @@ final class WriterLock: @unchecked Sendable {
         page.wakeAll()
     }
 
-    /// When this process is idle because it has opened the store and has not written to it since: a monotonic time.
-    /// `.max` once it writes, because then the log's own thread decides (`LogMaintenanceThread`), and once it was asked
-    /// to release the lock.
+    /// When this process is idle because it has had the lock and has committed nothing since: a monotonic time. `.max`
+    /// once it commits, because then the log's own thread decides (`LogMaintenanceThread`), and once it was asked to
+    /// release the lock.
     var idleTime: Int64 { unusedUntil.load(ordering: .relaxed) }
 
-    /// Called when this process begins to write.
+    /// Called when this process gets the lock, and when it was asked to release it while a transaction ran, which may
+    /// be cancelled.
+    func beginIdleTime() {
+        if let idle { unusedUntil.store(clock.monotonic() + idle, ordering: .relaxed) }
+    }
+
+    /// Called at each commit.
     func keepUntilIdle() { unusedUntil.store(.max, ordering: .relaxed) }
 
     /// Whether this process was asked to release the lock because it is idle. True once for each request.

@@ -79,6 +79,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
     /// Must be called after each commit, which is to be marked (and synced, if relaxed) after a while.
     @inline(__always)
     func noteCommit() {
+        writerLock.keepUntilIdle()
         if !isAwake.load(ordering: .sequentiallyConsistent) { awaken() }
     }
 

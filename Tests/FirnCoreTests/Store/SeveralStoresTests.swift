@@ -1,6 +1,7 @@
 import FirnLog
 import FirnStorage
 import FirnTestSupport
+import Foundation
 import Synchronization
 import Testing
 
@@ -378,6 +379,29 @@ import Testing
         for value in 1...80 as ClosedRange<Int64> { try set(store, value) }
         try store.compact()
         #expect(try disk.newProcess().list("/store/log").count == 1)
+    }
+
+    /// Whoever dies with the lock makes others recover the log. A cancelled transaction gets the lock, too, and may run
+    /// while the process is asked to release it.
+    @Test(arguments: [false, true]) func theLockIsReleasedAfterACancelledTransaction(isLong: Bool) throws {
+        let folder = TemporaryFolder()
+        let options = options {
+            $0.folder = folder.path + "/store"
+            $0.usesThreads = true
+            $0.idleMilliseconds = isLong ? 20 : 5
+        }
+        let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+        try makeCounter(store)
+        let log = try #require(store.log)
+        for _ in 0..<3 {
+            #expect(TestTimeout.awaits { !log.isWriting })
+            let transaction = try store.beginWrite()
+            #expect(log.isWriting)
+            if isLong { usleep(60_000) }
+            transaction.cancel()
+        }
+        #expect(TestTimeout.awaits { !log.isWriting })
+        try store.close()
     }
 
     /// Threads of several stores count up one value: no increment is lost, and every store reaches the last version
