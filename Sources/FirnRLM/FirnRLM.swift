@@ -6,7 +6,7 @@
 public typealias RLMObject = Object
 /// The base class of objects of all kinds: `ObjectBase`.
 public typealias RLMObjectBase = ObjectBase
-/// The base class of objects that are a part of another object: `EmbeddedObject`.
+/// The base class of objects that belong to another one: `EmbeddedObject`.
 public typealias RLMEmbeddedObject = EmbeddedObject
 /// What belongs to a realm's thread, queue or actor: `ThreadConfined`.
 public typealias RLMThreadConfined = ThreadConfined

@@ -23,7 +23,7 @@ struct ValueFault: Error, CustomStringConvertible {
             "links to \(expected) can't lead to an object of \(name), which has a table of its own; link to an object of \(expected), or declare the property with \(name)"
     }
 
-    /// An embedded object is to become a part of a second object.
+    /// An embedded object is to get a second parent.
     init(hasParent object: ObjectBase) {
         reason =
             "an embedded object of \(Swift.type(of: object).className()) has a parent already; copy it with init(value:)"

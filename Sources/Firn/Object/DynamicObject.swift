@@ -147,7 +147,7 @@ extension Realm {
             throw ValueFault("the realm has no class \(typeName); add it to Configuration.objectTypes")
         }
         guard !binding.info.isEmbedded else {
-            throw ValueFault("objects of \(typeName) are parts of others; create the object that they belong to")
+            throw ValueFault("objects of \(typeName) are embedded in others; create their parent")
         }
         let object = try ObjectInserter.create(
             binding.info.type, value, in: instance, update, isValidating: isValidating)

@@ -1,4 +1,4 @@
-/// The base class of objects that are a part of another object.
+/// The base class of objects that belong to another one, their parent.
 ///
 /// ```swift
 /// class Address: EmbeddedObject {

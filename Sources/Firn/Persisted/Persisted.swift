@@ -12,8 +12,9 @@ public import CFirn
 /// ```
 ///
 /// The type may be `Bool`, `Int` or an integer of 8 to 64 bits, `Float`, `Double`, `Decimal128`, `String`, `Data`,
-/// `Date`, `ObjectId`, `UUID`, a `PersistableEnum`, a `CustomPersistable`, an optional of one of these, an optional
-/// `Object` subclass (a link), a `List`, `MutableSet`, `Map` or `LinkingObjects`.
+/// `Date`, `ObjectId`, `UUID`, a `PersistableEnum`, a `CustomPersistable`, an optional of one of these, an
+/// `AnyRealmValue`, an optional subclass of `Object` or `EmbeddedObject` (a link), a `List`, `MutableSet`, `Map` or
+/// `LinkingObjects`.
 ///
 /// While the object is unmanaged, the value lies in the wrapper. Once the object is managed, it is read from the
 /// store at each access: a few nanoseconds for a number. A property without an initial value starts with 0, false, an

@@ -35,7 +35,7 @@ extension ObjectInserter {
     private func check(_ roots: [ObjectBase]) throws {
         try realm.checkFaults()
         var seen: Set<ObjectIdentifier> = []
-        var parts: Set<ObjectIdentifier> = []
+        var embedded: Set<ObjectIdentifier> = []
         var keys: Set<PrimaryKey> = []
         var next = roots
         while let object = next.popLast() {
@@ -60,9 +60,9 @@ extension ObjectInserter {
                     if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase { targets.append(target) }
                     for target in targets {
                         try property.checkClass(of: target)
-                        // A part belongs to one object.
+                        // An embedded object has one parent.
                         if property.isOwner,
-                            target.isManaged || !parts.insert(ObjectIdentifier(target)).inserted
+                            target.isManaged || !embedded.insert(ObjectIdentifier(target)).inserted
                         {
                             throw ValueFault(hasParent: target).inside(property.name)
                         }

@@ -80,7 +80,7 @@ final class ObjectInserter {
                 let column = next.table.column(next.property)
                 let key =
                     next.property.isOwner
-                    ? try enterPart(target, replacing: value(next.table, column, next.key)?.linkedKey, of: next)
+                    ? try enterEmbedded(target, replacing: value(next.table, column, next.key)?.linkedKey, of: next)
                     : try enter(target)
                 if next.isUpdate, policy == .modified,
                     value(next.table, column, next.key) == .link(key)
@@ -108,12 +108,12 @@ final class ObjectInserter {
         _ collection: any PersistedCollection, _ next: Pending, replacing old: Value?
     ) throws -> [Value] {
         guard next.property.isLink else { return try collection.elements(for: realm, enterLinked) }
-        let parts = ExistingParts(next.property.isOwner ? old : nil)
+        let existing = EmbeddedInPlace(next.property.isOwner ? old : nil)
         return try collection.linkedElements.enumerated().map { index, element in
             try element.value { object in
                 try next.property.checkClass(of: object)
                 guard next.property.isOwner else { return try enter(object) }
-                return try enterPart(object, replacing: parts.key(at: index, orOf: element.key), of: next)
+                return try enterEmbedded(object, replacing: existing.key(at: index, orOf: element.key), of: next)
             }
         }
     }
@@ -126,7 +126,7 @@ final class ObjectInserter {
 
     /// Gives an embedded object its row. With `.modified` it is the row of the object that it replaces, which so
     /// becomes equal to it.
-    private func enterPart(_ object: ObjectBase, replacing old: Int64?, of parent: Pending) throws -> Int64 {
+    private func enterEmbedded(_ object: ObjectBase, replacing old: Int64?, of parent: Pending) throws -> Int64 {
         guard !object.isManaged else { throw ValueFault(hasParent: object).inside(parent.property.name) }
         guard parent.isUpdate, policy == .modified, let key = old else { return try enter(object) }
         let binding = realm.binding(of: type(of: object))

@@ -166,7 +166,7 @@ struct Resolution {
         _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: Int64? = nil
     ) throws -> ObjectBase {
         let any = typed(any) as Any
-        if let location, location.property.isOwner { return try part(type, any, at: location, replacing: old) }
+        if let location, location.property.isOwner { return try embedded(type, any, at: location, replacing: old) }
         if let object = unwrapped(any) as? ObjectBase {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
@@ -215,8 +215,8 @@ struct Resolution {
     }
 
     /// The embedded object that a value stands for. The value is always copied, unless it is an unmanaged object that
-    /// becomes a part of another one. With `.modified` the object that is there becomes equal to the value.
-    private mutating func part(
+    /// gets a parent. With `.modified` the object that is there becomes equal to the value.
+    private mutating func embedded(
         _ type: ObjectBase.Type, _ any: Any, at location: Location, replacing oldKey: Int64?
     ) throws -> ObjectBase {
         let old = oldKey.flatMap { key in realm.map { $0.accessor($0.binding(of: type), key) } }
@@ -230,7 +230,7 @@ struct Resolution {
         let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
         let values = try ValueSource(any, for: info)
         if let source = Source(any, values, as: type), contains(source, location) {
-            throw ValueFault("an object of \(info.name) can't be a part of itself")
+            throw ValueFault("an object of \(info.name) can't contain itself")
         }
         if let old {
             enter(old, info, any, values, isUpdate: true, location)
@@ -249,7 +249,7 @@ struct Resolution {
         return new.object
     }
 
-    /// Whether an embedded object at a location, or one that it is a part of, is copied from a source.
+    /// Whether an embedded object at a location, or one of its parents, is copied from a source.
     private func contains(_ source: Source, _ location: Location) -> Bool {
         var next: Location? = location
         while let location = next, location.property.isOwner, let parent = location.parent {
@@ -261,14 +261,14 @@ struct Resolution {
     }
 
     /// The embedded objects of a property that an update changes in place.
-    private func existingParts(_ property: PropertyInfo, of task: Int?) -> ExistingParts {
+    private func embeddedInPlace(_ property: PropertyInfo, of task: Int?) -> EmbeddedInPlace {
         guard property.isOwner, policy == .modified, let realm, let task, tasks[task].isUpdate else {
-            return ExistingParts(nil)
+            return EmbeddedInPlace(nil)
         }
         let row = tasks[task].object._row
         let binding = TableBinding.of(row)
         let transaction = realm.writing("update an object of \(binding.info.name)")
-        return ExistingParts(
+        return EmbeddedInPlace(
             transaction.recordingDamage {
                 transaction.table(binding.table).value(binding.column(property), of: row.key)
             })
@@ -383,9 +383,9 @@ struct Resolution {
             return value
         }
         var location = Location(parent: task, property: property)
-        let parts = existingParts(property, of: task)
+        let existing = embeddedInPlace(property, of: task)
         guard property.isCollection else {
-            return try object(target, value, at: location, replacing: parts.key(at: 0, orOf: nil))
+            return try object(target, value, at: location, replacing: existing.key(at: 0, orOf: nil))
         }
         var elements: [LinkedElement] = []
         for (key, element) in try property.anyElements(of: value) {
@@ -393,7 +393,7 @@ struct Resolution {
             do {
                 // Only a map has a nil object.
                 let isNil = key != nil && unwrapped(element) == nil
-                let old = parts.key(at: elements.count, orOf: key)
+                let old = existing.key(at: elements.count, orOf: key)
                 let object = isNil ? nil : try object(target, element as Any, at: location, replacing: old)
                 elements.append(LinkedElement(key: key, object: object))
             } catch let fault as ValueFault { throw fault.inside("[\(location.element ?? "")]") }

@@ -12,7 +12,7 @@ final class ClassInfo: @unchecked Sendable {
     // Immutable after its initialiser, but metatypes are not Sendable to the compiler.
     let type: ObjectBase.Type
     let name: String
-    /// Whether the objects are parts of others.
+    /// Whether the class is one of embedded objects.
     let isEmbedded: Bool
     /// All properties, backlinks included.
     let properties: [PropertyInfo]

@@ -25,7 +25,7 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
     public let objectClass: ObjectBase.Type
     /// The properties, backlinks included.
     public let properties: [Property]
-    /// Whether the objects of the class are parts of others: `EmbeddedObject`.
+    /// Whether the class is one of embedded objects: `EmbeddedObject`.
     public let isEmbedded: Bool
     /// The primary key; nil if the class has none.
     public let primaryKeyProperty: Property?

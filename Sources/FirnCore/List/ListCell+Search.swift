@@ -25,9 +25,9 @@ struct SearchedElement {
 }
 
 extension ListCell {
-    /// The index of the element for which `order` is 0, or of the first for which it is positive. The elements for which
-    /// it is negative come first, and it is 0 for one at most. O(log n) calls of `order`; elements of variable length
-    /// are walked over in one leaf.
+    /// The index of the element for which `order` is 0, or of the first for which it is positive. The elements for
+    /// which it is negative come first, and it is 0 for one at most. O(log n) calls of `order`; elements of variable
+    /// length are walked over in one leaf.
     @inline(__always)
     func search(_ order: (SearchedElement) -> Int) -> (index: Int, isFound: Bool) {
         if let block { return ListCell.search(ElementBlock(block, layout), order) }

@@ -2,7 +2,7 @@ import FirnCore
 
 /// The embedded objects that a property of an existing object leads to, which an update with `.modified` changes in
 /// place: those of a list by their indices, those of a map by their keys.
-struct ExistingParts {
+struct EmbeddedInPlace {
     private var byIndex: [Int64?] = []
     private var byKey: [MapKeyBytes: Int64] = [:]
 
