@@ -19,7 +19,9 @@ extension AnyRealmValue {
         case .string(let value): return .string(value)
         case .data(let value): return value._value
         case .date(let value): return value._value
-        case .object(let value): return try link(value)
+        case .object(let value):
+            try AnyRealmValue.check(value)
+            return try link(value)
         case .objectId(let value): return value._value
         case .decimal128(let value): return value._value
         case .uuid(let value): return value._value
@@ -37,6 +39,12 @@ extension AnyRealmValue {
         guard depth < Limits.nesting else {
             throw ValueFault("a mixed value has collections that are nested more than \(Limits.nesting) levels deep")
         }
+    }
+
+    /// Throws if an object is an embedded one, which only its parent links to.
+    private static func check(_ object: Object) throws {
+        guard object.classInfo.isEmbedded else { return }
+        throw ValueFault("a mixed value can't lead to an embedded object of \(object.modelType.className())")
     }
 
     /// The objects in the value. Throws `ValueFault` if collections are nested too deep.
@@ -58,7 +66,9 @@ extension AnyRealmValue {
 
     private func replacingObjects(_ depth: Int, _ replace: (Object) throws -> Object) throws -> AnyRealmValue {
         switch self {
-        case .object(let object): return .object(try replace(object))
+        case .object(let object):
+            try AnyRealmValue.check(object)
+            return .object(try replace(object))
         case .list(let list):
             try AnyRealmValue.check(depth)
             return .fromArray(try Array(list).map { try $0.replacingObjects(depth + 1, replace) })

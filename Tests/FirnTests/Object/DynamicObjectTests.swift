@@ -141,6 +141,23 @@ private class Shelf: Object {
         #expect(realm.objects(Dog.self).count == 1 && realm.objects(Shelf.self).first?.first?.id == 1)
     }
 
+    /// A mixed value can't link to an embedded object, not even by a dynamic one.
+    @Test func embeddedObjectsStayWithTheirParents() throws {
+        let (realm, shelf) = try filled()
+        let gear = try #require(realm.dynamicObject(ofType: "Shelf", forPrimaryKey: 1)?.gear as? DynamicObject)
+        try realm.write {
+            for value in [gear as Any, AnyRealmValue.object(gear), [gear]] {
+                let error = #expect(throws: Realm.Error.self) {
+                    try realm.create(Shelf.self, validating: ["id": 2, "any": value] as [String: Any])
+                }
+                #expect(error?.message.contains("can't lead to an embedded object of Gear") == true)
+            }
+            // Elsewhere it is copied.
+            realm.create(Shelf.self, value: ["id": 3, "gear": gear, "gears": [gear]] as [String: Any])
+        }
+        #expect(realm.countEmbedded() == 4 && shelf.gear?.name == "g" && realm.objects(Shelf.self).count == 2)
+    }
+
     @MainActor @Test func dynamicObjectsAreObserved() async throws {
         let (realm, shelf) = try filled()
         let dynamic = try #require(realm.dynamicObject(ofType: "Dog", forPrimaryKey: 1))

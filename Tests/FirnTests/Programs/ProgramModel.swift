@@ -91,6 +91,17 @@ indirect enum Shape: Hashable, Sendable {
         }
     }
 
+    /// The objects that the value links to.
+    var links: [Int] {
+        switch self {
+        case .link(let id): [id]
+        case .list(let elements): elements.flatMap(\.links)
+        case .set(let elements): elements.flatMap(\.links)
+        case .map(let entries), .part(let entries): entries.values.flatMap(\.links)
+        default: []
+        }
+    }
+
     /// The value without the links to an object. `kind` says what becomes of an element.
     func removing(_ id: Int, _ kind: ModelKind) -> Shape {
         switch (self, kind) {
