@@ -63,14 +63,20 @@ public class CollectionBase {
     /// transaction, and on the wrong thread.
     public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         if isFrozen { return self }
-        if let nest { return moved(nest, to: nest.owner.realm.freeze("a \(Self.noun)", at: CallSite(file, line))) }
+        if let nest {
+            let frozen = moved(nest, to: nest.owner.realm.freeze("a \(Self.noun)", at: CallSite(file, line)))
+            guard !frozen.isInvalidated else { stopForMissingOwner() }
+            return frozen
+        }
         let location = managed(to: "frozen")
         guard !isInvalidated,
             let moved = location.moved(to: location.realm.freeze("a \(Self.noun)", at: CallSite(file, line)))
-        else {
-            fatalError("Firn: a \(Self.noun) was frozen whose object is gone. Check isInvalidated first.")
-        }
+        else { stopForMissingOwner() }
         return Self(at: moved)
+    }
+
+    private func stopForMissingOwner() -> Never {
+        fatalError("Firn: a \(Self.noun) was frozen whose object is gone. Check isInvalidated first.")
     }
 
     /// What `thaw()` does: nil if the collection's object no longer exists. Stops the program if the collection is

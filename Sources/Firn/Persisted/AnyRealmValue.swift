@@ -25,7 +25,7 @@ public import Foundation
 /// - **Comparison.** `==` compares type and value, so that `.int(1)` differs from `.double(1)`. Queries, sorting and
 ///   sets compare numbers of all types by value.
 ///
-/// A value is read in O(size). A text or data in it has at most 16 MiB.
+/// A value is read in O(size). It has at most 16 MiB: a longer one stops the program.
 public enum AnyRealmValue: Hashable {
     /// Nothing.
     case none

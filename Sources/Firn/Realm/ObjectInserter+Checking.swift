@@ -107,6 +107,12 @@ extension ObjectInserter {
     /// Throws if a string or data value is too long to be stored.
     private func checkLength(_ value: Value, of property: PropertyInfo) throws {
         let count: Int
+        // A mixed value is stored as a whole.
+        if property.isMixed, value.mixedByteCount > Limits.valueByteCount {
+            throw ValueFault(
+                "a mixed value of \(value.mixedByteCount) bytes is too long; at most \(Limits.valueByteCount) are possible"
+            ).inside(property.name)
+        }
         switch value {
         case .string(let text): count = text.utf8.count
         case .data(let bytes): count = bytes.count
@@ -125,6 +131,19 @@ extension ObjectInserter {
             throw ValueFault("a value of \(count) bytes is too long; at most \(Limits.valueByteCount) are possible")
                 .inside(
                     property.name)
+        }
+    }
+}
+
+extension Value {
+    /// About how many bytes a mixed value takes.
+    fileprivate var mixedByteCount: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .data(let bytes): bytes.count
+        case .list(let elements), .set(let elements): elements.reduce(0) { $0 + $1.mixedByteCount + 4 }
+        case .map(let entries): entries.reduce(0) { $0 + $1.key.utf8.count + $1.value.mixedByteCount + 8 }
+        default: 16
         }
     }
 }

@@ -126,6 +126,13 @@ class Box: Object {
             #expect(throws: Realm.Error.self) {
                 try realm.create(Box.self, validating: ["id": 100, "any": ["a.b": 1]] as [String: Any])
             }
+            let long = String(repeating: "x", count: 9 << 20)
+            for value in [long + long, [long, long], ["k": long, "l": long]] as [Any] {
+                let error = #expect(throws: Realm.Error.self) {
+                    try realm.create(Box.self, validating: ["id": 100, "any": value] as [String: Any])
+                }
+                #expect(error?.message.contains("is too long") == true)
+            }
             var deep: [Any] = []
             for _ in 0..<200 { deep = [deep] }
             #expect(throws: Realm.Error.self) {
