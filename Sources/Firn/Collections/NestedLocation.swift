@@ -71,14 +71,26 @@ struct NestedLocation {
         return result
     }
 
-    /// Replaces the collection. Stops the program outside a write transaction, and if the collection is gone.
+    /// Replaces the collection. Stops the program outside a write transaction, if the collection is gone, and if it has
+    /// links to objects whose class the realm does not have: they are shown as nothing, and would be lost.
     func replace(with collection: AnyRealmValue) {
         let realm = owner.realm
         _ = realm.writing("change \(owner.name)")
         // This may run the application's code, so nothing of the transaction is kept meanwhile.
         let new = collection._element(for: realm)
         let transaction = realm.writing("change \(owner.name)")
-        if isInvalidated { stop() }
+        // In a transaction that has met damage, changes do nothing.
+        let old = transaction.recordingDamage { found }
+        if transaction.hasFault { return }
+        switch old {
+        case .some(.list), .some(.map): break
+        default: stop()
+        }
+        if let old, old.hasUnknownLinks(realm.schema) {
+            fatalError(
+                "Firn: a collection in a mixed value of \(owner.name) can't be changed, because it has links to objects of a class that the realm was opened without. Add the class to Configuration.objectTypes."
+            )
+        }
         let (table, column, key) = (owner.binding.table, owner.column, owner.row.key)
         guard owner.property.isCollection else {
             let old = transaction.table(table).value(column, of: key) ?? .null
@@ -104,6 +116,16 @@ struct NestedLocation {
 }
 
 extension Value {
+    /// Whether a mixed value has links to tables without a class in a realm.
+    fileprivate func hasUnknownLinks(_ schema: SchemaBinding) -> Bool {
+        switch self {
+        case .typedLink(let table, _): schema.table(table) == nil
+        case .list(let elements): elements.contains { $0.hasUnknownLinks(schema) }
+        case .map(let entries): entries.contains { $0.value.hasUnknownLinks(schema) }
+        default: false
+        }
+    }
+
     /// The element of a list or map; nil if there is none.
     fileprivate func nested(_ step: NestedLocation.Step) -> Value? {
         switch (self, step) {

@@ -21,6 +21,11 @@ class Box: Object {
     }
 }
 
+class Label: Object {
+    @Persisted var text = "kept"
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// `AnyRealmValue` (R59, SEMANTICS 33, 71).
 @Suite(.timeLimit(.minutes(20))) struct AnyRealmValueTests {
     private func realm() throws -> Realm { try memoryRealm(Box.types) }
@@ -298,6 +303,30 @@ class Box: Object {
             }
         }
         expectMessage(inSet, "a set of mixed values can't hold a list")
+    }
+
+    /// A realm without a class shows links to it as nothing, deletes nothing, and refuses to lose them.
+    @Test func linksToClassesThatARealmLacks() async throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Box.self, Label.self], name)
+        let box = Box(1, .fromArray([.object(Label()), .int(1)]))
+        try realm.write { realm.add(box) }
+        try onAnotherThread(name, [Box.self]) { other in
+            let box = other.objects(Box.self)[0]
+            #expect(box.any == .fromArray([.none, .int(1)]))
+            try other.write { box.map["x"] = .int(1) }
+        }
+        realm.refresh()
+        #expect(box.any.listValue?[0].object(Label.self)?.text == "kept" && box.map["x"] == .int(1))
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let name = UUID().uuidString
+            let realm = try memoryRealm([Box.self, Label.self], name)
+            try realm.write { realm.add(Box(1, .fromArray([.object(Label())]))) }
+            try onAnotherThread(name, [Box.self]) { other in
+                try other.write { other.objects(Box.self)[0].any.listValue?.append(.int(2)) }
+            }
+        }
+        expectMessage(result, "Box.any can't be changed", "opened without")
     }
 
     // MARK: Sets, order, queries
