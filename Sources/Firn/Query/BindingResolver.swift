@@ -47,6 +47,8 @@ extension QueryArgument {
         }
         if let single = try QueryArgument.single(value, realm) {
             self = .value(single)
+        } else if let shape = value as? any Geospatial {
+            self = .region(shape._region.region)
         } else if let sequence = value as? any Sequence {
             self = .values(
                 try anyElements(of: sequence).map { element throws(QueryError) in
@@ -64,7 +66,7 @@ extension QueryArgument {
     private static func fault(_ any: Any) -> QueryError {
         QueryError(
             .argument, "An argument is of the type \(type(of: any)), which no property has.",
-            advice: "Give a number, string, date, data, id, object, or a sequence of these.")
+            advice: "Give a number, string, date, data, id, object, a sequence of these, or a shape such as GeoBox.")
     }
 
     private static func single(_ any: Any, _ realm: _RealmInstance) throws(QueryError) -> Value? {

@@ -17,7 +17,7 @@ extension QueryCompiler {
         }
     }
 
-    private func tableOfStep(_ path: BoundPath, _ stepIndex: Int) -> TableID {
+    func tableOfStep(_ path: BoundPath, _ stepIndex: Int) -> TableID {
         guard stepIndex > 0 else { return path.root }
         switch path.steps[stepIndex - 1] {
         case .link(_, let target), .links(_, let target): return target

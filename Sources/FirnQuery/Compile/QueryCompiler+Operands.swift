@@ -21,12 +21,16 @@ extension QueryCompiler {
             let bound = try bind(path, scope, comparison)
             guard path.aggregate != nil else { return .source(.path(bound), type: bound.type, target: bound.target) }
             return try aggregate(path, bound, comparison)
+        case .region:
+            throw fault(
+                .type, "A region is compared with something other than a location.",
+                "Write 'location IN %@' with a property that holds a GeoJSON point.", comparison)
         case .subquery(let path, let variable, let predicate):
             return try subquery(path, variable, predicate, comparison, scope)
         }
     }
 
-    private func bind(
+    func bind(
         _ path: PropertyPath, _ scope: Scope, _ comparison: Comparison
     ) throws(QueryError) -> BoundPath {
         guard path.variable == scope.variable else {

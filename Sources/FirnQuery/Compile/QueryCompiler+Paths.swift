@@ -42,7 +42,7 @@ extension QueryCompiler {
     }
 
     /// Turns the end of the part that is bound so far into a step, because another name follows.
-    private func advance(_ bound: inout BoundPath) throws(QueryError) {
+    func advance(_ bound: inout BoundPath) throws(QueryError) {
         let step: BoundPath.Step
         switch bound.end {
         case .object: return

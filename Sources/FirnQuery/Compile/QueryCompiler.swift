@@ -67,6 +67,7 @@ struct QueryCompiler {
     }
 
     private func compile(_ comparison: Comparison, _ scope: Scope) throws(QueryError) -> any QueryNode {
+        if case .region(let region) = comparison.right { return try compile(comparison, in: region, scope) }
         var comparison = comparison
         var left = try bind(comparison.left, comparison, scope)
         var right = try bind(comparison.right, comparison, scope)

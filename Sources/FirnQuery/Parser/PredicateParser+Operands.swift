@@ -6,6 +6,7 @@ extension PredicateParser {
             switch literal {
             case .value(let value): return .value(value)
             case .values(let values): return .values(values)
+            case .region(let region): return .region(region)
             case .name(let name): return .value(.string(name))
             }
         }
@@ -41,6 +42,10 @@ extension PredicateParser {
             switch literal {
             case .value(let value): values.append(value)
             case .values(let several): values += several
+            case .region:
+                throw QueryError(
+                    .argument, "A region is one of several values.",
+                    advice: "Write 'location IN %@' with one region, and join several by OR.", at: position(token))
             case .name(let name): values.append(.string(name))
             }
         } while take(symbol: ",")

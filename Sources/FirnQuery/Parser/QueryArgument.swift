@@ -6,6 +6,8 @@ package enum QueryArgument: Sendable, Hashable {
     case value(Value)
     /// A sequence, for IN and BETWEEN.
     case values([Value])
+    /// A region of the Earth, for IN.
+    case region(GeoRegion)
     /// A key path, for `%K`. A string is accepted as well.
     case name(String)
 }

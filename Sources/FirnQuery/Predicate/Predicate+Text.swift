@@ -85,6 +85,9 @@ struct PredicateText {
                 write(value)
             }
             text += "}"
+        case .region(let region):
+            text += isForParsing ? "%@" : "<\(region.text)>"
+            if isForParsing { arguments.append(.region(region)) }
         case .subquery(let path, let variable, let predicate):
             text += "SUBQUERY(\(path.text), \(variable), "
             write(predicate)

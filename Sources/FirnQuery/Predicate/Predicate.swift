@@ -58,7 +58,7 @@ package struct Comparison: Sendable, Hashable {
     package enum Operation: Sendable, Hashable, CaseIterable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
         case beginsWith, endsWith, contains, like
-        /// The right operand is `.values`, or a path to a collection.
+        /// The right operand is `.values`, a `.region`, or a path to a collection.
         case `in`
         /// The right operand is `.values` with two values. Both bounds are included.
         case between
@@ -106,6 +106,8 @@ package indirect enum Operand: Sendable, Hashable {
     case value(Value)
     /// The right side of IN and BETWEEN.
     case values([Value])
+    /// The right side of IN, of which the left side is the path to a GeoJSON point.
+    case region(GeoRegion)
     case path(PropertyPath)
     /// `SUBQUERY(path, $x, predicate).@count`
     case subquery(path: PropertyPath, variable: String, predicate: Predicate)

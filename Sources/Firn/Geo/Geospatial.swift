@@ -1,0 +1,156 @@
+import FirnQuery
+
+/// A shape on the Earth, in which a query looks for locations: a `GeoBox`, `GeoPolygon` or `GeoCircle`.
+public protocol Geospatial: Hashable, Sendable {
+    /// The shape as queries take it.
+    var _region: _GeoRegion { get }
+}
+
+/// A shape as queries take it.
+public struct _GeoRegion: Sendable {
+    let region: GeoRegion
+}
+
+/// The places between two latitudes and two longitudes, those included.
+///
+/// The box extends eastwards from its left side: from 170 to -170 degrees it is 20 degrees wide and crosses the
+/// antimeridian. It holds nothing if the top lies south of the bottom.
+public struct GeoBox: Geospatial {
+    /// The corner in the south-west.
+    public let bottomLeft: GeoPoint
+    /// The corner in the north-east.
+    public let topRight: GeoPoint
+
+    /// A box from two of its corners.
+    public init(bottomLeft: GeoPoint, topRight: GeoPoint) {
+        self.bottomLeft = bottomLeft
+        self.topRight = topRight
+    }
+
+    /// A box from the latitude and longitude of two of its corners; nil if one is out of range.
+    public init?(bottomLeft: (Double, Double), topRight: (Double, Double)) {
+        guard let bottomLeft = GeoPoint(bottomLeft), let topRight = GeoPoint(topRight) else { return nil }
+        self.init(bottomLeft: bottomLeft, topRight: topRight)
+    }
+
+    /// The shape as queries take it.
+    public var _region: _GeoRegion {
+        _GeoRegion(
+            region: .box(
+                south: bottomLeft.latitude, west: bottomLeft.longitude, north: topRight.latitude,
+                east: topRight.longitude))
+    }
+}
+
+/// The places within a line around them, except those within its holes.
+///
+/// The edges are parts of great circles. A line divides the Earth into two parts, of which the smaller one is meant,
+/// whatever the direction in which the points follow each other. Places on the line belong to the polygon, and those on
+/// the line of a hole too. Where a line crosses itself, every second part is inside.
+public struct GeoPolygon: Geospatial {
+    /// The points of the line, of which the last one is the first one again.
+    public let outerRing: [GeoPoint]
+    /// The points of each hole's line.
+    public let holes: [[GeoPoint]]
+    private let ring: GeoRing
+    private let holeRings: [GeoRing]
+
+    /// A polygon from the points of its line and of its holes. Nil if one of them has fewer than 4 points, does not end
+    /// where it begins, or has neighbours that are opposite to each other on the Earth.
+    public init?(outerRing: [GeoPoint], holes: [[GeoPoint]] = []) {
+        func ring(_ points: [GeoPoint]) -> GeoRing? {
+            guard points.count >= 4, let first = points.first, let last = points.last,
+                first.latitude == last.latitude, first.longitude == last.longitude
+            else { return nil }
+            return GeoRing(points.map { ($0.latitude, $0.longitude) })
+        }
+        guard let outer = ring(outerRing) else { return nil }
+        let inner = holes.compactMap(ring)
+        guard inner.count == holes.count else { return nil }
+        self.outerRing = outerRing
+        self.holes = holes
+        self.ring = outer
+        holeRings = inner
+    }
+
+    /// A polygon from the points of its line and of its holes; nil as for `init(outerRing:holes:)`.
+    public init?(outerRing: [GeoPoint], holes: [GeoPoint]...) { self.init(outerRing: outerRing, holes: holes) }
+
+    /// A polygon from latitudes and longitudes; nil as for `init(outerRing:holes:)`, and if one is out of range.
+    public init?(outerRing: [(Double, Double)], holes: [[(Double, Double)]] = []) {
+        let outer = outerRing.compactMap { GeoPoint($0) }
+        let inner = holes.map { $0.compactMap { GeoPoint($0) } }
+        guard outer.count == outerRing.count, inner.map(\.count) == holes.map(\.count) else { return nil }
+        self.init(outerRing: outer, holes: inner)
+    }
+
+    /// A polygon from latitudes and longitudes; nil as for `init(outerRing:holes:)`, and if one is out of range.
+    public init?(outerRing: [(Double, Double)], holes: [(Double, Double)]...) {
+        self.init(outerRing: outerRing, holes: holes)
+    }
+
+    /// The shape as queries take it.
+    public var _region: _GeoRegion { _GeoRegion(region: .polygon(ring, holes: holeRings)) }
+}
+
+/// The places that are not farther from its centre than a distance.
+public struct GeoCircle: Geospatial {
+    /// The centre.
+    public let center: GeoPoint
+    /// The length of the arc from the centre to the edge, as an angle at the Earth's centre.
+    public let radiusInRadians: Double
+
+    /// A circle from its centre and radius; nil if the radius is negative or NaN.
+    public init?(center: GeoPoint, radiusInRadians: Double) {
+        guard radiusInRadians >= 0 else { return nil }
+        self.center = center
+        self.radiusInRadians = radiusInRadians
+    }
+
+    /// A circle from the latitude and longitude of its centre; nil if one is out of range, or the radius is negative or
+    /// NaN.
+    public init?(center: (Double, Double), radiusInRadians: Double) {
+        guard let center = GeoPoint(center) else { return nil }
+        self.init(center: center, radiusInRadians: radiusInRadians)
+    }
+
+    /// A circle from its centre and radius.
+    public init(center: GeoPoint, radius: Distance) {
+        self.center = center
+        radiusInRadians = radius.asRadians()
+    }
+
+    /// A circle from the latitude and longitude of its centre, and its radius; nil if one is out of range.
+    public init?(center: (Double, Double), radius: Distance) {
+        guard let center = GeoPoint(center) else { return nil }
+        self.init(center: center, radius: radius)
+    }
+
+    /// The shape as queries take it.
+    public var _region: _GeoRegion {
+        _GeoRegion(
+            region: .circle(latitude: center.latitude, longitude: center.longitude, radius: radiusInRadians))
+    }
+}
+
+extension Query where T: EmbeddedObject {
+    /// Whether the location lies in a box, polygon or circle: see `GeoPoint` for the class of the location.
+    public func geoWithin(_ shape: some Geospatial) -> Query<Bool> { within(shape) }
+}
+
+extension Query where T: _OptionalProtocol, T.Wrapped: EmbeddedObject {
+    /// Whether the location lies in a box, polygon or circle; nil does not. See `GeoPoint` for the class of the
+    /// location.
+    public func geoWithin(_ shape: some Geospatial) -> Query<Bool> { within(shape) }
+}
+
+extension Query where T: RealmCollection, T.Element: EmbeddedObject {
+    /// Whether any of the locations lies in a box, polygon or circle: see `GeoPoint` for the class of the locations.
+    public func geoWithin(_ shape: some Geospatial) -> Query<Bool> { within(shape) }
+}
+
+extension Query {
+    fileprivate func within(_ shape: some Geospatial) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .in, .region(shape._region.region)))
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// A point on the sphere: its coordinates in degrees, and its direction from the centre.
+struct GeoPosition: Sendable, Hashable {
+    let latitude: Double
+    /// From -180 to below 180.
+    let longitude: Double
+    let direction: SIMD3<Double>
+
+    init(latitude: Double, longitude: Double) {
+        // Both zeros, and both longitudes of the antimeridian, are one.
+        self.latitude = latitude + 0
+        self.longitude = longitude == 180 ? -180 : longitude + 0
+        let (north, east) = (self.latitude.radians, self.longitude.radians)
+        direction = SIMD3(cos(north) * cos(east), cos(north) * sin(east), sin(north))
+    }
+
+    static func == (a: GeoPosition, b: GeoPosition) -> Bool { a.latitude == b.latitude && a.longitude == b.longitude }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(latitude)
+        hasher.combine(longitude)
+    }
+}
+
+extension Double {
+    /// The angle in radians of one in degrees.
+    package var radians: Double { self * .pi / 180 }
+}
+
+extension GeoRegion {
+    /// The length of the shorter great-circle arc between two points, in radians. The haversine formula is exact for
+    /// points that are close to each other.
+    static func arc(
+        _ a: (latitude: Double, longitude: Double), _ b: (latitude: Double, longitude: Double)
+    ) -> Double {
+        let north = sin((b.latitude - a.latitude).radians / 2)
+        let east = sin((b.longitude - a.longitude).radians / 2)
+        let haversine = north * north + cos(a.latitude.radians) * cos(b.latitude.radians) * east * east
+        return 2 * asin(min(1, haversine.squareRoot()))
+    }
+}

@@ -1,0 +1,34 @@
+/// A part of the Earth's surface, taken as a sphere. Latitudes are degrees from -90 (south) to 90, longitudes degrees
+/// from -180 (west) to 180.
+package enum GeoRegion: Sendable, Hashable {
+    /// What lies between two latitudes and two longitudes, both included. It extends eastwards from `west`, across the
+    /// antimeridian if `east` is less than `west`. It is empty if `north` is less than `south`.
+    case box(south: Double, west: Double, north: Double, east: Double)
+    /// What lies within the first ring, its edges included, and within none of the others.
+    case polygon(GeoRing, holes: [GeoRing])
+    /// What is not farther from a point than `radius`, the length of an arc in radians.
+    case circle(latitude: Double, longitude: Double, radius: Double)
+
+    /// Whether the region contains a point. Never holds for coordinates out of range, and for NaN. Costs a few
+    /// nanoseconds for each edge of a polygon.
+    package func contains(latitude: Double, longitude: Double) -> Bool {
+        guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return false }
+        switch self {
+        case .box(let south, let west, let north, let east):
+            guard latitude >= south, latitude <= north else { return false }
+            func covers(_ longitude: Double) -> Bool {
+                west <= east
+                    ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
+            }
+            // The antimeridian has two longitudes.
+            return covers(longitude) || (abs(longitude) == 180 && covers(-longitude))
+        case .polygon(let ring, let holes):
+            let point = GeoPosition(latitude: latitude, longitude: longitude)
+            return ring.side(of: point) != .outside && holes.allSatisfy { $0.side(of: point) != .inside }
+        case .circle(let centerLatitude, let centerLongitude, let radius):
+            let arc = GeoRegion.arc(
+                (latitude: latitude, longitude: longitude), (latitude: centerLatitude, longitude: centerLongitude))
+            return arc <= radius
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+
+/// A closed line of great-circle edges, and the smaller of the two parts into which it divides the sphere. Where it
+/// crosses itself, a part is inside if a way out of it crosses the line an odd number of times.
+///
+/// A point is tested by following its meridian to the north pole and counting the edges on the way. Which edges span
+/// the meridian is decided by longitudes alone, which are exact, so an edge is never counted for two neighbouring
+/// vertices or for none. Only whether an edge is north of the point is computed, with an error of some nanometres.
+package struct GeoRing: Sendable, Hashable {
+    /// The vertices; the first one is not repeated at the end.
+    private let vertices: [GeoPosition]
+    private let edges: [Edge]
+    private let containsNorthPole: Bool
+
+    /// Where a point lies.
+    enum Side: Sendable {
+        case inside, outside
+        /// On a vertex or an edge.
+        case boundary
+    }
+
+    /// The ring through some points, which need not be repeated at the end. Nil if two neighbours are antipodes, which
+    /// no single great circle joins, or if there is no point.
+    package init?(_ points: [(latitude: Double, longitude: Double)]) {
+        var vertices: [GeoPosition] = []
+        for point in points {
+            let vertex = GeoPosition(latitude: point.latitude, longitude: point.longitude)
+            if vertices.last != vertex { vertices.append(vertex) }
+        }
+        if vertices.count > 1, vertices.first == vertices.last { vertices.removeLast() }
+        guard !vertices.isEmpty else { return nil }
+        var edges: [Edge] = []
+        var turn = 0.0
+        var area = 0.0
+        for (index, start) in vertices.enumerated() {
+            let end = vertices[(index + 1) % vertices.count]
+            let difference = GeoRing.eastward(start.longitude, end.longitude)
+            if start.latitude == -end.latitude, difference == 180 || abs(start.latitude) == 90 { return nil }
+            edges.append(Edge(start, end, difference))
+            turn += difference
+            area += GeoRing.area(start, end, difference)
+        }
+        self.vertices = vertices
+        self.edges = edges
+        // The area that the triangles of the north pole and each edge add up to is the one around the pole if the ring
+        // goes around it, and the one without the pole otherwise.
+        let goesAround = abs(turn) > 180
+        containsNorthPole = goesAround == (abs(area) <= 2 * .pi)
+    }
+
+    package static func == (a: GeoRing, b: GeoRing) -> Bool { a.vertices == b.vertices }
+    package func hash(into hasher: inout Hasher) { hasher.combine(vertices) }
+
+    func side(of point: GeoPosition) -> Side {
+        var isInside = containsNorthPole
+        for (index, edge) in edges.enumerated() {
+            if vertices[index] == point { return .boundary }
+            guard edge.west != edge.east else {
+                if edge.west == point.longitude, edge.latitudes.contains(point.latitude) { return .boundary }
+                continue
+            }
+            guard edge.spans(point.longitude) else { continue }
+            let height = edge.height(of: point)
+            if height == 0 { return .boundary }
+            if height < 0 { isInside.toggle() }
+        }
+        return isInside ? .inside : .outside
+    }
+
+    /// The degrees from one longitude to another on the shorter way, eastwards: from above -180 to 180.
+    private static func eastward(_ start: Double, _ end: Double) -> Double {
+        let difference = end - start
+        if difference > 180 { return difference - 360 }
+        return difference <= -180 ? difference + 360 : difference
+    }
+
+    /// The area of the triangle of the north pole and an edge, with a sign: positive if the edge leads eastwards.
+    private static func area(_ start: GeoPosition, _ end: GeoPosition, _ difference: Double) -> Double {
+        let (a, b) = ((90 - start.latitude).radians / 2, (90 - end.latitude).radians / 2)
+        let sines = sin(a) * sin(b)
+        return 2 * atan2(sines * sin(difference.radians), cos(a) * cos(b) + sines * cos(difference.radians))
+    }
+
+    /// An edge, from its western to its eastern end.
+    private struct Edge: Sendable {
+        let west: Double
+        let east: Double
+        let latitudes: ClosedRange<Double>
+        /// Whether it crosses the antimeridian.
+        let isWrapping: Bool
+        /// The normal of its plane, to the north.
+        let normal: SIMD3<Double>
+
+        init(_ start: GeoPosition, _ end: GeoPosition, _ difference: Double) {
+            let (west, east) = difference < 0 ? (end, start) : (start, end)
+            self.west = west.longitude
+            self.east = east.longitude
+            latitudes = min(west.latitude, east.latitude)...max(west.latitude, east.latitude)
+            isWrapping = west.longitude > east.longitude
+            // Twice the cross product. The sums and differences keep it exact for edges of a few metres.
+            let (a, b) = (west.direction - east.direction, west.direction + east.direction)
+            normal = SIMD3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+        }
+
+        /// Whether the meridian meets the edge, its eastern end excluded.
+        @inline(__always)
+        func spans(_ longitude: Double) -> Bool {
+            isWrapping ? longitude >= west || longitude < east : longitude >= west && longitude < east
+        }
+
+        /// Positive if the point is north of the edge, 0 on it.
+        @inline(__always)
+        func height(of point: GeoPosition) -> Double { (normal * point.direction).sum() }
+    }
+}
