@@ -8,7 +8,7 @@ extension _PersistableCollection {
     /// Nil: the collection is made when it is first asked for.
     @inlinable public static var _initial: Self? { @inline(__always) get { nil } }
     /// True: the collection is made when it is first used.
-    public static var _initialOwnsNothing: Bool { true }
+    public static var _blankOwnsNothing: Bool { true }
     /// The collection itself.
     @inlinable @inline(__always) public static func _wrap(_ value: Self) -> Self? { value }
     /// The collection that the wrapper holds, or an empty one.
@@ -85,7 +85,7 @@ extension ElementCollection {
         try elements(of: any).map { $0._element(for: realm) }
     }
 
-    var linkedElements: [LinkedElement] { map { LinkedElement(key: nil, object: $0 as? ObjectBase) } }
+    var linkedElements: [LinkedElement] { map { LinkedElement(key: nil, object: Element._any($0) as? ObjectBase) } }
 
     func elements(for realm: _RealmInstance, _ link: (ObjectBase) throws -> Value) throws -> [Value] {
         if let values = Array(self) as? [AnyRealmValue] { return try values.map { try $0.stored(link) } }

@@ -133,7 +133,7 @@ public class CollectionBase {
     @inline(never)
     private func dynamicElement<Element: RealmCollectionValue>(_ key: Int64) -> Element {
         let location = location!
-        guard let target = location.property.shape.target else { stopForUnknownValue(.link(key), Element.self) }
+        guard let target = location.property.shape.target else { stopForUnknownValue("an object", Element.self) }
         return unsafeBitCast(
             location.realm.dynamicAccessor(location.realm.binding(of: target), key), to: Element.self)
     }
@@ -142,7 +142,7 @@ public class CollectionBase {
     private func liveElement<Element: RealmCollectionValue>(_ value: Value, _ step: NestedLocation.Step) -> Element {
         let element = AnyRealmValue(value, location!.realm, at: NestedLocation(location!, [step]))
         // Only mixed values have collections in them.
-        guard let element = element as? Element else { stopForUnknownValue(value, Element.self) }
+        guard let element = element as? Element else { stopForUnknownValue("\(value)", Element.self) }
         return element
     }
 

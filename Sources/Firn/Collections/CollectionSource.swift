@@ -106,6 +106,12 @@ public final class _CollectionSource {
     /// version does not ask, because observers go on.
     var isDead: Bool { invalidationCount != realm.invalidationCount }
 
+    /// Whether the objects are shown as values of a type of the application.
+    var isMapped: Bool {
+        if case .list(let location) = origin { return location.property.shape.isMapped }
+        return false
+    }
+
     var isInvalidated: Bool { isDead || location?.isInvalidated ?? false }
 
     /// Whether the row that a list or backlinks belong to is not in a version.

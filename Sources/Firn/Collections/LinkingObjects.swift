@@ -117,7 +117,7 @@ extension LinkingObjects: _Persistable {
     /// Empty backlinks without a linking property.
     public static var _initial: LinkingObjects { LinkingObjects("", nil) }
     /// True: the name is empty.
-    public static var _initialOwnsNothing: Bool { true }
+    public static var _blankOwnsNothing: Bool { true }
     /// The value itself.
     public static func _wrap(_ value: LinkingObjects) -> LinkingObjects { value }
     /// The stored value itself.

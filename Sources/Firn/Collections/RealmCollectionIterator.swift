@@ -12,19 +12,20 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     @usableFromInline var values: IndexingIterator<[Element]>
 
     init(_ source: _CollectionSource) {
-        if source.binding != nil {
+        if source.binding != nil, !source.isMapped {
             self.init(ObjectCursor(source, isDynamic: isDynamic(Element.self)))
-        } else if case .values(let content) = source.content {
-            self.init(content.map { Element._fromElement($0, source.realm) })
-        } else {
-            self.init([])
+            return
+        }
+        switch source.content {
+        case .values(let values): self.init(values.map { Element._fromElement($0, source.realm) })
+        case .keys(let keys): self.init(keys.map { Element._fromElement(.link($0), source.realm) })
         }
     }
 
     /// Iterates over a managed collection without making a source for it.
     init(_ collection: CollectionBase, _ location: CollectionLocation, _ cell: ListCell) {
         let realm = location.realm
-        if let target = location.property.shape.target {
+        if let target = location.property.shape.target, !location.property.shape.isMapped {
             self.init(ObjectCursor(realm, realm.binding(of: target), cell.keys, isDynamic: isDynamic(Element.self)))
         } else {
             self.init(cell.values.enumerated().map { collection.element($1, at: .index($0)) })

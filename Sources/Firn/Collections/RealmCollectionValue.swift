@@ -21,6 +21,8 @@ public protocol RealmCollectionValue: Hashable {
     static func _fromAny(_ any: Any?) throws -> Self
     /// The element as `Any`; nil if it is nil.
     static func _any(_ value: Self) -> Any?
+    /// The element that a stored value stands for, as `Any`.
+    static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any?
 }
 
 /// An element type whose optional can be an element too: all types except optionals. Lists of objects hold no nil.
@@ -34,6 +36,10 @@ public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue, _Opti
 extension RealmCollectionValue {
     /// Nil: only objects have rows.
     public var _rowMember: _SetMember? { nil }
+    /// The element as `Any`; nil if it is nil.
+    public static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any? {
+        _any(_fromElement(value, realm))
+    }
 }
 
 extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueInsideOptional {
@@ -42,6 +48,10 @@ extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueIns
     /// The element that a stored value stands for; nil if the value is null.
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Wrapped? {
         Wrapped._fromOptionalElement(value, realm)
+    }
+    /// The element that a stored value stands for, as `Any`; nil if the value is null.
+    public static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any? {
+        value == .null ? nil : Wrapped._anyFromElement(value, realm)
     }
     /// The element as the store keeps it; null if it is nil.
     public func _element(for realm: _RealmInstance) -> Value { self?._element(for: realm) ?? .null }

@@ -161,7 +161,9 @@ extension ObjectBase {
         }
         if property.isLink {
             guard let target = property.shape.target else { return }
-            guard let value = unwrapped(typed(any)) else { return setLink(nil, to: target, column: column) }
+            guard let value = unwrapped(storedObject(typed(any))) else {
+                return setLink(nil, to: target, column: column)
+            }
             if let object = value as? ObjectBase, type(of: object) == target {
                 return setLink(object, to: target, column: column)
             }

@@ -25,7 +25,8 @@ enum ValueSource {
             var children: [String: Any] = [:]
             var mirror: Mirror? = Mirror(reflecting: value)
             // A struct that is a value by itself, such as a UUID or a date, is not read as a set of properties.
-            guard mirror?.displayStyle == .class || mirror?.displayStyle == .struct, !(value is any _Scalar) else {
+            guard mirror?.displayStyle == .class || mirror?.displayStyle == .struct, !(value is any _MappingTarget)
+            else {
                 throw ValueFault(value, isNot: info.type)
             }
             while let level = mirror {

@@ -5,6 +5,8 @@ public import FirnCore
 extension ObjectBase: _Persistable, _OptionalPersistable, RealmCollectionValue, _RealmCollectionValueInsideOptional {
     /// What the wrapper holds: the linked object, or nil.
     public typealias _Stored = ObjectBase?
+    /// The same: the linked object, or nil.
+    public typealias _OptionalStored = ObjectBase?
 
     /// A link that is not optional, which opening a realm refuses with `.schemaMismatch`.
     public static var _propertyType: _PropertyType { _PropertyType(.link, target: self, swiftType: self) }
@@ -14,8 +16,10 @@ extension ObjectBase: _Persistable, _OptionalPersistable, RealmCollectionValue, 
     }
     /// An unmanaged link starts as nil.
     public static var _initial: ObjectBase? { nil }
+    /// An unmanaged link starts as nil.
+    @inlinable public static var _optionalInitial: ObjectBase? { nil }
     /// True: no object is linked.
-    public static var _initialOwnsNothing: Bool { true }
+    public static var _blankOwnsNothing: Bool { true }
 }
 
 extension ObjectBase {
@@ -23,6 +27,42 @@ extension ObjectBase {
     public static func _unwrap(_ stored: ObjectBase?) -> Self {
         guard let stored else { stopForRequiredLink(self) }
         return unsafeDowncast(stored, to: Self.self)
+    }
+    /// The linked object; nil if there is none.
+    @inlinable @inline(__always)
+    public static func _unwrapOptional(_ stored: ObjectBase?) -> Self? {
+        guard let stored else { return nil }
+        return unsafeDowncast(stored, to: Self.self)
+    }
+    // In a protocol's own version of these, `Self` would be `ObjectBase`.
+    /// The linked object.
+    public static func _anyStored(_ stored: ObjectBase?) -> Any? { stored }
+    /// The object that an untyped value is. Throws `ValueFault` for nil and for anything else.
+    public static func _storedFromAny(_ any: Any?) throws -> ObjectBase? {
+        guard let object = try _optionalStoredFromAny(any) else { throw ValueFault("nil is not an object of \(self)") }
+        return object
+    }
+    /// Nil: a link is not stored as a value.
+    public static func _storedValue(_ stored: ObjectBase?) -> Value? { nil }
+    /// The linked object; nil if there is none.
+    public static func _anyOptionalStored(_ stored: ObjectBase?) -> Any? { stored }
+    /// The object that an untyped value is; nil for nil and `NSNull`. Throws `ValueFault` for anything else.
+    public static func _optionalStoredFromAny(_ any: Any?) throws -> ObjectBase? {
+        guard let any = unwrapped(any) else { return nil }
+        // A value that only describes an object has been made an object before this is called (`Resolution`).
+        guard let object = any as? ObjectBase, ObjectIdentifier(type(of: object)) == ObjectIdentifier(self) else {
+            throw ValueFault(any, isNot: self)
+        }
+        return object
+    }
+    /// Null for nil; Swift's nil for an object, which has no value to store.
+    public static func _optionalStoredValue(_ stored: ObjectBase?) -> Value? { stored == nil ? .null : nil }
+    /// The accessor of the object that an element links to.
+    public static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any? {
+        switch value {
+        case .link(let key), .typedLink(_, let key): return realm.accessor(self, key)
+        default: stopForUnknownValue("\(value)", self)
+        }
     }
     /// Stops the program: an object is not a collection.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
@@ -51,14 +91,16 @@ extension _Persistable where Self: ObjectBase {
     public static func _any(_ value: Self) -> Any? { value }
     /// The object that an untyped value is. Throws `ValueFault` for nil and for anything else.
     public static func _fromAny(_ any: Any?) throws -> Self {
-        guard let object = try _optionalFromAny(any) else { throw ValueFault("nil is not an object of \(Self.self)") }
-        return object
+        _unwrap(try _storedFromAny(any))
     }
     /// Nil: a link is not stored as a value.
     public static func _storeValue(_ value: Self) -> Value? { nil }
 }
 
 extension _OptionalPersistable where Self: ObjectBase {
+    /// The object itself.
+    @inlinable @inline(__always)
+    public static func _wrapOptional(_ value: Self?) -> ObjectBase? { value }
     /// The linked object of a current row; nil if the link is.
     @inlinable
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
@@ -77,12 +119,7 @@ extension _OptionalPersistable where Self: ObjectBase {
     /// The object that an untyped value is; nil for nil and `NSNull`. Throws `ValueFault` for an object of another
     /// class, even of a subclass.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
-        guard let any = unwrapped(any) else { return nil }
-        // A value that only describes an object has been made an object before this is called (`Resolution`).
-        guard let object = any as? Self, ObjectIdentifier(type(of: object)) == ObjectIdentifier(Self.self) else {
-            throw ValueFault(any, isNot: Self.self)
-        }
-        return object
+        _unwrapOptional(try _optionalStoredFromAny(any))
     }
     /// Null for nil; Swift's nil for an object, which has no value to store.
     public static func _optionalStoreValue(_ value: Self?) -> Value? { value == nil ? .null : nil }
@@ -97,7 +134,7 @@ extension RealmCollectionValue where Self: ObjectBase {
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
         switch value {
         case .link(let key), .typedLink(_, let key): return realm.accessor(Self.self, key)
-        default: stopForUnknownValue(value, Self.self)
+        default: stopForUnknownValue("\(value)", Self.self)
         }
     }
     /// The element as the store keeps it: the object's key. An unmanaged object is added to the realm first. An

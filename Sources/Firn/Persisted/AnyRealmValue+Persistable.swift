@@ -10,7 +10,7 @@ extension AnyRealmValue: _Persistable, _Indexable {
     /// A property without an initial value starts with nothing.
     public static var _initial: AnyRealmValue { .none }
     /// True: nothing owns nothing.
-    public static var _initialOwnsNothing: Bool { true }
+    public static var _blankOwnsNothing: Bool { true }
     /// The value itself.
     public static func _wrap(_ value: AnyRealmValue) -> AnyRealmValue { value }
     /// The value itself.

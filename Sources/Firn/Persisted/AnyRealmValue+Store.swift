@@ -134,6 +134,7 @@ extension AnyRealmValue {
         case let value as String: self = .string(value)
         case let value as Decimal128: self = .decimal128(value)
         case let value as any _Scalar: self = try AnyRealmValue(scalar: value)
+        case let value as any _MappedValue: self = try AnyRealmValue(untyped: value._mapped as Any)
         case let value as NSNumber: self = try AnyRealmValue(number: value)
         case is NSDictionary, is [AnyHashable: Any], is any UntypedMap:
             try AnyRealmValue.check(depth)
@@ -169,8 +170,7 @@ extension AnyRealmValue {
         }
     }
 
-    /// A value of one of the types that a property can have. Throws `ValueFault` for a type of the application
-    /// that is stored as something else.
+    /// A value of one of the types that a property can have.
     private init(scalar: some _Scalar) throws {
         switch scalar._value {
         case .bool(let value): self = .bool(value)

@@ -1,6 +1,4 @@
-import FirnQuery
-
-/// A type of the application that is stored as one of Firn's types.
+/// A type of the application that is stored as one of Firn's types, or as an embedded object.
 ///
 /// ```swift
 /// struct Celsius: CustomPersistable {
@@ -21,11 +19,38 @@ import FirnQuery
 ///
 /// It can be the type of a property, also of an optional one, of a collection's elements, of a primary key, and of an
 /// indexed property, if the stored type can. A property without an initial value starts with what the stored type's
-/// initial value stands for. `init(persistedValue:)` is called at each read of a managed property, on any thread that
-/// reads it.
+/// initial value stands for. `persistableValue` is called when a property is set, and `init(persistedValue:)` at each
+/// read, on any thread that reads.
 ///
-/// Two values are equal if their stored values are, unless the type says otherwise; the store always goes by the stored
-/// values. If not every stored value stands for something, conform to `FailableCustomPersistable`.
+/// **As an embedded object.** A type with several members is stored as an `EmbeddedObject`, which it makes anew each
+/// time:
+///
+/// ```swift
+/// class StoredMoney: EmbeddedObject {
+///     @Persisted var amount: Decimal128
+///     @Persisted var currency: String
+/// }
+/// struct Money: CustomPersistable {
+///     var amount: Decimal128, currency: String
+///
+///     init(persistedValue: StoredMoney) { (amount, currency) = (persistedValue.amount, persistedValue.currency) }
+///     var persistableValue: StoredMoney { StoredMoney(value: [amount, currency]) }
+/// }
+/// class Order: Object {
+///     @Persisted var total: Money
+///     @Persisted var parts: List<Money>
+///     @Persisted var discounts: Map<String, Money?>
+/// }
+///
+/// realm.objects(Order.self).where { $0.total.persistableValue.currency == "CHF" }
+/// ```
+///
+/// The property need not be optional: if there is no object, it shows what a new one stands for. Setting it replaces
+/// the object. `==` in a query compares the members; it takes no collections in them.
+///
+/// Two values are equal if their stored values are, embedded objects if their members are, unless the type says
+/// otherwise; the store always goes by the stored values. If not every stored value stands for something, conform to
+/// `FailableCustomPersistable`.
 public protocol CustomPersistable: _CustomPersistable {
     /// What a stored value stands for.
     init(persistedValue: PersistedType)
@@ -45,17 +70,18 @@ public protocol CustomPersistable: _CustomPersistable {
 /// ```
 ///
 /// An optional property shows nil for a stored value that stands for nothing, and queries for nil do not find it. If
-/// the property is not optional, reading such a value stops the program with a message that names it; so does making an
-/// object, if there is no initial value and the stored type's stands for nothing.
+/// the property is not optional, reading such a value stops the program with a message that names it, also that of a
+/// new object without an initial value.
 public protocol FailableCustomPersistable: _CustomPersistable {
     /// What a stored value stands for; nil if nothing.
     init?(persistedValue: PersistedType)
 }
 
 /// What `CustomPersistable` and `FailableCustomPersistable` have in common.
-public protocol _CustomPersistable: _MappedScalar where _Mapped == PersistedType {
-    /// The type that is stored: any that a property can have, except objects, collections and optionals.
-    associatedtype PersistedType: _Scalar
+public protocol _CustomPersistable: _MappedValue where _Mapped == PersistedType {
+    /// The type that is stored: any that a property can have, except collections, optionals, and objects that are not
+    /// embedded.
+    associatedtype PersistedType: _MappingTarget
     /// The value that is stored.
     var persistableValue: PersistedType { get }
 }
@@ -63,14 +89,17 @@ public protocol _CustomPersistable: _MappedScalar where _Mapped == PersistedType
 extension _CustomPersistable {
     /// The stored value.
     public var _mapped: PersistedType { persistableValue }
-    /// Whether the stored values are equal.
-    public static func == (a: Self, b: Self) -> Bool { a.persistableValue == b.persistableValue }
-    /// Hashes the stored value.
-    public func hash(into hasher: inout Hasher) { hasher.combine(persistableValue) }
-    /// What the stored type's initial value stands for. Stops the program if it stands for nothing.
-    public static var _initial: Self { _known(PersistedType._initial) }
-    /// Whether no value owns anything.
-    public static var _initialOwnsNothing: Bool { _isPOD(Self.self) }
+    /// Whether the stored values are equal; embedded objects are if their members are.
+    public static func == (a: Self, b: Self) -> Bool {
+        let (a, b) = (a.persistableValue, b.persistableValue)
+        if let a = a as? EmbeddedObject, let b = b as? EmbeddedObject { return a.hasEqualMembers(b) }
+        return a == b
+    }
+    /// Hashes the stored value; of an embedded object, its members.
+    public func hash(into hasher: inout Hasher) {
+        let value = persistableValue
+        if let object = value as? EmbeddedObject { object.hashMembers(into: &hasher) } else { hasher.combine(value) }
+    }
 }
 
 extension CustomPersistable {
@@ -81,10 +110,6 @@ extension CustomPersistable {
 extension FailableCustomPersistable {
     /// What a stored value stands for; nil if nothing.
     public init?(_mapped: PersistedType) { self.init(persistedValue: _mapped) }
-    /// True: the stored type's initial value may stand for nothing.
-    @inlinable public static var _mayLackInitial: Bool { true }
-    /// False: no value is made unless it must be.
-    public static var _initialOwnsNothing: Bool { false }
     /// True: an optional property shows nil for a stored value that stands for nothing.
     public static var _hidesUnknown: Bool { true }
 }

@@ -10,6 +10,8 @@ public struct _PropertyType {
     public var isNullable: Bool
     /// The class that a link leads to; nil for other types.
     public var target: ObjectBase.Type?
+    /// Whether the values are of a type of the application that is stored as embedded objects.
+    public var isMapped = false
     /// Whether the property holds backlinks, which have no column.
     public var isLinkingObjects: Bool
     /// The Swift type of one value, as errors name it.
@@ -63,10 +65,10 @@ public protocol _Persistable {
     static var _propertyType: _PropertyType { get }
     /// What a property without an initial value holds.
     static var _initial: _Stored { get }
-    /// Whether `_initial` may stop the program, so that an initial value that is given must be used.
-    static var _mayLackInitial: Bool { get }
-    /// Whether `_initial` owns nothing, so that a copy of its bytes is a copy of it.
-    static var _initialOwnsNothing: Bool { get }
+    /// What the wrapper of an accessor holds, and that of an object whose link has been released.
+    static var _blank: _Stored { get }
+    /// Whether `_blank` owns nothing, so that a copy of its bytes is a copy of it.
+    static var _blankOwnsNothing: Bool { get }
     /// A value as the wrapper holds it.
     static func _wrap(_ value: Self) -> _Stored
     /// The value that the wrapper holds.
@@ -105,14 +107,20 @@ public protocol _Persistable {
     static func _fromAny(_ any: Any?) throws -> Self
     /// The unmanaged value as the store keeps it; nil if it consists of objects.
     static func _storeValue(_ value: Self) -> Value?
+    // The same of what the wrapper holds. If that is not the value, no value is made.
+    /// What the wrapper holds as `Any`; nil if the value is nil.
+    static func _anyStored(_ stored: _Stored) -> Any?
+    /// What the wrapper holds for the value that `any` stands for. Throws `ValueFault` if there is none.
+    static func _storedFromAny(_ any: Any?) throws -> _Stored
+    /// What the wrapper holds as the store keeps it; nil if it consists of objects.
+    static func _storedValue(_ stored: _Stored) -> Value?
 }
 
 extension _Persistable {
-    /// False: most types have a value to start with.
-    @inlinable public static var _mayLackInitial: Bool { @inline(__always) get { false } }
-
+    /// What a property without an initial value holds.
+    public static var _blank: _Stored { _initial }
     /// Whether no value that the wrapper can hold owns anything.
-    public static var _initialOwnsNothing: Bool { _isPOD(_Stored.self) }
+    public static var _blankOwnsNothing: Bool { _isPOD(_Stored.self) }
 
     /// False: most types are not collections.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { false } }
@@ -147,10 +155,26 @@ extension _Persistable {
     /// False: the value is set through the transaction.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool { false }
+
+    /// The value that the wrapper holds, as `Any`.
+    public static func _anyStored(_ stored: _Stored) -> Any? { _any(_unwrap(stored)) }
+    /// The value that `any` stands for, as the wrapper holds it.
+    public static func _storedFromAny(_ any: Any?) throws -> _Stored { _wrap(try _fromAny(any)) }
+    /// The value that the wrapper holds, as the store keeps it.
+    public static func _storedValue(_ stored: _Stored) -> Value? { _storeValue(_unwrap(stored)) }
 }
 
 /// A type whose optional form can be persisted too: scalars and objects.
 public protocol _OptionalPersistable {
+    /// What the wrapper of an optional property holds while the object is unmanaged.
+    associatedtype _OptionalStored
+    /// What an optional property without an initial value holds: nil.
+    static var _optionalInitial: _OptionalStored { get }
+    /// An optional value as the wrapper holds it.
+    static func _wrapOptional(_ value: Self?) -> _OptionalStored
+    /// The optional value that the wrapper holds.
+    static func _unwrapOptional(_ stored: _OptionalStored) -> Self?
+
     /// The type of a property whose Swift type is an optional of this type.
     static var _optionalPropertyType: _PropertyType { get }
     /// The value in a nullable column of a current row.
@@ -169,6 +193,12 @@ public protocol _OptionalPersistable {
     static func _optionalFromAny(_ any: Any?) throws -> Self?
     /// The unmanaged value as the store keeps it; nil if it is an object.
     static func _optionalStoreValue(_ value: Self?) -> Value?
+    /// What the wrapper holds as `Any`; nil if the value is nil.
+    static func _anyOptionalStored(_ stored: _OptionalStored) -> Any?
+    /// What the wrapper holds for the value that `any` stands for. Throws `ValueFault` if there is none.
+    static func _optionalStoredFromAny(_ any: Any?) throws -> _OptionalStored
+    /// What the wrapper holds as the store keeps it; nil if it is an object.
+    static func _optionalStoredValue(_ stored: _OptionalStored) -> Value?
 }
 
 extension _OptionalPersistable {
@@ -178,22 +208,35 @@ extension _OptionalPersistable {
     /// False: the value is set through the transaction.
     @inlinable @inline(__always)
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool { false }
+
+    /// The value that the wrapper holds, as `Any`.
+    public static func _anyOptionalStored(_ stored: _OptionalStored) -> Any? { _anyOptional(_unwrapOptional(stored)) }
+    /// The value that `any` stands for, as the wrapper holds it.
+    public static func _optionalStoredFromAny(_ any: Any?) throws -> _OptionalStored {
+        _wrapOptional(try _optionalFromAny(any))
+    }
+    /// The value that the wrapper holds, as the store keeps it.
+    public static func _optionalStoredValue(_ stored: _OptionalStored) -> Value? {
+        _optionalStoreValue(_unwrapOptional(stored))
+    }
 }
 
 extension Optional: _Persistable where Wrapped: _OptionalPersistable {
-    /// The optional itself.
-    public typealias _Stored = Wrapped?
+    /// What the wrapped type says about its optional.
+    public typealias _Stored = Wrapped._OptionalStored
 
     /// What the wrapped type says about its optional.
     public static var _propertyType: _PropertyType { Wrapped._optionalPropertyType }
     /// An optional property without an initial value starts with nil.
-    @inlinable public static var _initial: Wrapped? { @inline(__always) get { nil } }
+    @inlinable public static var _initial: _Stored { @inline(__always) get { Wrapped._optionalInitial } }
     /// True: nil owns nothing.
-    public static var _initialOwnsNothing: Bool { true }
-    /// The value itself.
-    @inlinable @inline(__always) public static func _wrap(_ value: Wrapped?) -> Wrapped? { value }
-    /// The value itself.
-    @inlinable @inline(__always) public static func _unwrap(_ stored: Wrapped?) -> Wrapped? { stored }
+    public static var _blankOwnsNothing: Bool { true }
+    /// The value as the wrapper holds it.
+    @inlinable @inline(__always)
+    public static func _wrap(_ value: Wrapped?) -> _Stored { Wrapped._wrapOptional(value) }
+    /// The value that the wrapper holds.
+    @inlinable @inline(__always)
+    public static func _unwrap(_ stored: _Stored) -> Wrapped? { Wrapped._unwrapOptional(stored) }
     /// The value in a column of a current row.
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getOptional(row, column) }
@@ -220,6 +263,12 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     public static func _fromAny(_ any: Any?) throws -> Wrapped? { try Wrapped._optionalFromAny(any) }
     /// The value as the store keeps it; nil for an object.
     public static func _storeValue(_ value: Wrapped?) -> Value? { Wrapped._optionalStoreValue(value) }
+    /// What the wrapper holds as `Any`; nil if the value is nil.
+    public static func _anyStored(_ stored: _Stored) -> Any? { Wrapped._anyOptionalStored(stored) }
+    /// What the wrapper holds for the value that `any` stands for. Throws `ValueFault` if there is none.
+    public static func _storedFromAny(_ any: Any?) throws -> _Stored { try Wrapped._optionalStoredFromAny(any) }
+    /// What the wrapper holds as the store keeps it; nil for an object.
+    public static func _storedValue(_ stored: _Stored) -> Value? { Wrapped._optionalStoredValue(stored) }
 }
 
 /// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, enums with such

@@ -14,14 +14,14 @@
 ///
 /// An enum can be indexed, or be a primary key, if its raw value's type can; opening throws `.schemaMismatch`
 /// otherwise.
-public protocol PersistableEnum: _MappedScalar, RawRepresentable, CaseIterable
+public protocol PersistableEnum: _MappedValue, RawRepresentable, CaseIterable
 where RawValue: _Scalar, _Mapped == RawValue {}
 
 extension PersistableEnum {
     /// The first case. Stops the program if the enum has none.
-    public static var _initial: Self {
+    public static var _initial: RawValue._Stored {
         guard let first = allCases.first else { fatalError("Firn: the enum \(Self.self) has no case to start with.") }
-        return first
+        return RawValue._wrap(first.rawValue)
     }
     /// The raw value.
     @inlinable public var _mapped: RawValue { rawValue }

@@ -54,7 +54,7 @@ public struct Persisted<Value: _Persistable> {
     public init(wrappedValue: @autoclosure () -> Value) {
         self.init(
             _options: [],
-            _stored: firn_is_making_accessor() && !Value._mayLackInitial ? Value._initial : Value._wrap(wrappedValue()))
+            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
     }
 
     /// Not available: `@Persisted` works on properties of `Object` subclasses only.
@@ -153,7 +153,7 @@ extension Persisted where Value: _PrimaryKey {
     public init(wrappedValue: @autoclosure () -> Value, primaryKey: Bool) {
         self.init(
             _options: primaryKey ? .primaryKey : [],
-            _stored: firn_is_making_accessor() && !Value._mayLackInitial ? Value._initial : Value._wrap(wrappedValue()))
+            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
     }
 }
 
@@ -170,6 +170,6 @@ extension Persisted where Value: _Indexable {
     public init(wrappedValue: @autoclosure () -> Value, indexed: Bool) {
         self.init(
             _options: indexed ? .indexed : [],
-            _stored: firn_is_making_accessor() && !Value._mayLackInitial ? Value._initial : Value._wrap(wrappedValue()))
+            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
     }
 }

@@ -11,7 +11,7 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
     /// A property without an initial value starts with the empty string.
     @inlinable public static var _initial: String { @inline(__always) get { "" } }
     /// True: an empty string owns nothing.
-    public static var _initialOwnsNothing: Bool { true }
+    public static var _blankOwnsNothing: Bool { true }
     /// The string as a value of the store.
     public var _value: Value { .string(self) }
     /// The string of a value of the store; nil if the value is of another type.
@@ -56,7 +56,7 @@ extension Data: _Scalar {
     /// A property without an initial value starts with no bytes.
     public static var _initial: Data { Data() }
     /// True: empty data owns nothing.
-    public static var _initialOwnsNothing: Bool { true }
+    public static var _blankOwnsNothing: Bool { true }
     /// The bytes as a value of the store.
     public var _value: Value { .data(Array(self)) }
     /// The data of a value of the store; nil if the value is of another type.

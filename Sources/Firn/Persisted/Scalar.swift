@@ -1,10 +1,9 @@
 import FirnBytes
 public import FirnCore
 
-/// One value of a property or of a collection, of any type except objects and collections. A wrapper holds it as it
-/// is.
-public protocol _Scalar: _Persistable, _OptionalPersistable, RealmCollectionValue, _RealmCollectionValueInsideOptional
-where _Stored == Self {
+/// One value of a property or of a collection, of any of Firn's types except objects and collections. A wrapper holds
+/// it as it is.
+public protocol _Scalar: _MappingTarget where _Stored == Self, _OptionalStored == Self? {
     /// The type of the column.
     static var _type: ColumnType { get }
     /// How an unmanaged value lies in memory.
@@ -39,6 +38,12 @@ extension _Scalar {
     @inlinable @inline(__always) public static func _wrap(_ value: Self) -> Self { value }
     /// The value itself.
     @inlinable @inline(__always) public static func _unwrap(_ stored: Self) -> Self { stored }
+    /// Nil.
+    @inlinable public static var _optionalInitial: Self? { @inline(__always) get { nil } }
+    /// The value itself.
+    @inlinable @inline(__always) public static func _wrapOptional(_ value: Self?) -> Self? { value }
+    /// The value itself.
+    @inlinable @inline(__always) public static func _unwrapOptional(_ stored: Self?) -> Self? { stored }
     /// The value in a column of a current row that holds no nulls.
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _get(row, column) }
     /// Nil: a single value has no properties.
@@ -71,7 +76,7 @@ extension _Scalar {
 
     /// The element of a stored value. Stops the program if this type has no such value.
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
-        guard let result = Self(_value: value) else { stopForUnknownValue(value, Self.self) }
+        guard let result = Self(_value: value) else { stopForUnknownValue("\(value)", Self.self) }
         return result
     }
     /// The element of a stored value; nil for null. Stops the program if this type has no such value.
@@ -88,14 +93,25 @@ extension _Scalar {
     public static func _elementPropertyType() -> _PropertyType { _propertyType }
     /// The type of an optional element.
     public static func _optionalElementPropertyType() -> _PropertyType { _optionalPropertyType }
+
+    /// The type of a property with such values.
+    public static var _targetType: _PropertyType { _propertyType }
+    /// What a property with such values starts with.
+    public static var _targetInitial: Self { _initial }
+    /// The value in a column of a current row.
+    @inlinable @inline(__always)
+    public static func _getTarget(_ row: _Row, _ column: Int) -> Self { _get(row, column) }
+    /// The value itself.
+    @inlinable @inline(__always)
+    public static func _unwrapTarget(_ stored: Self) -> Self { stored }
 }
 
 /// Stops the program: the store holds a value that the Swift type does not have, such as an enum's raw value that no
 /// case has.
 @inline(never)
-func stopForUnknownValue(_ value: Value, _ type: Any.Type) -> Never {
+func stopForUnknownValue(_ value: String, _ type: Any.Type) -> Never {
     fatalError(
-        "Firn: the store holds \(DisplayText.line("\(value)")), which is not a value of \(type). Give the enum a case for it, let init(persistedValue:) accept it, or migrate the property."
+        "Firn: the store holds \(DisplayText.line(value)), which is not a value of \(type). Give the enum a case for it, let init(persistedValue:) accept it, or migrate the property."
     )
 }
 

@@ -69,6 +69,12 @@ extension QueryArgument {
             advice: "Give a number, string, date, data, id, object, a sequence of these, or a shape such as GeoBox.")
     }
 
+    /// What a value of the application is stored as.
+    private static func mapped(_ value: some _MappedValue, _ realm: _RealmInstance) throws(QueryError) -> Value? {
+        if value._mapped is EmbeddedObject { throw fault(value) }
+        return try single(value._mapped, realm)
+    }
+
     private static func single(_ any: Any, _ realm: _RealmInstance) throws(QueryError) -> Value? {
         switch any {
         case let object as ObjectBase:
@@ -80,6 +86,7 @@ extension QueryArgument {
             }
             return .typedLink(TableBinding.of(object._row).table, object._row.key)
         case let value as any _Scalar: return value._value
+        case let value as any _MappedValue: return try mapped(value, realm)
         default:
             if let number = floating(any) { return .double(number) }
             if let number = integer(any) { return .int(number) }

@@ -48,10 +48,10 @@ extension Query where T: _QueryValue {
     }
 }
 
-extension Query where T: _MappedScalar {
+extension Query where T: _MappedValue {
     /// Whether the value is one of `values`, which are read at once.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
-        Query<Bool>(.compare(expression, .in, .values(values.map(\._value))))
+        Query<Bool>(expression.isOne(of: values))
     }
 }
 
@@ -91,6 +91,12 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
         return Query<Bool>(
             .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.compactMap(\._queryObject)))
     }
+}
+
+extension Query where T: RealmCollection, T.Element: _MappedValue {
+    /// Whether the collection contains the element. Through a path with another collection, whether any of the
+    /// collections does.
+    public func contains(_ value: T.Element) -> Query<Bool> { Query<Bool>(expression.isEqual(to: value)) }
 }
 
 extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable {

@@ -77,21 +77,22 @@ public func >= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
 
-/// Holds if the property has this value. Never holds if a link on the way to it is nil.
-public func == <V: _MappedScalar>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .equal, .value(value._value)))
+/// Holds if the property has this value. Never holds if a link on the way to it is nil. A value that is stored as an
+/// embedded object is compared member by member.
+public func == <V: _MappedValue>(property: Query<V>, value: V) -> Query<Bool> {
+    Query(property.expression.isEqual(to: value))
 }
 /// Holds if the property has another value, or if a link on the way to it is nil.
-public func != <V: _MappedScalar>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .notEqual, .value(value._value)))
+public func != <V: _MappedValue>(property: Query<V>, value: V) -> Query<Bool> {
+    Query(property.expression.isUnequal(to: value))
 }
 /// Holds if the optional property has this value, or is nil if `value` is.
-public func == <V: _MappedScalar>(property: Query<V?>, value: V?) -> Query<Bool> {
-    Query(.compare(property.expression, .equal, .value(value.map(\._value) ?? .null)))
+public func == <V: _MappedValue>(property: Query<V?>, value: V?) -> Query<Bool> {
+    Query(property.expression.isEqual(to: value))
 }
 /// Holds if the optional property has another value than `value`, or if only one of the two is nil.
-public func != <V: _MappedScalar>(property: Query<V?>, value: V?) -> Query<Bool> {
-    Query(.compare(property.expression, .notEqual, .value(value.map(\._value) ?? .null)))
+public func != <V: _MappedValue>(property: Query<V?>, value: V?) -> Query<Bool> {
+    Query(property.expression.isUnequal(to: value))
 }
 
 // MARK: Two properties

@@ -17,10 +17,6 @@ final class ObjectInserter {
     let policy: Realm.UpdatePolicy
     /// Links and lists that are yet to be set.
     private var pending: [Pending] = []
-    /// The values of the object that is being entered which its memory does not show, in the order of their properties,
-    /// and the next of them to be written.
-    private var opaqueValues: [Value] = []
-    private var nextOpaque = 0
     /// Whether `insertPending` runs: a call within it leaves the work to the outermost one.
     private var isInserting = false
 
@@ -159,7 +155,6 @@ final class ObjectInserter {
             }
         }
         let address = object.address
-        if !binding.opaqueFills.isEmpty { computeOpaqueValues(of: address, binding) }
         var row = transaction.beginRow(binding.table)
         for step in binding.fills { fill(&row, step, address) }
         do throws(StoreError) { try transaction.endRow(row) } catch {
@@ -204,27 +199,16 @@ final class ObjectInserter {
             } else {
                 transaction.fillNull(row, column)
             }
-        case .opaque: fillOpaque(&row, column)
+        case .opaque: fillOpaque(&row, step, object)
         }
     }
 
-    /// Computes the values that an object's memory does not show. The application's types compute some of them, and
-    /// their code may do anything, so this runs before the row begins.
+    /// Fills a cell with a value that an object's memory does not show. None of the application's code runs: a wrapper
+    /// holds what is stored.
     @inline(never)
-    private func computeOpaqueValues(of object: UnsafeMutableRawPointer, _ binding: TableBinding) {
-        opaqueValues.removeAll(keepingCapacity: true)
-        nextOpaque = 0
-        for step in binding.opaqueFills {
-            let property = step.property
-            opaqueValues.append(property.wrapper.storeValue(object + property.offset) ?? .null)
-        }
-    }
-
-    /// Fills a cell with the next of the values that an object's memory does not show.
-    @inline(never)
-    private func fillOpaque(_ row: inout FreshRow, _ column: Int) {
-        transaction.fill(&row, column, opaqueValues[nextOpaque])
-        nextOpaque += 1
+    private func fillOpaque(_ row: inout FreshRow, _ step: TableBinding.Fill, _ object: UnsafeMutableRawPointer) {
+        let property = step.property
+        transaction.fill(&row, step.column, property.wrapper.storeValue(object + property.offset) ?? .null)
     }
 
     @inline(__always)
@@ -298,15 +282,14 @@ final class ObjectInserter {
 
     /// Sets an existing row's values to those of an unmanaged object.
     private func update(_ binding: TableBinding, _ key: Int64, from object: ObjectBase) {
-        // As in `enter`, the application's code runs first. It may have deleted the row.
-        let values = binding.fills.map { step in
-            step.property.isPrimaryKey ? nil : step.property.wrapper.storeValue(object.address + step.property.offset)
-        }
+        // The application's code that computed an element of a collection may have deleted the row.
         if transaction.recordingDamage({ transaction.table(binding.table).find(key) == nil }) {
             checkIsThere(realm.accessor(binding, key))
         }
-        for (step, value) in zip(binding.fills, values) {
-            if let value { set(binding, step.property, key, value) }
+        for step in binding.fills where !step.property.isPrimaryKey {
+            if let value = step.property.wrapper.storeValue(object.address + step.property.offset) {
+                set(binding, step.property, key, value)
+            }
         }
     }
 

@@ -165,7 +165,7 @@ struct Resolution {
     private mutating func object(
         _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: Int64? = nil
     ) throws -> ObjectBase {
-        let any = typed(any) as Any
+        let any = storedObject(typed(any)) as Any
         if let location, location.property.isOwner { return try embedded(type, any, at: location, replacing: old) }
         if let object = unwrapped(any) as? ObjectBase {
             try object.checkIsThere()
@@ -227,6 +227,7 @@ struct Resolution {
                 return object
             }
         }
+        if location.property.shape.isMapped, old == nil { return try mapped(type, any) }
         let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
         let values = try ValueSource(any, for: info)
         if let source = Source(any, values, as: type), contains(source, location) {
@@ -246,6 +247,15 @@ struct Resolution {
             enter(new.object, info, any, .dictionary(defaults), isUpdate: false, location)
         }
         enter(new.object, info, any, values, isUpdate: false, location)
+        return new.object
+    }
+
+    /// The embedded object of a type of the application. It is complete when it is returned, because the type may read
+    /// it at once.
+    private func mapped(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
+        let new = Fresh(type)
+        if realm != nil, let defaults = new.defaults { try new.object.populate(from: defaults) }
+        try new.object.populate(from: any)
         return new.object
     }
 

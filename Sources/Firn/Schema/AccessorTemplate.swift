@@ -5,7 +5,7 @@ import CFirn
 ///
 /// A class has a template if all of its stored properties are `@Persisted`, if none of them is ignored, and if its
 /// initialiser makes no other objects before it calls `super.init()`. The template is made from an instance, whose
-/// wrappers are overwritten with what a wrapper without an initial value holds (`_Persistable._initial`). So whatever
+/// wrappers are overwritten with what an accessor's wrapper holds (`_Persistable._blank`). So whatever
 /// the class's initialiser has assigned, the bytes own nothing, and a copy of them is an instance.
 ///
 /// The class's initialiser does not run for such an accessor; its deinitialiser does.
@@ -22,7 +22,7 @@ struct AccessorTemplate: @unchecked Sendable {
     private let keptLists: UnsafeBufferPointer<Int>
 
     /// The template of a class of which `blank` is an instance, with all of its stored properties. Nil if a wrapper
-    /// owns something even without an initial value, if it needs more alignment than an instance has, or if instances
+    /// of an accessor owns something, if it needs more alignment than an instance has, or if instances
     /// hold more than the wrappers.
     init?(_ blank: ObjectBase, _ properties: [PropertyInfo]) {
         let type = type(of: blank)
@@ -33,7 +33,7 @@ struct AccessorTemplate: @unchecked Sendable {
         // An instance may be rounded up to its alignment.
         guard count >= end, count < end + Self.alignment else { return nil }
         for property in properties {
-            guard property.wrapper.initialOwnsNothing, property.wrapper.alignment <= Self.alignment else { return nil }
+            guard property.wrapper.blankOwnsNothing, property.wrapper.alignment <= Self.alignment else { return nil }
         }
         let copy = withExtendedLifetime(blank) { () -> UnsafeMutableRawPointer? in
             // `_row` is the first property of the base class.
@@ -44,7 +44,7 @@ struct AccessorTemplate: @unchecked Sendable {
             return row.key == .max ? Self.copy(UnsafeRawPointer(blank.address), count) : nil
         }
         guard let copy else { return nil }
-        for property in properties { property.wrapper.writeInitial(copy + property.offset) }
+        for property in properties { property.wrapper.writeBlank(copy + property.offset) }
         bytes = UnsafeRawPointer(copy)
         let lists = properties.filter { $0.isCollection && !$0.isLinkingObjects }.map(\.valueOffset)
         let listOffsets = UnsafeMutableBufferPointer<Int>.allocate(capacity: lists.count)

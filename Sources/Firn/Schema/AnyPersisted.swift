@@ -26,10 +26,10 @@ protocol AnyPersisted {
     static var byteCount: Int { get }
     /// The wrapper's alignment in bytes.
     static var alignment: Int { get }
-    /// Whether a wrapper without an initial value owns nothing.
-    static var initialOwnsNothing: Bool { get }
-    /// Makes the wrapper one without an initial value. What it held is not released.
-    static func writeInitial(_ wrapper: UnsafeMutableRawPointer)
+    /// Whether an accessor's wrapper owns nothing.
+    static var blankOwnsNothing: Bool { get }
+    /// Makes the wrapper that of an accessor. What it held is not released.
+    static func writeBlank(_ wrapper: UnsafeMutableRawPointer)
     /// The elements that an untyped sequence stands for, for a collection.
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
     /// Whether `any` is an array that holds a collection's elements as they are.
@@ -79,7 +79,7 @@ extension Persisted: AnyPersisted {
             }
             return Value._any(Value._collection(of: object, wrapper.pointee._column, &wrapper.pointee._stored))
         }
-        return Value._any(Value._unwrap(wrapper.pointee._stored))
+        return Value._anyStored(wrapper.pointee._stored)
     }
 
     static func set(_ wrapper: UnsafeMutableRawPointer, _ value: Any?, of object: ObjectBase) throws {
@@ -91,12 +91,12 @@ extension Persisted: AnyPersisted {
             }
             try collection.assign(value)
         } else {
-            wrapper.pointee._stored = Value._wrap(try Value._fromAny(value))
+            wrapper.pointee._stored = try Value._storedFromAny(value)
         }
     }
 
     static func storeValue(_ wrapper: UnsafeMutableRawPointer) -> FirnCore.Value? {
-        Value._isCollection ? nil : Value._storeValue(Value._unwrap(at(wrapper).pointee._stored))
+        Value._isCollection ? nil : Value._storedValue(at(wrapper).pointee._stored)
     }
 
     static func mixed(_ wrapper: UnsafeMutableRawPointer) -> AnyRealmValue? {
@@ -105,7 +105,7 @@ extension Persisted: AnyPersisted {
 
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer) {
         if shape.collection == .none && (shape.type == .link || shape.type == .mixed) {
-            at(wrapper).pointee._stored = Value._initial
+            at(wrapper).pointee._stored = Value._blank
         }
     }
 
@@ -128,10 +128,10 @@ extension Persisted: AnyPersisted {
 
     static var alignment: Int { MemoryLayout<Persisted>.alignment }
 
-    static var initialOwnsNothing: Bool { Value._initialOwnsNothing }
+    static var blankOwnsNothing: Bool { Value._blankOwnsNothing }
 
-    static func writeInitial(_ wrapper: UnsafeMutableRawPointer) {
-        (wrapper + valueOffset).initializeMemory(as: Value._Stored.self, to: Value._initial)
+    static func writeBlank(_ wrapper: UnsafeMutableRawPointer) {
+        (wrapper + valueOffset).initializeMemory(as: Value._Stored.self, to: Value._blank)
     }
 
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [FirnCore.Value] {
@@ -145,15 +145,10 @@ extension Persisted: AnyPersisted {
 
     static func any(from value: FirnCore.Value, _ realm: _RealmInstance) -> Any? {
         guard let type = Value.self as? any RealmCollectionValue.Type else { return nil }
-        return type.any(from: value, realm)
+        return type._anyFromElement(value, realm)
     }
 
     static func storeValue(from any: Any?) throws -> FirnCore.Value? {
-        Value._storeValue(try Value._fromAny(any))
+        Value._storedValue(try Value._storedFromAny(any))
     }
-}
-
-/// A value read from the store, as untyped access returns it.
-extension RealmCollectionValue {
-    static func any(from value: Value, _ realm: _RealmInstance) -> Any? { _any(_fromElement(value, realm)) }
 }

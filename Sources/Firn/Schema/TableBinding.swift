@@ -16,8 +16,6 @@ final class TableBinding: @unchecked Sendable {
     /// How an unmanaged instance's values are written to a new row, for the columns without links and collections.
     /// Plain memory, so that nothing is retained while they are read.
     let fills: UnsafeBufferPointer<Fill>
-    /// Those of them whose values the memory of an unmanaged object does not show.
-    let opaqueFills: UnsafeBufferPointer<Fill>
     /// The same for links and collections, and for mixed values, which may have links in them.
     let references: UnsafeBufferPointer<Fill>
     /// The column of an integer primary key that is not optional; -1 if there is none.
@@ -101,7 +99,6 @@ final class TableBinding: @unchecked Sendable {
             return UnsafeBufferPointer(buffer)
         }
         fills = steps { !$0.isLink && !$0.isCollection }
-        opaqueFills = steps { !$0.isLink && !$0.isCollection && $0.shape.memory == .opaque }
         references = steps { $0.isLink || $0.isCollection || $0.isMixed }
     }
 
@@ -109,7 +106,6 @@ final class TableBinding: @unchecked Sendable {
         binds.all.deallocate()
         template?.deallocate()
         fills.deallocate()
-        opaqueFills.deallocate()
         references.deallocate()
     }
 

@@ -54,7 +54,7 @@ private class Plain: Object {
 }
 
 /// Types of the application that are stored as others (R64).
-@Suite(.timeLimit(.minutes(20))) struct CustomPersistableTests {
+@Suite(.timeLimit(.minutes(20)), .serialized) struct CustomPersistableTests {
     private func realm() throws -> Realm { try memoryRealm([Reading.self]) }
 
     @Test func valuesAreMappedBothWays() throws {
@@ -161,6 +161,20 @@ private class Plain: Object {
 
     // MARK: Defects that an audit found
 
+    /// A value that is set must be what is added, whatever the type's code does later.
+    @Test func theTypesCodeRunsWhenAPropertyIsSet() throws {
+        let realm = try memoryRealm([Hooking.self])
+        let object = Hooking()
+        nonisolated(unsafe) var calls = 0
+        Hooked.hook = { calls += 1 }
+        object.one = Hooked(persistedValue: 5)
+        #expect(calls == 1)
+        Hooked.hook = { calls += 1 }
+        try realm.write { realm.add(object) }
+        #expect(calls == 1 && object.one.number == 5)
+        Hooked.hook = nil
+    }
+
     /// What an application's type does while it says what is stored.
     private struct Hooked: CustomPersistable {
         nonisolated(unsafe) static var hook: (() -> Void)?
@@ -182,7 +196,7 @@ private class Plain: Object {
         override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
 
-    /// The row that was being filled moved when such code deleted another one.
+    /// The row that was being filled moved when such code deleted another one. It runs for the elements of collections.
     @Test func codeThatDeletesRowsMayRunWhileAnObjectIsAdded() throws {
         let realm = try memoryRealm([Hooking.self])
         func object(_ id: Int) -> Hooking {
@@ -194,11 +208,14 @@ private class Plain: Object {
         }
         try realm.write { for id in 1...4 { realm.add(object(id)) } }
         let fresh = object(7)
+        fresh.list.append(Hooked(persistedValue: 9))
         try realm.write {
             Hooked.hook = { realm.delete(realm.objects(Hooking.self)[0]) }
             realm.add(fresh)
         }
-        #expect(fresh.one.number == 70 && fresh.two.number == 700 && realm.objects(Hooking.self).count == 4)
+        #expect(
+            fresh.list.map(\.number) == [9] && fresh.one.number == 70 && fresh.two.number == 700
+                && realm.objects(Hooking.self).count == 4)
         #expect(realm.objects(Hooking.self).where { $0.two.persistableValue == 700 }.first?.id == 7)
         try realm.write {
             Hooked.hook = { fresh.list.removeAll() }

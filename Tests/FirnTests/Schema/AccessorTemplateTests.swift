@@ -90,8 +90,20 @@ private struct Owned: PersistableEnum {
     static var allCases: [Owned] { [Owned(rawValue: String(repeating: "x", count: 40))!] }
 }
 
+/// A value that is stored as an embedded object, of which an unmanaged object has one.
+private class StoredPair: EmbeddedObject {
+    @Persisted var first = 1
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+private struct Pair: CustomPersistable {
+    var first: Int
+    init(persistedValue: StoredPair) { first = persistedValue.first }
+    var persistableValue: StoredPair { StoredPair(value: [first]) }
+}
+
 private class Owning: Object {
     @Persisted var owned: Owned
+    @Persisted var pair: Pair
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -111,7 +123,8 @@ private class WithLong: Object {
 struct AccessorTemplateTests {
     @Test("whatever the types of the properties") func types() throws {
         for type in [
-            Dog.self, Person.self, Counted.self, WithLong.self, Assigning.self, Derived.self, Generic<String>.self,
+            Dog.self, Person.self, Counted.self, WithLong.self, Owning.self, Assigning.self, Derived.self,
+            Generic<String>.self,
         ] as [ObjectBase.Type] {
             #expect(ClassInfo.of(type).template != nil, "\(type)")
         }
@@ -121,14 +134,14 @@ struct AccessorTemplateTests {
             #expect(types.contains("\(type) false") && types.contains("\(type) true"), "\(type)")
         }
         for property in ClassInfo.of(Everything.self).properties {
-            let ownsNothing = property.wrapper.initialOwnsNothing
+            let ownsNothing = property.wrapper.blankOwnsNothing
             #expect(ownsNothing, "\(property.name)")
         }
     }
 
     @Test("unless a class holds something else, or makes other objects") func others() {
         for type in [
-            Plain.self, Ignoring.self, Making.self, Everything.self, Last.self, Owning.self, Linked.self,
+            Plain.self, Ignoring.self, Making.self, Everything.self, Last.self, Linked.self,
         ] as [ObjectBase.Type] {
             #expect(ClassInfo.of(type).template == nil, "\(type)")
         }

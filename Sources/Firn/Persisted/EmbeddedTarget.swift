@@ -1,0 +1,74 @@
+import CFirn
+
+// Embedded objects as what types of the application are stored as (`CustomPersistable`).
+
+extension EmbeddedObject: _MappingTarget {
+    /// A link, which shows a new object where there is none.
+    public static var _targetType: _PropertyType { _optionalPropertyType }
+    /// A new object; none for an accessor.
+    public static var _targetInitial: ObjectBase? {
+        if firn_is_making_accessor() { return nil }
+        // The object that holds this one is being made, and only that one is to be noted.
+        let before = firn_set_accessor_state(0)
+        defer { _ = firn_set_accessor_state(before) }
+        return self.init()
+    }
+    /// The linked object, or a new one.
+    public static func _unwrapTarget(_ stored: ObjectBase?) -> Self { _unwrapOptional(stored) ?? Self() }
+}
+
+extension _MappingTarget where Self: EmbeddedObject {
+    /// The linked object of a current row, or a new one.
+    public static func _getTarget(_ row: _Row, _ column: Int) -> Self { _getOptional(row, column) ?? Self() }
+}
+
+/// The embedded object that a value of the application is stored as; anything else as it is.
+func storedObject(_ any: Any?) -> Any? {
+    func stored(_ value: some _MappedValue) -> Any { value._mapped is EmbeddedObject ? value._mapped : value }
+    guard let any = unwrapped(any) else { return any }
+    return (any as? any _MappedValue).map { stored($0) } ?? any
+}
+
+extension EmbeddedObject {
+    /// Whether the stored members of two objects are equal: links if they lead to the same object, and collections if
+    /// their elements are equal.
+    final func hasEqualMembers(_ other: EmbeddedObject) -> Bool {
+        guard type(of: self) == type(of: other) else { return false }
+        return classInfo.stored.allSatisfy { property in
+            let (a, b) = (anyValue(property), other.anyValue(property))
+            guard property.shape.collection == .set else { return Self.areEqual(a, b) }
+            func members(_ set: Any?) -> Set<AnyHashable>? {
+                (set as? any Sequence).map { Set(anyElements(of: $0).compactMap { $0 as? AnyHashable }) }
+            }
+            return members(a) == members(b)
+        }
+    }
+
+    /// Hashes the stored members, except for links and collections.
+    final func hashMembers(into hasher: inout Hasher) {
+        for property in classInfo.stored {
+            if let value = unwrapped(anyValue(property)) as? AnyHashable, !(value.base is ObjectBase),
+                !(value.base is CollectionBase)
+            {
+                hasher.combine(value)
+            }
+        }
+    }
+
+    private static func areEqual(_ a: Any?, _ b: Any?) -> Bool {
+        guard let a = unwrapped(a), let b = unwrapped(b) else { return unwrapped(a) == nil && unwrapped(b) == nil }
+        switch (a, b) {
+        case (let a as EmbeddedObject, let b as EmbeddedObject): return a.hasEqualMembers(b)
+        case (let a as ObjectBase, let b as ObjectBase): return a.isSameObject(as: b)
+        case (let a as any UntypedMap, let b as any UntypedMap):
+            let (a, b) = (a.untypedEntries, b.untypedEntries)
+            guard a.count == b.count else { return false }
+            let others = Dictionary(b.map { ("\($0.key)", $0.value) }, uniquingKeysWith: { first, _ in first })
+            return a.allSatisfy { entry in others["\(entry.key)"].map { areEqual(entry.value, $0) } ?? false }
+        case (let a as any ElementCollection, let b as any ElementCollection):
+            let (a, b) = (anyElements(of: a), anyElements(of: b))
+            return a.count == b.count && zip(a, b).allSatisfy { areEqual($0, $1) }
+        default: return (a as? AnyHashable) == (b as? AnyHashable)
+        }
+    }
+}

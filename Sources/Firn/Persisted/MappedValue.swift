@@ -1,0 +1,201 @@
+public import FirnCore
+
+/// A type that others can be stored as: every scalar, and every class of embedded objects.
+public protocol _MappingTarget: _Persistable, _RealmCollectionValueInsideOptional {
+    /// The type of a property of a type that is stored as this one.
+    static var _targetType: _PropertyType { get }
+    /// What a property of such a type holds, if it has no initial value.
+    static var _targetInitial: _Stored { get }
+    /// The value in a column of a current row. A new object if there is none.
+    static func _getTarget(_ row: _Row, _ column: Int) -> Self
+    /// The value that a wrapper holds. A new object if it holds none.
+    static func _unwrapTarget(_ stored: _Stored) -> Self
+}
+
+/// A type that is stored as another one, its target: enums (`PersistableEnum`) and types of the application
+/// (`CustomPersistable`).
+///
+/// A wrapper holds the target's value. So code of the application runs only when a property is read and set, and never
+/// while an object is added.
+public protocol _MappedValue: _MappingTarget, _PrimaryKey, _Indexable
+where _Stored == _Mapped._Stored, _OptionalStored == _Mapped._OptionalStored {
+    /// The type that is stored.
+    associatedtype _Mapped: _MappingTarget
+    /// The value that is stored.
+    var _mapped: _Mapped { get }
+    /// The value that a stored one stands for; nil if there is none.
+    init?(_mapped: _Mapped)
+    /// Whether an optional property shows nil for a stored value that stands for nothing. Otherwise reading it stops
+    /// the program.
+    static var _hidesUnknown: Bool { get }
+}
+
+extension _MappedValue {
+    /// False: reading a stored value that stands for nothing stops the program.
+    public static var _hidesUnknown: Bool { false }
+
+    /// What a stored value stands for. Stops the program if it stands for nothing.
+    @inlinable
+    static func _known(_ stored: _Mapped) -> Self {
+        guard let value = Self(_mapped: stored) else { _stopForUnknown(stored, Self.self) }
+        return value
+    }
+
+    /// What a stored value stands for; nil if it is nil, or if it stands for nothing and that is hidden.
+    @inlinable
+    static func _shown(_ stored: _Mapped?) -> Self? {
+        guard let stored else { return nil }
+        return _hidesUnknown ? Self(_mapped: stored) : _known(stored)
+    }
+
+    // MARK: A property
+
+    /// The target's type, under this type's name.
+    public static var _propertyType: _PropertyType { _Mapped._targetType.mapped(Self.self) }
+    /// The same: this type can be a target, too.
+    public static var _targetType: _PropertyType { _propertyType }
+    /// What the target's type says.
+    public static var _initial: _Mapped._Stored { _Mapped._targetInitial }
+    /// The same: this type can be a target, too.
+    public static var _targetInitial: _Mapped._Stored { _initial }
+    /// What the target's type says.
+    public static var _blank: _Mapped._Stored { _Mapped._blank }
+    /// What the target's type says.
+    public static var _blankOwnsNothing: Bool { _Mapped._blankOwnsNothing }
+    /// The target's value.
+    @inlinable
+    public static func _wrap(_ value: Self) -> _Mapped._Stored { _Mapped._wrap(value._mapped) }
+    /// What the target's value stands for. Stops the program if it stands for nothing.
+    @inlinable
+    public static func _unwrap(_ stored: _Mapped._Stored) -> Self { _known(_Mapped._unwrapTarget(stored)) }
+    /// What the target's value stands for. Stops the program if it stands for nothing.
+    @inlinable
+    public static func _unwrapTarget(_ stored: _Mapped._Stored) -> Self { _unwrap(stored) }
+    /// The value in a column of a current row. Stops the program if what is stored stands for nothing.
+    @inlinable
+    public static func _get(_ row: _Row, _ column: Int) -> Self { _known(_Mapped._getTarget(row, column)) }
+    /// The value in a column of a current row. Stops the program if what is stored stands for nothing.
+    @inlinable
+    public static func _getTarget(_ row: _Row, _ column: Int) -> Self { _get(row, column) }
+    /// Writes the stored value in place, if that is possible.
+    @inlinable
+    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
+        _Mapped._store(row, column, value._mapped)
+    }
+    /// Sets the stored value through the transaction.
+    @inlinable
+    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
+        _Mapped._set(object, column, value._mapped)
+    }
+
+    // MARK: An optional property
+
+    /// The target's optional type, under this type's name.
+    public static var _optionalPropertyType: _PropertyType { _Mapped._optionalPropertyType.mapped(Self?.self) }
+    /// Nil.
+    @inlinable public static var _optionalInitial: _Mapped._OptionalStored { _Mapped._optionalInitial }
+    /// The target's value.
+    @inlinable
+    public static func _wrapOptional(_ value: Self?) -> _Mapped._OptionalStored {
+        _Mapped._wrapOptional(value?._mapped)
+    }
+    /// What the target's value stands for; nil if it is nil.
+    @inlinable
+    public static func _unwrapOptional(_ stored: _Mapped._OptionalStored) -> Self? {
+        _shown(_Mapped._unwrapOptional(stored))
+    }
+    /// The value in a nullable column of a current row. Stops the program if what is stored stands for nothing, unless
+    /// that is hidden.
+    @inlinable
+    public static func _getOptional(_ row: _Row, _ column: Int) -> Self? { _shown(_Mapped._getOptional(row, column)) }
+    /// As `_getOptional`, for a column that holds no nulls.
+    public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _shown(_Mapped._getPresent(row, column)) }
+    /// Writes the stored value in place, if that is possible.
+    @inlinable
+    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
+        _Mapped._storeOptional(row, column, value?._mapped)
+    }
+    /// Sets the stored value, or null, through the transaction.
+    @inlinable
+    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
+        _Mapped._setOptional(object, column, value?._mapped)
+    }
+    /// Nil: what lies behind the property is not traced.
+    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self? { nil }
+
+    // MARK: Untyped values
+
+    /// The stored value as untyped access returns it.
+    public static func _any(_ value: Self) -> Any? { _Mapped._any(value._mapped) }
+    /// The stored value as untyped access returns it; nil if it is nil.
+    public static func _anyOptional(_ value: Self?) -> Any? { value.flatMap { _any($0) } }
+    /// What the stored value that `any` stands for stands for. Throws `ValueFault` if it stands for nothing.
+    public static func _fromAny(_ any: Any?) throws -> Self {
+        if let any = unwrapped(any) as? Self { return any }
+        let stored = try _Mapped._fromAny(any)
+        guard let value = Self(_mapped: stored) else { throw ValueFault(stored, isNot: Self.self) }
+        return value
+    }
+    /// What the stored value that `any` stands for stands for; nil for nil and `NSNull`.
+    public static func _optionalFromAny(_ any: Any?) throws -> Self? { unwrapped(any) == nil ? nil : try _fromAny(any) }
+    /// The stored value as the store keeps it.
+    public static func _storeValue(_ value: Self) -> Value? { _Mapped._storeValue(value._mapped) }
+    /// The stored value as the store keeps it; null if it is nil.
+    public static func _optionalStoreValue(_ value: Self?) -> Value? { _Mapped._optionalStoreValue(value?._mapped) }
+    /// What the wrapper holds as untyped access returns it.
+    public static func _anyStored(_ stored: _Mapped._Stored) -> Any? { _Mapped._anyStored(stored) }
+    /// What the wrapper holds as the store keeps it; nil if it is an object.
+    public static func _storedValue(_ stored: _Mapped._Stored) -> Value? { _Mapped._storedValue(stored) }
+    /// What the wrapper holds as untyped access returns it; nil if it is nil.
+    public static func _anyOptionalStored(_ stored: _Mapped._OptionalStored) -> Any? {
+        _Mapped._anyOptionalStored(stored)
+    }
+    /// What the wrapper holds as the store keeps it; nil if it is an object.
+    public static func _optionalStoredValue(_ stored: _Mapped._OptionalStored) -> Value? {
+        _Mapped._optionalStoredValue(stored)
+    }
+
+    // MARK: An element
+
+    /// The target's type, under this type's name.
+    public static func _elementPropertyType() -> _PropertyType { _Mapped._elementPropertyType().mapped(Self.self) }
+    /// The target's optional type, under this type's name.
+    public static func _optionalElementPropertyType() -> _PropertyType {
+        _Mapped._optionalElementPropertyType().mapped(Self?.self)
+    }
+    /// The element of a stored value. Stops the program if what is stored stands for nothing.
+    public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
+        _known(_Mapped._fromElement(value, realm))
+    }
+    /// The element of a stored value; nil for null. Stops the program if what is stored stands for nothing, unless that
+    /// is hidden.
+    public static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self? {
+        value == .null ? nil : _shown(_Mapped._fromElement(value, realm))
+    }
+    /// The stored value as untyped access returns it.
+    public static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any? {
+        _Mapped._anyFromElement(value, realm)
+    }
+    /// The stored value as the store keeps it. An embedded object is added to the realm.
+    public func _element(for realm: _RealmInstance) -> Value { _mapped._element(for: realm) }
+    /// The stored value as the store keeps it; nil for an embedded object, which no collection has yet.
+    public func _existingElement(in realm: _RealmInstance) -> Value? { _mapped._existingElement(in: realm) }
+    /// What decides whether an unmanaged set has the stored value.
+    public var _member: _SetMember { _mapped._member }
+}
+
+/// Stops the program: the store holds a value that stands for nothing, such as a raw value that no case has.
+@usableFromInline @inline(never)
+func _stopForUnknown<Stored: _MappingTarget>(_ stored: Stored, _ type: Any.Type) -> Never {
+    stopForUnknownValue(Stored._storeValue(stored).map { "\($0)" } ?? "\(stored)", type)
+}
+
+extension _PropertyType {
+    /// The type of a type of the application that is stored as this one.
+    func mapped(_ type: Any.Type) -> _PropertyType {
+        var result = self
+        result.swiftType = type
+        result.isMapped = self.type == .link
+        return result
+    }
+}

@@ -1,0 +1,98 @@
+import FirnCore
+import FirnQuery
+
+// Comparisons with values that are stored as something else: enums and types of the application.
+extension QueryExpression {
+    func isEqual<V: _MappedValue>(to value: V?) -> QueryExpression {
+        guard let object = value?._mapped as? EmbeddedObject else {
+            return .compare(self, .equal, .value(V._optionalStoreValue(value) ?? .null))
+        }
+        return hasMembers(of: object)
+    }
+
+    func isUnequal<V: _MappedValue>(to value: V?) -> QueryExpression {
+        guard let object = value?._mapped as? EmbeddedObject else {
+            return .compare(self, .notEqual, .value(V._optionalStoreValue(value) ?? .null))
+        }
+        // Behind a collection, any element that differs will do.
+        return hasMembers(of: object, isNegated: true)
+    }
+
+    func isOne<V: _MappedValue>(of values: some Sequence<V>) -> QueryExpression {
+        guard V._Mapped.self is EmbeddedObject.Type else {
+            return .compare(self, .in, .values(values.map { V._storeValue($0) ?? .null }))
+        }
+        let parts = values.map { isEqual(to: $0) }
+        return QueryExpression(
+            kind: .condition(.any(parts.map(\.condition))), objects: parts.flatMap(\.objects))
+    }
+
+    /// Whether the embedded object at the end of the path has the members of another one. Behind a collection, whether
+    /// one of its elements leads to such an object.
+    private func hasMembers(of object: EmbeddedObject, isNegated: Bool = false) -> QueryExpression {
+        guard case .path(let path) = kind else { fatalError("Firn: a condition can't be compared.") }
+        var found = Members()
+        guard let length = self.collectionLength else {
+            found.add(object, at: path)
+            return found.expression(isNegated ? { !$0 } : { $0 }, objects)
+        }
+        let variable = "$x"
+        let element = PropertyPath(variable: variable, Array(path.components[length...]))
+        found.add(object, at: element)
+        let collection = PropertyPath(Array(path.components[..<length]))
+        return found.expression(
+            { members in
+                .compare(
+                    .subquery(path: collection, variable: variable, predicate: isNegated ? !members : members),
+                    .greater, .value(.int(0)))
+            }, objects)
+    }
+
+    /// The comparisons of the members of an embedded object.
+    private struct Members {
+        private var conditions: [FirnQuery.Predicate] = []
+        private var objects: [ObjectBase] = []
+
+        func expression(
+            _ make: (FirnQuery.Predicate) -> FirnQuery.Predicate, _ others: [ObjectBase]
+        ) -> QueryExpression {
+            QueryExpression(kind: .condition(make(.all(conditions))), objects: others + objects)
+        }
+
+        mutating func add(_ object: EmbeddedObject, at path: PropertyPath) {
+            let info = object.classInfo
+            // An object without a member is equal to any other one of its class.
+            conditions.append(.compare(.path(path), .notEqual, .value(.null)))
+            for property in info.stored {
+                var member = path
+                member.components.append(.name(property.name))
+                guard !property.isCollection else {
+                    fatalError(
+                        "Firn: \(info.name).\(property.name) is a collection, by which objects can't be compared in a query. Compare the other members by persistableValue."
+                    )
+                }
+                let value = object.anyValue(property)
+                if property.isOwner, let embedded = value as? EmbeddedObject {
+                    add(embedded, at: member)
+                } else {
+                    add(value, of: property, at: member)
+                }
+            }
+        }
+
+        private mutating func add(_ any: Any?, of property: PropertyInfo, at path: PropertyPath) {
+            func compare(_ value: Value, _ object: ObjectBase?) {
+                conditions.append(.compare(.path(path), .equal, .value(value)))
+                if let object { objects.append(object) }
+            }
+            if let object = any as? ObjectBase { return compare(object._queryValue, object) }
+            do {
+                if property.isMixed {
+                    let value = try AnyRealmValue(untyped: any)
+                    return compare(value._queryValue, value._queryObject)
+                }
+                compare(any == nil ? .null : try property.wrapper.storeValue(from: any) ?? .null, nil)
+            } catch { preconditionFailure("Firn: \(property.name) gave a value that it does not take: \(error)") }
+        }
+    }
+}
