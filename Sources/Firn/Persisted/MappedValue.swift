@@ -136,7 +136,8 @@ extension _MappedValue {
         guard let value = Self(_mapped: stored) else { throw ValueFault(stored, isNot: Self.self) }
         return value
     }
-    /// What the stored value that `any` stands for stands for; nil for nil and `NSNull`.
+    /// What the stored value that `any` stands for stands for; nil for nil and `NSNull`. Throws `ValueFault` if it
+    /// stands for nothing.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? { unwrapped(any) == nil ? nil : try _fromAny(any) }
     /// The stored value as the store keeps it.
     public static func _storeValue(_ value: Self) -> Value? { _Mapped._storeValue(value._mapped) }

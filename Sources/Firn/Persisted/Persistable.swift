@@ -158,7 +158,7 @@ extension _Persistable {
 
     /// The value that the wrapper holds, as `Any`.
     public static func _anyStored(_ stored: _Stored) -> Any? { _any(_unwrap(stored)) }
-    /// The value that `any` stands for, as the wrapper holds it.
+    /// The value that `any` stands for, as the wrapper holds it. Throws `ValueFault` if there is none.
     public static func _storedFromAny(_ any: Any?) throws -> _Stored { _wrap(try _fromAny(any)) }
     /// The value that the wrapper holds, as the store keeps it.
     public static func _storedValue(_ stored: _Stored) -> Value? { _storeValue(_unwrap(stored)) }
@@ -211,7 +211,7 @@ extension _OptionalPersistable {
 
     /// The value that the wrapper holds, as `Any`.
     public static func _anyOptionalStored(_ stored: _OptionalStored) -> Any? { _anyOptional(_unwrapOptional(stored)) }
-    /// The value that `any` stands for, as the wrapper holds it.
+    /// The value that `any` stands for, as the wrapper holds it. Throws `ValueFault` if there is none.
     public static func _optionalStoredFromAny(_ any: Any?) throws -> _OptionalStored {
         _wrapOptional(try _optionalFromAny(any))
     }
