@@ -50,6 +50,8 @@ extension _PersistableCollection {
     public static func _any(_ value: Self) -> Any? { value }
     /// Nil: the elements are stored one by one.
     public static func _storeValue(_ value: Self) -> Value? { nil }
+    /// Nil: the elements are stored one by one.
+    public static func _storedValue(_ stored: Self?) -> Value? { nil }
 }
 
 /// A `List` or `MutableSet` with elements of a type: what the two do alike with untyped values.

@@ -12,8 +12,9 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     @usableFromInline var values: IndexingIterator<[Element]>
 
     init(_ source: _CollectionSource) {
-        if source.binding != nil, !source.isMapped {
-            self.init(ObjectCursor(source, isDynamic: isDynamic(Element.self)))
+        let isDynamic = isDynamic(Element.self)
+        if source.binding != nil, isDynamic || !source.isMapped {
+            self.init(ObjectCursor(source, isDynamic: isDynamic))
             return
         }
         switch source.content {

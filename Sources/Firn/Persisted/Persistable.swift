@@ -12,6 +12,8 @@ public struct _PropertyType {
     public var target: ObjectBase.Type?
     /// Whether the values are of a type of the application that is stored as embedded objects.
     public var isMapped = false
+    /// Whether the values lie in a `RealmProperty`.
+    public var isBoxed = false
     /// Whether the property holds backlinks, which have no column.
     public var isLinkingObjects: Bool
     /// The Swift type of one value, as errors name it.

@@ -14,7 +14,7 @@
 ///
 /// An enum can be indexed, or be a primary key, if its raw value's type can; opening throws `.schemaMismatch`
 /// otherwise.
-public protocol PersistableEnum: _MappedValue, RawRepresentable, CaseIterable
+public protocol PersistableEnum: _MappedValue, RealmOptionalType, RawRepresentable, CaseIterable
 where RawValue: _Scalar, _Mapped == RawValue {}
 
 extension PersistableEnum {

@@ -49,6 +49,15 @@ extension KeyedDecodingContainer {
         guard contains(key), try !decodeNil(forKey: key) else { return Persisted(wrappedValue: nil) }
         return try Persisted(from: superDecoder(forKey: key))
     }
+
+    /// Decodes a box: an empty one for null, and if there is no such key. Throws what the decoder throws.
+    @available(*, deprecated)
+    public func decode<Value: RealmPropertyType & Decodable>(
+        _ type: Persisted<RealmProperty<Value>>.Type, forKey key: Key
+    ) throws -> Persisted<RealmProperty<Value>> {
+        guard contains(key), try !decodeNil(forKey: key) else { return Persisted() }
+        return try Persisted(from: superDecoder(forKey: key))
+    }
 }
 
 extension Results: Encodable where Element: Encodable {

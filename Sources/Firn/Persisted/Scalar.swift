@@ -3,7 +3,7 @@ public import FirnCore
 
 /// One value of a property or of a collection, of any of Firn's types except objects and collections. A wrapper holds
 /// it as it is.
-public protocol _Scalar: _MappingTarget where _Stored == Self, _OptionalStored == Self? {
+public protocol _Scalar: _MappingTarget, RealmOptionalType where _Stored == Self, _OptionalStored == Self? {
     /// The type of the column.
     static var _type: ColumnType { get }
     /// How an unmanaged value lies in memory.

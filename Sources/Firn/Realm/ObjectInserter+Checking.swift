@@ -37,8 +37,13 @@ extension ObjectInserter {
         var seen: Set<ObjectIdentifier> = []
         var embedded: Set<ObjectIdentifier> = []
         var keys: Set<PrimaryKey> = []
-        var next = roots
-        while let object = next.popLast() {
+        // All are kept to the end: a type of the application may make objects here, and once one is freed another one
+        // can have its address.
+        var objects = roots
+        var next = 0
+        while next < objects.count {
+            let object = objects[next]
+            next += 1
             guard seen.insert(ObjectIdentifier(object)).inserted else { continue }
             guard !object.isManaged else {
                 try object.checkIsThere()
@@ -67,15 +72,15 @@ extension ObjectInserter {
                             throw ValueFault(hasParent: target).inside(property.name)
                         }
                     }
-                    next += targets
+                    objects += targets
                 } else if property.isMixed {
                     if let collection {
-                        next += try collection.mixedObjects()
+                        objects += try collection.mixedObjects()
                         for value in try collection.elements(for: realm, { _ in .null }) {
                             try checkLength(value, of: property)
                         }
                     } else if let value = property.wrapper.mixed(wrapper) {
-                        next += try value.objects
+                        objects += try value.objects
                         try checkLength(try value.stored { _ in .null }, of: property)
                     }
                 } else if property.shape.type == .string || property.shape.type == .data

@@ -232,7 +232,7 @@ final class ObjectInserter {
                     finishMixed(step.property, object, binding, key, isUpdate: isUpdate)
                     continue
                 }
-                // The word is nil for a link without a target, and for a collection that was never read.
+                // The word is nil for a link without a target, and for a collection or a box that was never read.
                 if !isUpdate, (address + step.valueOffset).load(as: UInt.self) == 0 { continue }
                 let property = step.property
                 let wrapper = address + property.offset
@@ -246,6 +246,9 @@ final class ObjectInserter {
                         // A collection that was never read is empty.
                         set(binding, property, key, property.collectionValue([]))
                     }
+                } else if property.shape.isBoxed {
+                    property.wrapper.existingBox(wrapper)?.adopt(
+                        .unlocated(realm.core, key: key, table: binding.address), property)
                 } else if property.isLink {
                     if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase {
                         pending.append(
@@ -271,7 +274,11 @@ final class ObjectInserter {
             pending.append(
                 Pending(table: binding, key: key, property: property, content: .mixed(value), isUpdate: isUpdate))
         }
-        property.wrapper.releaseLink(wrapper)
+        if let box = property.wrapper.existingBox(wrapper) {
+            box.adopt(.unlocated(realm.core, key: key, table: binding.address), property)
+        } else {
+            property.wrapper.releaseLink(wrapper)
+        }
     }
 
     /// Whether a link is nil in the store.

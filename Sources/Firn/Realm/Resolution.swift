@@ -47,6 +47,8 @@ struct Resolution {
         let values: ValueSource
         let isUpdate: Bool
         let location: Location?
+        /// Whether the properties have been set.
+        var isDone = false
     }
 
     /// The location of a value within another, for messages.
@@ -125,9 +127,7 @@ struct Resolution {
             let result = try body(&self)
             while next < tasks.count {
                 next += 1
-                do { try setProperties(next - 1) } catch let fault as ValueFault {
-                    throw fault.inside(path(of: next - 1))
-                }
+                try process(next - 1)
             }
             return result
         } catch {
@@ -136,13 +136,22 @@ struct Resolution {
         }
     }
 
-    /// The path from the outermost object to a task's value.
-    private func path(of task: Int) -> String {
+    /// Does a task, unless it is done. The fault that it throws names the path from `root`.
+    private mutating func process(_ number: Int, below root: Int? = nil) throws {
+        if tasks[number].isDone { return }
+        tasks[number].isDone = true
+        do { try setProperties(number) } catch let fault as ValueFault {
+            throw fault.inside(path(of: number, below: root))
+        }
+    }
+
+    /// The path from a task's object, or from the outermost one, to another task's value.
+    private func path(of task: Int, below root: Int?) -> String {
         var names: [String] = []
-        var location = tasks[task].location
-        while let inner = location {
-            names.append(inner.text)
-            location = inner.parent.flatMap { tasks[$0].location }
+        var number: Int? = task
+        while let task = number, task != root, let location = tasks[task].location {
+            names.append(location.text)
+            number = location.parent
         }
         return names.reversed().joined(separator: ".")
     }
@@ -227,7 +236,6 @@ struct Resolution {
                 return object
             }
         }
-        if location.property.shape.isMapped, old == nil { return try mapped(type, any) }
         let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
         let values = try ValueSource(any, for: info)
         if let source = Source(any, values, as: type), contains(source, location) {
@@ -237,26 +245,26 @@ struct Resolution {
             enter(old, info, any, values, isUpdate: true, location)
             return old
         }
-        guard realm != nil else {
-            let object = type.init()
-            enter(object, info, any, values, isUpdate: false, location)
-            return object
+        let object = type.init()
+        let first = tasks.count
+        if realm != nil, let defaults = type.defaultPropertyValues() {
+            enter(object, info, any, .dictionary(defaults), isUpdate: false, location)
         }
-        let new = Fresh(type)
-        if let defaults = new.defaults {
-            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, location)
-        }
-        enter(new.object, info, any, values, isUpdate: false, location)
-        return new.object
+        enter(object, info, any, values, isUpdate: false, location)
+        if location.property.shape.isMapped { try complete(object, first) }
+        return object
     }
 
-    /// The embedded object of a type of the application. It is complete when it is returned, because the type may read
-    /// it at once.
-    private func mapped(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
-        let new = Fresh(type)
-        if realm != nil, let defaults = new.defaults { try new.object.populate(from: defaults) }
-        try new.object.populate(from: any)
-        return new.object
+    /// Completes the embedded object that a type of the application is stored as, with the embedded objects in it: the
+    /// type reads it at once. The objects that it links to come later, so that the depth of the calls follows from the
+    /// embedded objects alone.
+    private mutating func complete(_ object: ObjectBase, _ first: Int) throws {
+        var number = first
+        while number < tasks.count {
+            if tasks[number].location?.property.isOwner == true { try process(number, below: first) }
+            number += 1
+        }
+        try object.checkRequired(object.classInfo)
     }
 
     /// Whether an embedded object at a location, or one of its parents, is copied from a source.

@@ -18,6 +18,8 @@ protocol AnyPersisted {
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer)
     /// The collection that the wrapper has made; nil if it was never asked for.
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
+    /// The box that the wrapper has made; nil if it was never asked for.
+    static func existingBox(_ wrapper: UnsafeMutableRawPointer) -> (any PropertyBox)?
     /// The collection of a managed object, made at each call; nil for backlinks.
     static func managedCollection(of object: ObjectBase, _ column: Int32) -> (any PersistedCollection)?
     /// The offset of the unmanaged value in the wrapper.
@@ -86,6 +88,7 @@ extension Persisted: AnyPersisted {
         let wrapper = at(wrapper)
         if Value._isCollection {
             let collection = Value._collection(of: object, wrapper.pointee._column, &wrapper.pointee._stored)
+            if let box = collection as? any PropertyBox { return try box.assign(value) }
             guard let collection = collection as? any PersistedCollection else {
                 throw ValueFault("backlinks follow from the links to the object and can't be set")
             }
@@ -96,11 +99,11 @@ extension Persisted: AnyPersisted {
     }
 
     static func storeValue(_ wrapper: UnsafeMutableRawPointer) -> FirnCore.Value? {
-        Value._isCollection ? nil : Value._storedValue(at(wrapper).pointee._stored)
+        Value._storedValue(at(wrapper).pointee._stored)
     }
 
     static func mixed(_ wrapper: UnsafeMutableRawPointer) -> AnyRealmValue? {
-        at(wrapper).pointee._stored as? AnyRealmValue
+        at(wrapper).pointee._stored as? AnyRealmValue ?? existingBox(wrapper)?.mixed
     }
 
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer) {
@@ -111,6 +114,10 @@ extension Persisted: AnyPersisted {
 
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)? {
         at(wrapper).pointee._stored as? any PersistedCollection
+    }
+
+    static func existingBox(_ wrapper: UnsafeMutableRawPointer) -> (any PropertyBox)? {
+        at(wrapper).pointee._stored as? any PropertyBox
     }
 
     static func managedCollection(of object: ObjectBase, _ column: Int32) -> (any PersistedCollection)? {
@@ -144,7 +151,8 @@ extension Persisted: AnyPersisted {
     }
 
     static func any(from value: FirnCore.Value, _ realm: _RealmInstance) -> Any? {
-        guard let type = Value.self as? any RealmCollectionValue.Type else { return nil }
+        let contents = (Value.self as? any PropertyBox.Type)?.contents ?? Value.self
+        guard let type = contents as? any RealmCollectionValue.Type else { return nil }
         return type._anyFromElement(value, realm)
     }
 

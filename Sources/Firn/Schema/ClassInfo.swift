@@ -117,7 +117,7 @@ final class ClassInfo: @unchecked Sendable {
         }
         properties = found
         stored = found.filter { !$0.isLinkingObjects }
-        hasReferences = stored.contains { $0.isLink || $0.isCollection || $0.isMixed }
+        hasReferences = stored.contains(where: \.isReference)
         for (number, property) in stored.enumerated() { property.number = number }
         for (number, property) in found.enumerated() { property.position = number }
         self.ignored = foundIgnored
@@ -215,6 +215,8 @@ final class PropertyInfo: @unchecked Sendable {
     var isLink: Bool { shape.type == .link && !isLinkingObjects }
     /// Whether the property holds mixed values, which may be links.
     var isMixed: Bool { shape.type == .mixed }
+    /// Whether the wrapper of an unmanaged object may hold an object, a collection or a box.
+    var isReference: Bool { isLink || isCollection || isMixed || shape.isBoxed }
     /// Whether the property leads to embedded objects, which belong to its object.
     let isOwner: Bool
     /// A collection of these elements, as the column holds it.

@@ -99,7 +99,7 @@ final class TableBinding: @unchecked Sendable {
             return UnsafeBufferPointer(buffer)
         }
         fills = steps { !$0.isLink && !$0.isCollection }
-        references = steps { $0.isLink || $0.isCollection || $0.isMixed }
+        references = steps { $0.isReference }
     }
 
     deinit {
