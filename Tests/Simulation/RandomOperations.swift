@@ -131,11 +131,9 @@ package struct RandomOperations {
 
     /// Deletes the last objects of a table, so that another leaf may become its last one and get the new objects.
     private mutating func deleteLast(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
-        for _ in 0..<min(oracle.keys[table].count, 1 + random.below(150)) {
-            guard let key = oracle.keys[table].last else { return }
-            transaction.delete(TableID(table), key)
-            oracle.delete(table, key)
-        }
+        let keys = Array(oracle.keys[table].suffix(min(oracle.keys[table].count, 1 + random.below(150))))
+        transaction.delete(TableID(table), keys.reversed())
+        for key in keys { oracle.delete(table, key) }
     }
 
     /// Makes the data of neighbouring objects long or short. About 70 long values are more than a leaf can hold, so

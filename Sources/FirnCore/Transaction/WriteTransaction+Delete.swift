@@ -2,31 +2,52 @@ extension WriteTransaction {
     /// Deletes an object. Links to it become nil, lists and sets lose it, and the embedded objects that it owns are
     /// deleted with it. All of that is in the changeset, so replay runs no rules.
     package func delete(_ id: TableID, _ key: Int64) {
+        recordingDamage { delete(DyingObjects(id, [key])) }
+    }
+
+    /// Deletes objects of one table, each as `delete` does. One pass over a collection that links to them removes up
+    /// to 4,096 of them. A key may occur twice.
+    package func delete(_ id: TableID, _ keys: [Int64]) {
         recordingDamage {
-            // An explicit stack, because chains of embedded objects may be long.
-            var pending: [(table: TableID, key: Int64)] = []
-            deleteOne(id, key) { pending.append(($0, $1)) }
-            while !hasFault, let (id, key) = pending.popLast() {
-                // A forged store may list an object twice, or one that does not exist.
-                if table(id).find(key) != nil { deleteOne(id, key) { pending.append(($0, $1)) } }
+            for start in stride(from: 0, to: keys.count, by: Self.deletedTogether) where !hasFault {
+                let part = keys[start..<min(keys.count, start + Self.deletedTogether)]
+                delete(DyingObjects(id, part.filter { table(id).find($0) != nil }))
             }
+        }
+    }
+
+    /// The most objects that are deleted together: what is kept in memory about them is bounded.
+    private static var deletedTogether: Int { 4096 }
+
+    private func delete(_ dying: DyingObjects) {
+        // An explicit stack, because chains of embedded objects may be long.
+        var pending: [(table: TableID, keys: [Int64])] = []
+        func remove(_ dying: DyingObjects) {
+            for (origin, column) in resolvedSchema.tables[dying.table.index].incoming {
+                unlinkAll(origin, column, dying)
+            }
+            for (origin, column) in resolvedSchema.mixed { unlinkAllMixed(origin, column, dying) }
+            for key in dying.keys where !hasFault {
+                removeRow(dying.table, key) { table, target in
+                    let isFull = pending.last.map { $0.keys.count >= Self.deletedTogether } ?? true
+                    if !isFull, pending.last?.table == table {
+                        pending[pending.count - 1].keys.append(target)
+                    } else {
+                        pending.append((table, [target]))
+                    }
+                }
+            }
+        }
+        remove(dying)
+        while !hasFault, let (id, keys) = pending.popLast() {
+            // A forged store may list an object twice, or one that does not exist.
+            remove(DyingObjects(id, keys.filter { table(id).find($0) != nil }))
         }
     }
 
     /// Deletes an embedded object that has lost its parent. A forged store may name one that does not exist.
     func deleteOwned(_ id: TableID, _ key: Int64) {
         if !hasFault, table(id).find(key) != nil { delete(id, key) }
-    }
-
-    private func deleteOne(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
-        let layout = resolvedSchema.tables[id.index]
-        for (origin, column) in layout.incoming {
-            unlinkAll(origin, column, target: key, except: id == origin ? key : nil)
-        }
-        for (origin, column) in resolvedSchema.mixed {
-            unlinkAllMixed(origin, column, target: (id, key), except: id == origin ? key : nil)
-        }
-        removeRow(id, key, owned)
     }
 
     /// Removes a row with its own links, index entries and nodes. The caller updates the links to it.
@@ -56,42 +77,72 @@ extension WriteTransaction {
         if !hasFault { rows.remove(key) }
     }
 
-    /// Removes every link from one column to an object. The links of the object itself (`except`) are removed with
-    /// its row.
-    private func unlinkAll(_ origin: TableID, _ column: Int, target: Int64, except own: Int64?) {
+    /// Removes every link from one column to objects that are deleted. The links of those objects themselves are
+    /// removed with their rows.
+    private func unlinkAll(_ origin: TableID, _ column: Int, _ dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
-        var sources: [Int64] = []
-        IntegerIndexTree.forEachValue(of: UInt64(target), in: table(origin).backlinks(column)) { source in
-            // A list that contains the object twice has two entries, one after the other.
-            if source != own, sources.last != source { sources.append(source) }
-            return true
-        }
-        for source in sources where !hasFault {
+        for (source, targets) in sources(origin, column, dying, { UInt64($0) }) where !hasFault {
             guard table(origin).find(source) != nil else {
                 Faults.contradiction(
-                    "the backlinks say that object \(source) links to \(target), but it does not exist")
+                    "the backlinks say that object \(source) links to \(targets[0]), but it does not exist")
                 continue
             }
-            switch schema.collection {
-            case .none: setLink(origin, column, source, to: -1, deletesReplaced: false)
-            case .list:
-                edit(origin, column, source, deletesReplaced: false) { change in
-                    while let index = change.elements.firstIndex(of: target) { change.remove(at: index) }
-                }
-            case .set:
-                edit(origin, column, source, deletesReplaced: false) { change in
-                    if !change.removeMember(.link(target)) {
+            guard schema.collection != .none else {
+                setLink(origin, column, source, to: -1, deletesReplaced: false)
+                continue
+            }
+            edit(origin, column, source, deletesReplaced: false) { change in
+                guard schema.collection != .set else {
+                    for target in targets where !change.removeMember(.link(target)) {
                         Faults.contradiction("a set of object \(source) lacks its link to \(target)")
                     }
+                    return
                 }
-            case .map:
-                edit(origin, column, source, deletesReplaced: false) { change in
-                    for (index, element) in change.elements.elements.enumerated() where element.linkedKey == target {
-                        change.set(.map([Value.MapEntry(key: element.onlyEntry.key, value: .null)]), at: index)
+                var found: [Int] = []
+                var index = 0
+                change.elements.forEachBytes { _, bytes in
+                    if let key = bytes.flatMap({ PlainCoding.load($0, as: .link).linkedKey }), dying.contains(key) {
+                        found.append(index)
+                    }
+                    index += 1
+                    return true
+                }
+                for index in found.reversed() {
+                    if schema.collection == .list {
+                        change.remove(at: index)
+                    } else {
+                        change.set(.map([Value.MapEntry(key: change.elements.key(at: index), value: .null)]), at: index)
                     }
                 }
             }
         }
+    }
+
+    /// The objects that link from one column to objects that are deleted, ascending, each with those of them that it
+    /// links to. `entry` is the key of an object's backlinks. The deleted objects themselves are not among them.
+    func sources(
+        _ origin: TableID, _ column: Int, _ dying: DyingObjects, _ entry: (Int64) -> UInt64
+    ) -> [(source: Int64, targets: [Int64])] {
+        var links: [(source: Int64, target: Int64)] = []
+        for target in dying.keys {
+            var last: Int64?
+            IntegerIndexTree.forEachValue(of: entry(target), in: table(origin).backlinks(column)) { source in
+                // A list that contains the object twice has two entries, one after the other.
+                if last != source, origin != dying.table || !dying.contains(source) { links.append((source, target)) }
+                last = source
+                return true
+            }
+        }
+        if dying.keys.count > 1 { links.sort { ($0.source, $0.target) < ($1.source, $1.target) } }
+        var result: [(source: Int64, targets: [Int64])] = []
+        for link in links {
+            if result.last?.source == link.source {
+                result[result.count - 1].targets.append(link.target)
+            } else {
+                result.append((link.source, [link.target]))
+            }
+        }
+        return result
     }
 
     /// Deletes every object of a table.
@@ -104,8 +155,25 @@ extension WriteTransaction {
                 for row in 0..<leaf.count { keys.append(leaf.key(row)) }
                 return !hasFault
             }
-            // From the end, so that no row has to move up. An embedded object may have been deleted with its owner.
-            for key in keys.reversed() where !hasFault && table(id).find(key) != nil { delete(id, key) }
+            // From the end, so that no row has to move up.
+            delete(id, keys.reversed())
         }
     }
+}
+
+/// Objects of one table that are deleted together.
+struct DyingObjects {
+    let table: TableID
+    let keys: [Int64]
+    /// Nil for a single object.
+    private let set: Set<Int64>?
+
+    init(_ table: TableID, _ keys: [Int64]) {
+        self.table = table
+        set = keys.count > 1 ? Set(keys) : nil
+        // A key may occur twice.
+        self.keys = set.map { $0.count == keys.count ? keys : $0.sorted() } ?? keys
+    }
+
+    func contains(_ key: Int64) -> Bool { set?.contains(key) ?? (keys.first == key) }
 }

@@ -1,15 +1,22 @@
 extension MixedLinks {
-    /// A mixed value with null instead of each link to an object.
-    static func removing(_ table: TableID, _ key: Int64, from value: Value) -> Value {
+    /// A mixed value with null instead of each link to an object that is deleted.
+    static func removing(_ dying: DyingObjects, from value: Value) -> Value {
         switch value {
-        case .typedLink(table, key): .null
-        case .list(let elements): .list(elements.map { removing(table, key, from: $0) })
+        case .typedLink(dying.table, let key) where dying.contains(key): .null
+        case .list(let elements): .list(elements.map { removing(dying, from: $0) })
         case .set(let elements):
-            .set(of: elements.map { removing(table, key, from: $0) })
+            .set(of: elements.map { removing(dying, from: $0) })
         case .map(let entries):
-            .map(entries.map { Value.MapEntry(key: $0.key, value: removing(table, key, from: $0.value)) })
+            .map(entries.map { Value.MapEntry(key: $0.key, value: removing(dying, from: $0.value)) })
         default: value
         }
+    }
+
+    /// Whether the bytes of a mixed value have a link to an object that is deleted.
+    static func contains(_ dying: DyingObjects, in bytes: UnsafeRawBufferPointer?) -> Bool {
+        var isFound = false
+        forEach(in: bytes) { table, key in isFound = isFound || table == dying.table && dying.contains(key) }
+        return isFound
     }
 }
 
@@ -50,32 +57,37 @@ extension WriteTransaction {
         }
     }
 
-    /// Makes every link from the mixed values of a column to an object null; a set loses it.
-    func unlinkAllMixed(_ origin: TableID, _ column: Int, target: (table: TableID, key: Int64), except own: Int64?) {
+    /// Makes every link from the mixed values of a column to objects that are deleted null; a set loses it. The links
+    /// of those objects themselves are removed with their rows.
+    func unlinkAllMixed(_ origin: TableID, _ column: Int, _ dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
-        var sources: [Int64] = []
-        IntegerIndexTree.forEachValue(
-            of: MixedLinks.backlinkKey(target.table, target.key), in: table(origin).backlinks(column)
-        ) { source in
-            if source != own, sources.last != source { sources.append(source) }
-            return true
-        }
-        for source in sources where !hasFault {
-            guard let old = table(origin).value(column, of: source) else {
+        let sources = sources(origin, column, dying) { MixedLinks.backlinkKey(dying.table, $0) }
+        for (source, targets) in sources where !hasFault {
+            guard table(origin).find(source) != nil else {
                 Faults.contradiction(
-                    "the backlinks say that object \(source) links to \(target.key), but it does not exist")
+                    "the backlinks say that object \(source) links to \(targets[0]), but it does not exist")
                 continue
             }
             guard schema.collection != .none else {
-                let new = MixedLinks.removing(target.table, target.key, from: old)
+                let old = table(origin).value(column, of: source) ?? .null
+                let new = MixedLinks.removing(dying, from: old)
                 if new != old { set(origin, column, source, new) }
                 continue
             }
             edit(origin, column, source) { change in
-                for (index, element) in change.elements.elements.enumerated().reversed() {
-                    let new = MixedLinks.removing(target.table, target.key, from: element)
-                    if new == element { continue }
-                    if schema.collection == .set { change.remove(at: index) } else { change.set(new, at: index) }
+                var found: [Int] = []
+                var index = 0
+                change.elements.forEachBytes { _, bytes in
+                    if MixedLinks.contains(dying, in: bytes) { found.append(index) }
+                    index += 1
+                    return true
+                }
+                for index in found.reversed() {
+                    if schema.collection == .set {
+                        change.remove(at: index)
+                    } else {
+                        change.set(MixedLinks.removing(dying, from: change.elements.element(at: index)), at: index)
+                    }
                 }
             }
         }

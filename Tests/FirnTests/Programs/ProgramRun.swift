@@ -241,17 +241,24 @@ final class ProgramRun {
         switch random.below(nodes.isEmpty ? 2 : 12) {
         case 0: try create(realm)
         case 1: try add(realm)
-        case 2:
-            let id = someNode()
-            log.append("delete \(id)")
-            realm.delete(realm.object(ofType: ModelNode.self, forPrimaryKey: id)!)
+        case 2: delete(realm)
+        case 3...6: assign(realm)
+        default: edit(realm)
+        }
+    }
+
+    /// Deletes one node, or several at once, of which one may occur twice.
+    private func delete(_ realm: Realm) {
+        let ids = (0..<(random.below(3) == 0 ? 4 : 1)).map { _ in someNode() }
+        log.append("delete \(ids)")
+        let objects = ids.map { realm.object(ofType: ModelNode.self, forPrimaryKey: $0)! }
+        if objects.count == 1 { realm.delete(objects[0]) } else { realm.delete(objects) }
+        for id in ids {
             nodes[id] = nil
             births[id] = nil
             for (other, properties) in nodes {
                 nodes[other] = Shape.removing(id, from: properties, ModelKind.nodeProperties)
             }
-        case 3...6: assign(realm)
-        default: edit(realm)
         }
     }
 
