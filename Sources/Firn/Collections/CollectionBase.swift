@@ -146,6 +146,20 @@ public class CollectionBase {
         return element
     }
 
+    /// An element as the realm stores it, if the collection may have it; nil otherwise. Objects of another class do not
+    /// belong to it, not even those of a subclass.
+    ///
+    /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
+    final func existing(_ element: some RealmCollectionValue) -> Value? {
+        let location = location!
+        if location.property.isLink, let object = unwrapped(element) as? ObjectBase,
+            object.modelType != location.property.shape.target
+        {
+            return nil
+        }
+        return element._existingElement(in: location.realm)
+    }
+
     /// An element as the realm's transaction stores it: an unmanaged object is added.
     ///
     /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.

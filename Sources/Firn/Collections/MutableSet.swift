@@ -78,10 +78,10 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 
     /// Whether the set has an element. O(log n) if managed, else O(1).
     ///
-    /// A managed set has no unmanaged object, and no object of another realm.
+    /// A managed set has no unmanaged object, and no object of another realm or class.
     public func contains(_ element: Element) -> Bool {
-        guard let location else { return hasUnmanaged(element) }
-        guard let value = element._existingElement(in: location.realm) else { return false }
+        guard location != nil else { return hasUnmanaged(element) }
+        guard let value = existing(element) else { return false }
         return cell.contains(value)
     }
 
@@ -138,8 +138,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
             dropUnmanaged()
             return kept.forEach(append)
         }
-        let realm = location!.realm
-        let values = removed.compactMap { $0._existingElement(in: realm) }
+        let values = removed.compactMap(existing)
         edit { set in for value in values { set.removeMember(value) } }
     }
 

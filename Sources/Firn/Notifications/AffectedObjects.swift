@@ -36,19 +36,23 @@ struct AffectedObjects {
             for (id, keys) in frontier { reached[id, default: []].formUnion(keys) }
             if level == Self.depth { break }
             var next: [TableID: Set<Int64>] = [:]
+            func note(_ source: Int64, of origin: TableID) -> Bool {
+                if !(reached[origin]?.contains(source) ?? false) { next[origin, default: []].insert(source) }
+                return true
+            }
             for origin in snapshot.resolvedSchema.schema.tables.indices.map(TableID.init) {
                 for (column, link) in snapshot.resolvedSchema.schema[origin].columns.enumerated()
                 where link.isLink && !link.isRemoved {
                     guard let target = link.target, let keys = frontier[target], !keys.isEmpty else { continue }
                     let view = snapshot.table(origin)
-                    for key in keys {
-                        view.forEachSource(of: key, column) { source in
-                            if !(reached[origin]?.contains(source) ?? false) {
-                                next[origin, default: []].insert(source)
-                            }
-                            return true
-                        }
-                    }
+                    for key in keys { view.forEachSource(of: key, column) { note($0, of: origin) } }
+                }
+            }
+            // A mixed value may link to an object of any table.
+            for (origin, column) in snapshot.resolvedSchema.mixed {
+                let view = snapshot.table(origin)
+                for (table, keys) in frontier {
+                    for key in keys { view.forEachSource(of: key, in: table, mixed: column) { note($0, of: origin) } }
                 }
             }
             frontier = next

@@ -139,6 +139,7 @@ extension ObjectBase {
         if case .link(let key) = value, let target = property.shape.target {
             return key < 0 ? nil : realm.accessor(target, key)
         }
+        if value == .null, property.shape.showsNewObject { return property.wrapper.initialAny }
         return property.wrapper.any(from: value, realm)
     }
 
@@ -162,6 +163,7 @@ extension ObjectBase {
         if property.isLink {
             guard let target = property.shape.target else { return }
             guard let value = unwrapped(storedObject(typed(any))) else {
+                try property.checkShowsNoNewObject()
                 return setLink(nil, to: target, column: column)
             }
             if let object = value as? ObjectBase, type(of: object) == target {

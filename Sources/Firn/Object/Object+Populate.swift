@@ -62,7 +62,9 @@ enum ValueSource {
             guard let own = object.classInfo.property(named: property.name) else { return nil }
             // Code of the application that ran meanwhile may have deleted it.
             try object.checkIsThere()
-            return .some(object.anyValue(own))
+            let value = object.anyValue(own)
+            // The property shows nil, so the copy has nil.
+            return .some(own.shape.hidesUnknown && !own.wrapper.takes(value) ? nil : value)
         case .mirror(let children): return children[property.name].map { .some($0) }
         }
     }

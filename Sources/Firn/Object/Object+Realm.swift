@@ -47,7 +47,7 @@ extension ObjectBase {
             // The object key, not the primary key's value: it can be read when the object is gone.
             var hasher = Hasher()
             hasher.combine(_row.key)
-            hasher.combine(ObjectIdentifier(type(of: self)))
+            hasher.combine(ObjectIdentifier(modelType))
             return hasher.finalize()
         }
         return ObjectIdentifier(self).hashValue

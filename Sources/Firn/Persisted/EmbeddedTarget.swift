@@ -8,10 +8,13 @@ extension EmbeddedObject: _MappingTarget {
     /// A new object; none for an accessor.
     public static var _targetInitial: ObjectBase? {
         if firn_is_making_accessor() { return nil }
-        // The object that holds this one is being made, and only that one is to be noted.
+        return withoutNoting { self.init() }
+    }
+    /// Runs `body` while the object that holds the embedded one is being made: only that one is to be noted.
+    static func withoutNoting<Result>(_ body: () -> Result) -> Result {
         let before = firn_set_accessor_state(0)
         defer { _ = firn_set_accessor_state(before) }
-        return self.init()
+        return body()
     }
     /// The linked object, or a new one.
     public static func _unwrapTarget(_ stored: ObjectBase?) -> Self { _unwrapOptional(stored) ?? Self() }
@@ -20,11 +23,16 @@ extension EmbeddedObject: _MappingTarget {
 extension _MappingTarget where Self: EmbeddedObject {
     /// The linked object of a current row, or a new one.
     public static func _getTarget(_ row: _Row, _ column: Int) -> Self { _getOptional(row, column) ?? Self() }
+    /// Runs code of the application that makes an object for a wrapper.
+    public static func _making(_ body: () -> Self) -> Self { withoutNoting(body) }
 }
 
 /// The embedded object that a value of the application is stored as; anything else as it is.
 func storedObject(_ any: Any?) -> Any? {
-    func stored(_ value: some _MappedValue) -> Any { value._mapped is EmbeddedObject ? value._mapped : value }
+    func stored(_ value: some _MappedValue) -> Any {
+        let object = storedObject(value._mapped)
+        return object is EmbeddedObject ? object as Any : value
+    }
     guard let any = unwrapped(any) else { return any }
     return (any as? any _MappedValue).map { stored($0) } ?? any
 }

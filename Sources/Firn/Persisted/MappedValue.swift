@@ -10,6 +10,8 @@ public protocol _MappingTarget: _Persistable, _RealmCollectionValueInsideOptiona
     static func _getTarget(_ row: _Row, _ column: Int) -> Self
     /// The value that a wrapper holds. A new object if it holds none.
     static func _unwrapTarget(_ stored: _Stored) -> Self
+    /// Runs code of the application that makes a value for a wrapper.
+    static func _making(_ body: () -> Self) -> Self
 }
 
 /// A type that is stored as another one, its target: enums (`PersistableEnum`) and types of the application
@@ -51,20 +53,27 @@ extension _MappedValue {
     // MARK: A property
 
     /// The target's type, under this type's name.
-    public static var _propertyType: _PropertyType { _Mapped._targetType.mapped(Self.self) }
+    public static var _propertyType: _PropertyType {
+        var type = _Mapped._targetType.mapped(Self.self)
+        type.showsNewObject = type.isMapped
+        return type
+    }
     /// The same: this type can be a target, too.
     public static var _targetType: _PropertyType { _propertyType }
     /// What the target's type says.
     public static var _initial: _Mapped._Stored { _Mapped._targetInitial }
     /// The same: this type can be a target, too.
     public static var _targetInitial: _Mapped._Stored { _initial }
+    /// Runs the code as the target does.
+    @inlinable
+    public static func _making(_ body: () -> Self) -> Self { body() }
     /// What the target's type says.
     public static var _blank: _Mapped._Stored { _Mapped._blank }
     /// What the target's type says.
     public static var _blankOwnsNothing: Bool { _Mapped._blankOwnsNothing }
     /// The target's value.
     @inlinable
-    public static func _wrap(_ value: Self) -> _Mapped._Stored { _Mapped._wrap(value._mapped) }
+    public static func _wrap(_ value: Self) -> _Mapped._Stored { _Mapped._wrap(_Mapped._making { value._mapped }) }
     /// What the target's value stands for. Stops the program if it stands for nothing.
     @inlinable
     public static func _unwrap(_ stored: _Mapped._Stored) -> Self { _known(_Mapped._unwrapTarget(stored)) }
@@ -91,13 +100,17 @@ extension _MappedValue {
     // MARK: An optional property
 
     /// The target's optional type, under this type's name.
-    public static var _optionalPropertyType: _PropertyType { _Mapped._optionalPropertyType.mapped(Self?.self) }
+    public static var _optionalPropertyType: _PropertyType {
+        var type = _Mapped._optionalPropertyType.mapped(Self?.self)
+        type.hidesUnknown = _hidesUnknown
+        return type
+    }
     /// Nil.
     @inlinable public static var _optionalInitial: _Mapped._OptionalStored { _Mapped._optionalInitial }
     /// The target's value.
     @inlinable
     public static func _wrapOptional(_ value: Self?) -> _Mapped._OptionalStored {
-        _Mapped._wrapOptional(value?._mapped)
+        _Mapped._wrapOptional(value.map { value in _Mapped._making { value._mapped } })
     }
     /// What the target's value stands for; nil if it is nil.
     @inlinable

@@ -12,6 +12,10 @@ public struct _PropertyType {
     public var target: ObjectBase.Type?
     /// Whether the values are of a type of the application that is stored as embedded objects.
     public var isMapped = false
+    /// Whether the property shows a new embedded object where the store has none.
+    public var showsNewObject = false
+    /// Whether the property shows nil for a stored value that stands for nothing.
+    public var hidesUnknown = false
     /// Whether the values lie in a `RealmProperty`.
     public var isBoxed = false
     /// Whether the property holds backlinks, which have no column.

@@ -98,6 +98,9 @@ extension _Scalar {
     public static var _targetType: _PropertyType { _propertyType }
     /// What a property with such values starts with.
     public static var _targetInitial: Self { _initial }
+    /// Runs the code.
+    @inlinable @inline(__always)
+    public static func _making(_ body: () -> Self) -> Self { body() }
     /// The value in a column of a current row.
     @inlinable @inline(__always)
     public static func _getTarget(_ row: _Row, _ column: Int) -> Self { _get(row, column) }

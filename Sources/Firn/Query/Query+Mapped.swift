@@ -4,14 +4,14 @@ import FirnQuery
 // Comparisons with values that are stored as something else: enums and types of the application.
 extension QueryExpression {
     func isEqual<V: _MappedValue>(to value: V?) -> QueryExpression {
-        guard let object = value?._mapped as? EmbeddedObject else {
+        guard let object = storedObject(value) as? EmbeddedObject else {
             return .compare(self, .equal, .value(V._optionalStoreValue(value) ?? .null))
         }
         return hasMembers(of: object)
     }
 
     func isUnequal<V: _MappedValue>(to value: V?) -> QueryExpression {
-        guard let object = value?._mapped as? EmbeddedObject else {
+        guard let object = storedObject(value) as? EmbeddedObject else {
             return .compare(self, .notEqual, .value(V._optionalStoreValue(value) ?? .null))
         }
         // Behind a collection, any element that differs will do.
@@ -19,7 +19,7 @@ extension QueryExpression {
     }
 
     func isOne<V: _MappedValue>(of values: some Sequence<V>) -> QueryExpression {
-        guard V._Mapped.self is EmbeddedObject.Type else {
+        guard V._propertyType.isMapped else {
             return .compare(self, .in, .values(values.map { V._storeValue($0) ?? .null }))
         }
         let parts = values.map { isEqual(to: $0) }

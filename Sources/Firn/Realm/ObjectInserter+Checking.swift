@@ -27,7 +27,7 @@ extension ObjectInserter {
 
     /// Throws if an object that is to be added, or one that it reaches, can't be added.
     func checkObject(_ object: ObjectBase) throws {
-        try policy.check(realm.checkedBinding(of: type(of: object)).info)
+        try policy.check(realm.checkedBinding(of: object.modelType).info)
         try check([object])
     }
 
@@ -189,6 +189,13 @@ extension PropertyInfo {
     /// Throws if `any` is nil and the property must not be.
     func checkRequired(_ any: Any?) throws {
         if isRequired, unwrapped(any) == nil { throw PropertyInfo.missingValueFault }
+    }
+
+    /// Throws if nil is no value of the property, because it shows an embedded object in any case.
+    func checkShowsNoNewObject() throws {
+        if shape.showsNewObject, !isCollection {
+            throw ValueFault("nil does not fit a property that is not optional")
+        }
     }
 
     fileprivate static var missingValueFault: ValueFault {

@@ -51,7 +51,7 @@ final class ObjectInserter {
 
     /// Inserts the object that the caller of `add` named.
     func addRoot(_ object: ObjectBase) throws {
-        if policy != .error { try policy.check(realm.binding(of: type(of: object)).info) }
+        if policy != .error { try policy.check(realm.binding(of: object.modelType).info) }
         _ = try add(object)
     }
 
@@ -72,12 +72,14 @@ final class ObjectInserter {
         while let next = pending.popLast() {
             switch next.content {
             case .link(let target):
+                if isGone(next) { continue }
                 try next.property.checkClass(of: target)
                 let column = next.table.column(next.property)
                 let key =
                     next.property.isOwner
                     ? try enterEmbedded(target, replacing: value(next.table, column, next.key)?.linkedKey, of: next)
                     : try enter(target)
+                if isGone(next) { continue }
                 if next.isUpdate, policy == .modified,
                     value(next.table, column, next.key) == .link(key)
                 {
@@ -85,18 +87,32 @@ final class ObjectInserter {
                 }
                 transaction.setLink(next.table.table, column, next.key, to: key)
             case .mixed(let value):
-                set(next.table, next.property, next.key, try value.stored(enterLinked), isUpdate: next.isUpdate)
+                let stored = try value.stored(enterLinked)
+                if isGone(next) { continue }
+                set(next.table, next.property, next.key, stored, isUpdate: next.isUpdate)
             case .collection(let collection, let owner):
                 let column = next.table.column(next.property)
                 let old = value(next.table, column, next.key)
                 let values = next.property.collectionValue(try elements(collection, next, replacing: old))
                 // The collection of a new row is empty.
-                if !(next.isUpdate ? policy == .modified && old == values : old == values) {
+                if !isGone(next), !(next.isUpdate ? policy == .modified && old == values : old == values) {
                     transaction.set(next.table.table, column, next.key, values)
                 }
                 collection.adopt(owner._row, next.property)
             }
         }
+    }
+
+    /// Whether the row of an embedded object is gone: an object was added twice, and the second one took the row from
+    /// its parent. Stops the program if the application's code has deleted the row.
+    private func isGone(_ next: Pending) -> Bool {
+        let isEmbedded = next.table.info.isEmbedded
+        guard isEmbedded && policy != .error || next.property.shape.isMapped else { return false }
+        guard transaction.recordingDamage({ transaction.table(next.table.table).find(next.key) == nil }) else {
+            return false
+        }
+        if !isEmbedded { checkIsThere(realm.accessor(next.table, next.key)) }
+        return true
     }
 
     /// The elements of a collection as the store keeps them; objects get their rows.
@@ -105,7 +121,9 @@ final class ObjectInserter {
     ) throws -> [Value] {
         guard next.property.isLink else { return try collection.elements(for: realm, enterLinked) }
         let existing = EmbeddedInPlace(next.property.isOwner ? old : nil)
-        return try collection.linkedElements.enumerated().map { index, element in
+        let elements = collection.linkedElements
+        if isGone(next) { return [] }
+        return try elements.enumerated().map { index, element in
             try element.value { object in
                 try next.property.checkClass(of: object)
                 guard next.property.isOwner else { return try enter(object) }
@@ -315,8 +333,12 @@ final class ObjectInserter {
     func apply(_ changes: [Resolution.Change]) throws {
         var last: ObjectBase?
         for change in changes {
-            // The application's code has run since the object was found.
-            if change.object !== last { checkIsThere(change.object) }
+            if change.object !== last {
+                // An earlier change may have taken an embedded object from its parent.
+                if change.object is EmbeddedObject, !realm.isThere(change.object) { continue }
+                // The application's code has run since the object was found.
+                checkIsThere(change.object)
+            }
             last = change.object
             let binding = TableBinding.of(change.object._row)
             let key = change.object._row.key

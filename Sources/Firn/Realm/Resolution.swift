@@ -23,6 +23,15 @@ struct Resolution {
         case objects([LinkedElement])
         case mixed(AnyRealmValue)
         case mixedElements([MixedElement])
+
+        /// The objects of a link, list or map.
+        var elements: [LinkedElement] {
+            switch self {
+            case .link(let object): [LinkedElement(key: nil, object: object)]
+            case .objects(let elements): elements
+            default: []
+            }
+        }
     }
 
     private unowned(unsafe) let realm: _RealmInstance?
@@ -38,6 +47,11 @@ struct Resolution {
     /// The tasks that made a new object with a primary key; a second value with that key updates the object.
     private var byKey: [PrimaryKey: Int] = [:]
     private(set) var changes: [Change] = []
+    /// Values for properties of new objects whose types are stored as embedded objects. The types read these when the
+    /// properties are set, so that is done when everything else is.
+    private var conversions: [(task: Int, property: PropertyInfo, content: Any?)] = []
+    /// The embedded objects that the changes give to properties of existing objects, which may have several changes.
+    private var given: [Cell: [LinkedElement]] = [:]
 
     private struct Task {
         /// A new unmanaged object, or the accessor of an object that is to be changed.
@@ -47,8 +61,19 @@ struct Resolution {
         let values: ValueSource
         let isUpdate: Bool
         let location: Location?
-        /// Whether the properties have been set.
-        var isDone = false
+    }
+
+    /// A property of a row.
+    private struct Cell: Hashable {
+        let table: UnsafeRawPointer?
+        let key: Int64
+        let property: Int
+
+        init(_ object: ObjectBase, _ property: PropertyInfo) {
+            table = object._row.table
+            key = object._row.key
+            self.property = property.position
+        }
     }
 
     /// The location of a value within another, for messages.
@@ -127,8 +152,11 @@ struct Resolution {
             let result = try body(&self)
             while next < tasks.count {
                 next += 1
-                try process(next - 1)
+                do { try setProperties(next - 1) } catch let fault as ValueFault {
+                    throw fault.inside(path(of: next - 1))
+                }
             }
+            try convert()
             return result
         } catch {
             dropLinks()
@@ -136,22 +164,31 @@ struct Resolution {
         }
     }
 
-    /// Does a task, unless it is done. The fault that it throws names the path from `root`.
-    private mutating func process(_ number: Int, below root: Int? = nil) throws {
-        if tasks[number].isDone { return }
-        tasks[number].isDone = true
-        do { try setProperties(number) } catch let fault as ValueFault {
-            throw fault.inside(path(of: number, below: root))
+    /// Sets the properties whose types read the embedded objects that they are stored as. The inner ones come first.
+    private func convert() throws {
+        struct Target: Hashable {
+            let object: ObjectIdentifier
+            let property: Int
+        }
+        var done: Set<Target> = []
+        for (task, property, content) in conversions.reversed() {
+            let object = tasks[task].object
+            // Of two values for one property, the later one counts.
+            let target = Target(object: ObjectIdentifier(object), property: property.position)
+            guard done.insert(target).inserted else { continue }
+            do { try object.setUnmanaged(property, content) } catch let fault as ValueFault {
+                throw fault.inside(property.name).inside(path(of: task))
+            }
         }
     }
 
-    /// The path from a task's object, or from the outermost one, to another task's value.
-    private func path(of task: Int, below root: Int?) -> String {
+    /// The path from the outermost object to a task's value.
+    private func path(of task: Int) -> String {
         var names: [String] = []
-        var number: Int? = task
-        while let task = number, task != root, let location = tasks[task].location {
-            names.append(location.text)
-            number = location.parent
+        var location = tasks[task].location
+        while let inner = location {
+            names.append(inner.text)
+            location = inner.parent.flatMap { tasks[$0].location }
         }
         return names.reversed().joined(separator: ".")
     }
@@ -169,10 +206,10 @@ struct Resolution {
 
     // MARK: Objects
 
-    /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the key
-    /// of the object that it replaces.
+    /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the object
+    /// that it replaces.
     private mutating func object(
-        _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: Int64? = nil
+        _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
         let any = storedObject(typed(any)) as Any
         if let location, location.property.isOwner { return try embedded(type, any, at: location, replacing: old) }
@@ -226,9 +263,8 @@ struct Resolution {
     /// The embedded object that a value stands for. The value is always copied, unless it is an unmanaged object that
     /// gets a parent. With `.modified` the object that is there becomes equal to the value.
     private mutating func embedded(
-        _ type: ObjectBase.Type, _ any: Any, at location: Location, replacing oldKey: Int64?
+        _ type: ObjectBase.Type, _ any: Any, at location: Location, replacing old: ObjectBase?
     ) throws -> ObjectBase {
-        let old = oldKey.flatMap { key in realm.map { $0.accessor($0.binding(of: type), key) } }
         if let object = unwrapped(any) as? ObjectBase {
             try object.checkIsThere()
             if let old, object.isSameObject(as: old) { return old }
@@ -242,29 +278,15 @@ struct Resolution {
             throw ValueFault("an object of \(info.name) can't contain itself")
         }
         if let old {
-            enter(old, info, any, values, isUpdate: true, location)
+            enter(old, info, any, values, isUpdate: old.isManaged, location)
             return old
         }
         let object = type.init()
-        let first = tasks.count
         if realm != nil, let defaults = type.defaultPropertyValues() {
             enter(object, info, any, .dictionary(defaults), isUpdate: false, location)
         }
         enter(object, info, any, values, isUpdate: false, location)
-        if location.property.shape.isMapped { try complete(object, first) }
         return object
-    }
-
-    /// Completes the embedded object that a type of the application is stored as, with the embedded objects in it: the
-    /// type reads it at once. The objects that it links to come later, so that the depth of the calls follows from the
-    /// embedded objects alone.
-    private mutating func complete(_ object: ObjectBase, _ first: Int) throws {
-        var number = first
-        while number < tasks.count {
-            if tasks[number].location?.property.isOwner == true { try process(number, below: first) }
-            number += 1
-        }
-        try object.checkRequired(object.classInfo)
     }
 
     /// Whether an embedded object at a location, or one of its parents, is copied from a source.
@@ -279,17 +301,41 @@ struct Resolution {
     }
 
     /// The embedded objects of a property that an update changes in place.
-    private func embeddedInPlace(_ property: PropertyInfo, of task: Int?) -> EmbeddedInPlace {
-        guard property.isOwner, policy == .modified, let realm, let task, tasks[task].isUpdate else {
-            return EmbeddedInPlace(nil)
-        }
+    private func embeddedInPlace(_ property: PropertyInfo, of task: Int?) -> InPlace {
+        guard property.isOwner, policy == .modified, let realm, let task, tasks[task].isUpdate,
+            let target = property.shape.target
+        else { return .none }
+        if let elements = given[Cell(tasks[task].object, property)] { return .given(elements) }
         let row = tasks[task].object._row
         let binding = TableBinding.of(row)
         let transaction = realm.writing("update an object of \(binding.info.name)")
-        return EmbeddedInPlace(
-            transaction.recordingDamage {
-                transaction.table(binding.table).value(binding.column(property), of: row.key)
-            })
+        let value = transaction.recordingDamage {
+            transaction.table(binding.table).value(binding.column(property), of: row.key)
+        }
+        return .stored(EmbeddedInPlace(value), realm, realm.binding(of: target))
+    }
+
+    /// The embedded objects that a property has before a change: those that it has in the store, or those that an
+    /// earlier change gives it.
+    private enum InPlace {
+        case none
+        case stored(EmbeddedInPlace, _RealmInstance, TableBinding)
+        case given([LinkedElement])
+
+        /// The object with a key in the map, or at an index if `mapKey` is nil; nil if there is none.
+        func object(at index: Int, orOf mapKey: String?) -> ObjectBase? {
+            switch self {
+            case .none: nil
+            case .stored(let objects, let realm, let binding):
+                objects.key(at: index, orOf: mapKey).map { realm.accessor(binding, $0) }
+            case .given(let elements):
+                if let mapKey {
+                    elements.last { $0.key == mapKey }?.object
+                } else {
+                    index < elements.count ? elements[index].object : nil
+                }
+            }
+        }
     }
 
     /// A new object without the values that are given for it.
@@ -357,9 +403,14 @@ struct Resolution {
                 try property.checkRequired(any)
                 let content = try content(property, any, of: number)
                 if !task.isUpdate {
-                    try task.object.setUnmanaged(property, content)
+                    if property.shape.isMapped {
+                        conversions.append((number, property, content))
+                    } else {
+                        try task.object.setUnmanaged(property, content)
+                    }
                 } else if let change = try change(property, content) {
                     changes.append(Change(object: task.object, property: property, content: change))
+                    if property.isOwner { given[Cell(task.object, property)] = change.elements }
                 }
             } catch let fault as ValueFault { throw fault.inside(property.name) }
         }
@@ -387,6 +438,7 @@ struct Resolution {
         if property.isCollection, let list = unwrapped(any) as? any PersistedCollection, list.isInvalidated {
             throw ValueFault("the object that the collection belongs to was deleted, or its realm was invalidated")
         }
+        if unwrapped(any) == nil { try property.checkShowsNoNewObject() }
         if property.isMixed { return try mixedContent(property, any, of: task) }
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         // If nothing is copied, a list is taken as it is.
@@ -403,7 +455,7 @@ struct Resolution {
         var location = Location(parent: task, property: property)
         let existing = embeddedInPlace(property, of: task)
         guard property.isCollection else {
-            return try object(target, value, at: location, replacing: existing.key(at: 0, orOf: nil))
+            return try object(target, value, at: location, replacing: existing.object(at: 0, orOf: nil))
         }
         var elements: [LinkedElement] = []
         for (key, element) in try property.anyElements(of: value) {
@@ -411,7 +463,7 @@ struct Resolution {
             do {
                 // Only a map has a nil object.
                 let isNil = key != nil && unwrapped(element) == nil
-                let old = existing.key(at: elements.count, orOf: key)
+                let old = existing.object(at: elements.count, orOf: key)
                 let object = isNil ? nil : try object(target, element as Any, at: location, replacing: old)
                 elements.append(LinkedElement(key: key, object: object))
             } catch let fault as ValueFault { throw fault.inside("[\(location.element ?? "")]") }

@@ -36,7 +36,11 @@ protocol AnyPersisted {
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
     /// Whether `any` is an array that holds a collection's elements as they are.
     static func isElements(_ any: Any) -> Bool
-    /// A value read from the store, as untyped access returns it.
+    /// What a property without an initial value holds, as untyped access returns it.
+    static var initialAny: Any? { get }
+    /// Whether the property takes an untyped value.
+    static func takes(_ any: Any?) -> Bool
+    /// A value read from the store, as untyped access returns it; nil for null.
     static func any(from value: Value, _ realm: _RealmInstance) -> Any?
     /// The store's value that `any` stands for; nil for objects and collections.
     static func storeValue(from any: Any?) throws -> Value?
@@ -150,7 +154,12 @@ extension Persisted: AnyPersisted {
         (Value.self as? any PersistedCollection.Type)?.isElements(any) ?? false
     }
 
+    static var initialAny: Any? { Value._anyStored(Value._initial) }
+
+    static func takes(_ any: Any?) -> Bool { (try? Value._storedFromAny(any)) != nil }
+
     static func any(from value: FirnCore.Value, _ realm: _RealmInstance) -> Any? {
+        if value == .null { return nil }
         let contents = (Value.self as? any PropertyBox.Type)?.contents ?? Value.self
         guard let type = contents as? any RealmCollectionValue.Type else { return nil }
         return type._anyFromElement(value, realm)

@@ -5,7 +5,7 @@ package final class ResolvedSchema: Sendable {
     /// By table number.
     let tables: [TableLayout]
     /// The columns of mixed values, which may link to any object.
-    let mixed: [(table: TableID, column: Int)]
+    package let mixed: [(table: TableID, column: Int)]
     /// The facts that each row needs, in raw memory: reading them retains nothing. Lives as long as this object.
     nonisolated(unsafe) let plans: UnsafeBufferPointer<AppendPlan>
 

@@ -19,6 +19,18 @@ private class Tagged: Object {
     }
 }
 
+private class PetShop: Object {
+    @Persisted var pets: MutableSet<Pet>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Pet: Object {
+    @Persisted var number: Int
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Kitten: Pet {}
+
 /// `MutableSet` (R50, R51, SEMANTICS 21, 33, 79).
 @Suite(.timeLimit(.minutes(20))) struct MutableSetTests {
     private let types: [ObjectBase.Type] = [Tagged.self, Dog.self, Person.self]
@@ -161,6 +173,25 @@ private class Tagged: Object {
             realm.delete(object)
         }
         #expect(dogs.isInvalidated && !rex.isInvalidated && realm.objects(Dog.self).count == 2)
+    }
+
+    /// Objects of two classes may have the same key.
+    @Test func anObjectOfAnotherClassIsNoElement() throws {
+        let realm = try memoryRealm([PetShop.self, Pet.self, Kitten.self])
+        let (shop, kitten) = (PetShop(), Kitten(value: [1]))
+        try realm.write {
+            shop.pets.insert(Pet(value: [1]))
+            realm.add([shop, kitten])
+            #expect(!shop.pets.contains(kitten) && shop.pets.contains(shop.pets[0]))
+            shop.pets.remove(kitten)
+            let dynamic = realm.dynamicObjects("PetShop")[0].dynamicMutableSet("pets")
+            let other = realm.dynamicObjects("Kitten")[0]
+            #expect(!dynamic.contains(other) && dynamic.contains(realm.dynamicObjects("Pet")[0]))
+            dynamic.remove(other)
+            #expect(dynamic.count == 1)
+            dynamic.remove(realm.dynamicObjects("Pet")[0])
+            #expect(shop.pets.isEmpty)
+        }
     }
 
     @Test func valuesAreCreatedAndUpdatedByEachPolicy() throws {

@@ -2,6 +2,12 @@ import Firn
 import Foundation
 import Testing
 
+class MixedHolder: Object {
+    @Persisted var any: AnyRealmValue
+    @Persisted var list: List<AnyRealmValue>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct CollectionNotificationTests {
     private let name = UUID().uuidString
@@ -144,6 +150,27 @@ import Testing
         #expect(byName.received.isEmpty && byFriend.received.isEmpty)
         try realm.write { realm.delete(people[6]) }
         #expect(await byName.next() == ["[6] [] []"])
+    }
+
+    /// A link in a mixed value is one of the links that are followed (SEMANTICS 54).
+    @Test func changesBehindMixedLinksCount() async throws {
+        let realm = try memoryRealm([MixedHolder.self, Person.self, Dog.self])
+        let (person, dog) = (Person(), Dog(value: [1, "Rex"]))
+        try realm.write {
+            person.dogs.append(dog)
+            realm.add(MixedHolder(value: [AnyRealmValue.object(person)]))
+            realm.add(MixedHolder(value: [AnyRealmValue.none, [AnyRealmValue.object(dog)]] as [Any]))
+            realm.add(MixedHolder(value: [AnyRealmValue.fromArray([.int(1), .object(person)])]))
+            realm.add(MixedHolder(value: [AnyRealmValue.int(0)]))
+        }
+        let follower = Follower(realm.objects(MixedHolder.self))
+        let shallow = Follower(realm.objects(MixedHolder.self), ["any"])
+        _ = await (follower.next(), shallow.next())
+        try realm.write { dog.name = "Max" }
+        #expect(await follower.next() == ["[] [] [0, 1, 2]"])
+        try realm.write { person.name = "Ann" }
+        #expect(await follower.next() == ["[] [] [0, 2]"])
+        #expect(shallow.received.isEmpty)
     }
 
     /// An empty array of key paths means the same as nil, for results and lists, on the realm's thread, a queue and an

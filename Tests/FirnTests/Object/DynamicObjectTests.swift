@@ -142,6 +142,18 @@ private class Shelf: Object {
     }
 
     /// A mixed value can't link to an embedded object, not even by a dynamic one.
+    @Test func aManagedOneIsTheObjectThatItsRowIs() throws {
+        let (realm, shelf) = try filled()
+        let dynamic = try #require(realm.dynamicObject(ofType: "Shelf", forPrimaryKey: 1))
+        #expect(Set<ObjectBase>([shelf, dynamic]).count == 1 && shelf.hash == dynamic.hash)
+        #expect(Set<ObjectBase>([shelf.freeze(), dynamic.freeze()]).count == 1)
+        try realm.write {
+            realm.add(dynamic, update: .modified)
+            try realm.add(validating: dynamic, update: .all)
+        }
+        #expect(realm.objects(Shelf.self).count == 1 && shelf.numbers.count == 2)
+    }
+
     @Test func embeddedObjectsStayWithTheirParents() throws {
         let (realm, shelf) = try filled()
         let gear = try #require(realm.dynamicObject(ofType: "Shelf", forPrimaryKey: 1)?.gear as? DynamicObject)

@@ -1,6 +1,7 @@
-import Firn
 import Foundation
 import Testing
+
+@testable import Firn
 
 private class MintBank: Object {
     @Persisted(primaryKey: true) var id: Int
@@ -39,6 +40,75 @@ private class Purse: Object {
     @Persisted var coins: List<Coin>
     @Persisted var named: Map<String, Coin?>
     @Persisted var next: Purse?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Derives a part of itself from an object that it links to.
+private struct Named: CustomPersistable {
+    var bankName: String
+    var inner: String?
+    init(persistedValue: StoredNamed) {
+        bankName = persistedValue.bank.map { "\($0.id) \($0.name)" } ?? persistedValue.bankName
+        inner = persistedValue.inner?.bankName
+    }
+    var persistableValue: StoredNamed {
+        let stored = StoredNamed(value: ["bankName": bankName])
+        if let inner {
+            let named = StoredNamed(value: ["bankName": inner])
+            stored.inner = Named(persistedValue: named)
+        }
+        return stored
+    }
+}
+
+private class StoredNamed: EmbeddedObject {
+    @Persisted var bankName: String
+    @Persisted var bank: MintBank?
+    @Persisted var inner: Named?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class NamedPurse: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var named: Named?
+    @Persisted var all: List<Named>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Stored as another type of the application.
+private struct Price: CustomPersistable {
+    var coin: Coin
+    init(_ amount: Int) { coin = Coin(amount) }
+    init(persistedValue: Coin) { coin = persistedValue }
+    var persistableValue: Coin { coin }
+}
+
+private struct Website: FailableCustomPersistable {
+    var text: String
+    init?(persistedValue: String) {
+        guard persistedValue.hasPrefix("https") else { return nil }
+        text = persistedValue
+    }
+    var persistableValue: String { text }
+}
+
+private class Shop: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var price: Price
+    @Persisted var first = Coin(7)
+    @Persisted var site: Website?
+    @Persisted var prices: List<Price>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// What a shop stores.
+private class PlainShop: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var price: StoredCoin?
+    @Persisted var first: StoredCoin?
+    @Persisted var site: String?
+    @Persisted var prices: List<StoredCoin>
+    override class func _realmObjectName() -> String? { "Shop" }
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -139,5 +209,85 @@ private class Purse: Object {
         #expect(coins.map { $0["amount"] as? Int } == [3, 1, 2])
         #expect(coins.sorted(byKeyPath: "amount").map { $0["amount"] as? Int } == [1, 2, 3])
         #expect(coins.filter("amount > 1").map { $0["amount"] as? Int } == [3, 2])
+    }
+
+    @Test func aTypeReadsItsObjectWhenEverythingBehindItIsThere() throws {
+        let realm = try memoryRealm([NamedPurse.self, MintBank.self, StoredNamed.self])
+        let bank: [String: Any] = ["id": 1, "name": "First"]
+        let value: [String: Any] = [
+            "id": 1, "named": ["bank": bank, "inner": ["bank": ["id": 2, "name": "Second"]]],
+            "all": [["bank": bank], ["inner": ["bank": bank]]],
+        ]
+        let created = try realm.write { realm.create(NamedPurse.self, value: value) }
+        for purse in [created, NamedPurse(value: value)] {
+            #expect(purse.named?.bankName == "1 First" && purse.named?.inner == "2 Second")
+            #expect(purse.all.map(\.bankName) == ["1 First", ""] && purse.all[1].inner == "1 First")
+        }
+    }
+
+    @Test func aTypeIsStoredThroughAnother() throws {
+        let types: [ObjectBase.Type] = [Shop.self, StoredCoin.self, MintBank.self]
+        let realm = try memoryRealm(types)
+        try realm.write {
+            for id in 0..<5 { realm.create(Shop.self, value: ["id": id, "price": Price(id), "prices": [Price(1)]]) }
+        }
+        let shops = realm.objects(Shop.self)
+        #expect(shops.where { $0.price == Price(3) }.map(\.id) == [3])
+        #expect(shops.where { $0.price != Price(3) }.map(\.id) == [0, 1, 2, 4])
+        #expect(shops.where { $0.price.in([Price(1), Price(4)]) }.map(\.id) == [1, 4])
+        #expect(shops.where { $0.prices.contains(Price(1)) }.count == 5)
+        try realm.write { shops[0]["price"] = Price(9) }
+        #expect(shops[0].price == Price(9) && shops[0].prices[0] == Price(1))
+    }
+
+    @Test func aPropertyWithoutItsObjectIsReadByNameAndCopied() throws {
+        let types: [ObjectBase.Type] = [Shop.self, StoredCoin.self, MintBank.self]
+        let (realm, other) = (try memoryRealm(types), try memoryRealm(types))
+        try realm.write {
+            realm.create(Shop.self, value: ["id": 1, "price": Price(5)])
+            realm.delete(realm.dynamicObjects("StoredCoin"))
+        }
+        let shop = try #require(realm.objects(Shop.self).first)
+        #expect(shop.price == Price(0) && shop.first == Coin(0))
+        #expect((shop["price"] as? StoredCoin)?.amount == 0 && shop.description.contains("price"))
+        #expect((shop.freeze()["price"] as? StoredCoin)?.amount == 0)
+        for copy in [Shop(value: shop), Shop(value: shop.freeze())] { #expect(copy.price == Price(0)) }
+        try other.write { other.create(Shop.self, value: shop) }
+        #expect(other.objects(Shop.self).first?.price == Price(0))
+        // Nil is no value of the property, of a new object as of an existing one.
+        realm.beginWrite()
+        for id in [1, 2] {
+            #expect(throws: Realm.Error.self) {
+                try realm.create(Shop.self, validating: ["id": id, "price": NSNull()], update: .modified)
+            }
+        }
+        realm.cancelWrite()
+    }
+
+    @Test func aStoredValueThatStandsForNothingIsCopiedAsNil() throws {
+        let name = UUID().uuidString
+        let plain = try memoryRealm([PlainShop.self, StoredCoin.self, MintBank.self], name)
+        try plain.write { plain.create(PlainShop.self, value: ["id": 1, "site": "nowhere", "price": [1]]) }
+        let realm = try memoryRealm([Shop.self, StoredCoin.self, MintBank.self], name)
+        let shop = try #require(realm.objects(Shop.self).first)
+        #expect(shop.site == nil && shop["site"] as? String == "nowhere")
+        #expect(Shop(value: shop).site == nil && Shop(value: shop)["site"] == nil)
+        try realm.write {
+            let copy = realm.create(Shop.self, value: shop, update: .modified)
+            #expect(copy["site"] as? String == "nowhere")
+        }
+        let other = try memoryRealm([Shop.self, StoredCoin.self, MintBank.self])
+        try other.write { other.create(Shop.self, value: shop.freeze()) }
+        #expect(other.objects(Shop.self).first?["site"] == nil)
+        #expect(throws: ValueFault.self) { try Shop().populate(from: ["site": "nowhere"]) }
+    }
+
+    /// An initial value of such a type makes an object, which is not one that the class's initialiser makes.
+    @Test func anInitialValueLeavesTheClassItsTemplate() throws {
+        #expect(ClassInfo.of(Shop.self).template != nil && Shop().first == Coin(7))
+        let realm = try memoryRealm([Shop.self, StoredCoin.self, MintBank.self])
+        try realm.write { for id in 0..<3 { realm.create(Shop.self, value: ["id": id]) } }
+        #expect(realm.objects(Shop.self).map(\.first) == [Coin(7), Coin(7), Coin(7)])
+        #expect(ClassInfo.of(Shop.self).template != nil)
     }
 }

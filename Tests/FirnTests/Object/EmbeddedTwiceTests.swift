@@ -1,0 +1,115 @@
+import Firn
+import Foundation
+import Testing
+
+private class Feed: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var posts: List<Writer>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Writer: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var home: Home?
+    @Persisted var homes: List<Home>
+    @Persisted var named: Map<String, Home?>
+    @Persisted var next: Writer?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Home: EmbeddedObject {
+    @Persisted var city = "nowhere"
+    @Persisted var street = "none"
+    @Persisted var inner: Home?
+    @Persisted var owner: Writer?
+    @Persisted var any: AnyRealmValue
+    @Persisted var neighbours: List<Writer>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// One call that gives an object several values: the later one counts (R57; SEMANTICS 27, 38).
+@Suite(.timeLimit(.minutes(20))) struct EmbeddedTwiceTests {
+    private typealias Values = [String: Any]
+
+    private func realm() throws -> Realm {
+        let realm = try memoryRealm([Feed.self, Writer.self, Home.self])
+        try realm.write {
+            let home: Values = ["city": "Bern", "street": "A", "inner": ["city": "inside"]]
+            realm.create(
+                Writer.self, value: ["id": 1, "home": home, "homes": [home, home], "named": ["a": home, "b": home]])
+        }
+        return realm
+    }
+
+    private func text(_ home: Home?) -> String {
+        home.map { "\($0.city) \($0.street)\($0.inner.map { " (\(text($0)))" } ?? "")" } ?? "nil"
+    }
+
+    private func text(_ writer: Writer) -> [String] {
+        [text(writer.home), writer.homes.map(text).joined(separator: ", ")]
+            + writer.named.keys.sorted().map { "\($0): \(text(writer.named[$0] ?? nil))" }
+    }
+
+    /// What the values give when each is applied by a call of its own.
+    @Test func severalValuesForOneObjectCountInTheirOrder() throws {
+        let some: [Values] = [
+            ["home": ["city": "Basel"]], ["home": NSNull()], ["home": ["street": "B", "inner": ["street": "C"]]],
+            ["home": ["inner": NSNull()]], ["homes": [["city": "Chur"]]], ["homes": [Values]()],
+            ["homes": [["street": "D"], ["city": "Genf", "inner": ["city": "i"]], ["city": "Thun"]]],
+            ["named": ["a": NSNull(), "c": ["city": "Olten"]]],
+            ["named": ["a": ["street": "E"], "b": ["inner": NSNull()]]],
+            ["named": Values()], ["home": ["owner": ["id": 1]], "homes": [["owner": ["id": 2]]]],
+        ]
+        for policy in [Realm.UpdatePolicy.modified, .all] {
+            for (i, first) in some.enumerated() {
+                for (j, second) in some.enumerated() {
+                    let values = [first, second, some[(3 * i + j) % some.count]].map { $0.merging(["id": 1]) { $1 } }
+                    let (one, several) = (try realm(), try realm())
+                    try one.write {
+                        try one.create(Feed.self, validating: ["id": 1, "posts": values], update: policy)
+                    }
+                    try several.write {
+                        for value in values { several.create(Writer.self, value: value, update: policy) }
+                    }
+                    let writers = [one, several].map { $0.object(ofType: Writer.self, forPrimaryKey: 1)! }
+                    #expect(text(writers[0]) == text(writers[1]), "\(values) \(policy)")
+                    #expect(
+                        one.dynamicObjects("Home").count == several.dynamicObjects("Home").count,
+                        "\(values) \(policy)")
+                }
+            }
+        }
+    }
+
+    /// The object is reached again through its own embedded objects, and loses them then.
+    @Test func anAddedObjectThatTakesItsEmbeddedObjectsAwayIsNoDamage() throws {
+        for policy in [Realm.UpdatePolicy.modified, .all] {
+            for variant in 0..<5 {
+                for isNew in [false, true] {
+                    let realm = try realm()
+                    if isNew { try realm.write { realm.deleteAll() } }
+                    let (writer, twin) = (Writer(value: [1]), Writer(value: [1]))
+                    let home = Home()
+                    switch variant {
+                    case 0: home.owner = twin
+                    case 1: home.any = .object(twin)
+                    case 2: home.neighbours.append(objectsIn: [twin, Writer(value: [2])])
+                    case 3: home.inner = Home(value: ["owner": twin])
+                    default: home.any = AnyRealmValue.fromArray([.object(twin), .object(Writer(value: [3]))])
+                    }
+                    writer.home = home
+                    if variant % 2 == 0 { writer.named["x"] = Home(value: ["city": "x", "owner": twin]) }
+                    try realm.write { realm.add(writer, update: policy) }
+                    let found = try #require(realm.object(ofType: Writer.self, forPrimaryKey: 1))
+                    let parents = found.homes.count + found.named.count + (found.home == nil ? 0 : 1)
+                    #expect(parents <= realm.dynamicObjects("Home").count, "\(policy) \(variant)")
+                    // No embedded object is without its parent.
+                    try realm.write { realm.deleteAll() }
+                    #expect(realm.dynamicObjects("Home").isEmpty && realm.isEmpty)
+                    try realm.write { realm.create(Writer.self, value: ["id": 1, "home": ["city": "again"]]) }
+                    #expect(realm.dynamicObjects("Home").count == 1)
+                }
+            }
+        }
+    }
+}
