@@ -114,6 +114,9 @@ private class Resident: Object {
         #expect(places.where { $0.branches.location.geoWithin(swiss) }.map(\.id) == [3])
         #expect(places.filter("ALL branches.location IN %@", swiss).map(\.id) == [1, 2])
         #expect(places.filter("NONE others IN %@", swiss).map(\.id) == [1])
+        try realm.write { realm.objects(Place.self)[2].branches.remove(at: 1) }
+        #expect(places.filter("ALL branches.location IN %@", swiss).map(\.id) == [1, 2, 3])
+        #expect(places.filter("NONE branches.location IN %@", swiss).map(\.id) == [1, 2])
         #expect(places.filter("SUBQUERY(branches, $x, $x.location IN %@).@count == 1", swiss).map(\.id) == [3])
         #expect(places.filter("location IN %@ OR next.location IN %@", swiss, swiss).map(\.id) == [1, 2])
         #expect(realm.objects(Place.self).filter(RealmPredicate(format: "location IN %@", swiss)).count == 1)

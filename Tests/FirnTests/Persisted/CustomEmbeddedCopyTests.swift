@@ -101,6 +101,16 @@ private class Shop: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+private class DefaultShop: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var coin: Coin
+    @Persisted var other: Coin?
+    override class func defaultPropertyValues() -> [AnyHashable: Any]? {
+        ["coin": ["amount": 4, "inner": ["amount": 3]] as [String: Any], "other": Coin(6)]
+    }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// What a shop stores.
 private class PlainShop: Object {
     @Persisted(primaryKey: true) var id: Int
@@ -207,8 +217,15 @@ private class PlainShop: Object {
         }
         let coins = realm.dynamicObjects("Purse")[0].dynamicList("coins")
         #expect(coins.map { $0["amount"] as? Int } == [3, 1, 2])
-        #expect(coins.sorted(byKeyPath: "amount").map { $0["amount"] as? Int } == [1, 2, 3])
-        #expect(coins.filter("amount > 1").map { $0["amount"] as? Int } == [3, 2])
+        // `map` of a collection goes by the indices.
+        func iterated(_ coins: some Sequence<DynamicObject>) -> [Int?] {
+            var amounts: [Int?] = []
+            for coin in coins { amounts.append(coin["amount"] as? Int) }
+            return amounts
+        }
+        #expect(iterated(coins) == [3, 1, 2])
+        #expect(iterated(coins.sorted(byKeyPath: "amount")) == [1, 2, 3])
+        #expect(iterated(coins.filter("amount > 1")) == [3, 2])
     }
 
     @Test func aTypeReadsItsObjectWhenEverythingBehindItIsThere() throws {
@@ -238,6 +255,17 @@ private class PlainShop: Object {
         #expect(shops.where { $0.prices.contains(Price(1)) }.count == 5)
         try realm.write { shops[0]["price"] = Price(9) }
         #expect(shops[0].price == Price(9) && shops[0].prices[0] == Price(1))
+    }
+
+    @Test func aGivenValueCountsBeforeTheClasssDefault() throws {
+        let realm = try memoryRealm([DefaultShop.self, StoredCoin.self, MintBank.self])
+        try realm.write {
+            let shops = [
+                realm.create(DefaultShop.self, value: ["id": 1, "coin": Coin(5)]),
+                realm.create(DefaultShop.self, value: ["id": 2, "other": NSNull()]),
+            ]
+            #expect(shops.map(\.coin) == [Coin(5), Coin(4, inner: 3)] && shops.map(\.other) == [Coin(6), nil])
+        }
     }
 
     @Test func aPropertyWithoutItsObjectIsReadByNameAndCopied() throws {
