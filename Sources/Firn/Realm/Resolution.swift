@@ -206,8 +206,8 @@ struct Resolution {
 
     // MARK: Objects
 
-    /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the object
-    /// that it replaces.
+    /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the
+    /// object that it replaces.
     private mutating func object(
         _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {

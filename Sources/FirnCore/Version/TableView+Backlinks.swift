@@ -6,8 +6,8 @@ extension TableView {
         IntegerIndexTree.forEachValue(of: UInt64(bitPattern: target), in: backlinks(column), body)
     }
 
-    /// Calls `body` as the other `forEachSource` does, with each object of this table that has a mixed value in `column`
-    /// which links to an object of any table.
+    /// Calls `body` as the other `forEachSource` does, with each object of this table that has a mixed value in
+    /// `column` which links to an object of any table.
     package func forEachSource(of target: Int64, in table: TableID, mixed column: Int, _ body: (Int64) -> Bool) {
         IntegerIndexTree.forEachValue(of: MixedLinks.backlinkKey(table, target), in: backlinks(column), body)
     }
