@@ -152,7 +152,7 @@ public class CollectionBase {
     /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
     final func existing(_ element: some RealmCollectionValue) -> Value? {
         let location = location!
-        if location.property.isLink, let object = unwrapped(element) as? ObjectBase,
+        if location.layout.type == .link, let object = unwrapped(element) as? ObjectBase,
             object.modelType != location.property.shape.target
         {
             return nil
