@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import Firn
 
 /// The classes of random programs: a property of every kind.
@@ -19,6 +21,20 @@ class ModelNode: Object {
     @Persisted var part: ModelPart?
     @Persisted var parts: List<ModelPart>
     @Persisted var named: Map<String, ModelPart?>
+    @Persisted var flag: Bool
+    @Persisted var float: Float?
+    @Persisted var double: Double?
+    @Persisted var data: Data?
+    @Persisted(indexed: true) var date: Date?
+    @Persisted var objectId: ObjectId?
+    @Persisted(indexed: true) var uuid: UUID?
+    @Persisted(indexed: true) var mood: ModelMood
+    @Persisted var warmth: ModelWarmth?
+    @Persisted var moods: List<ModelMood>
+    @Persisted var dates: MutableSet<Date>
+    @Persisted var warmths: Map<String, ModelWarmth?>
+    @Persisted var label: ModelLabel?
+    @Persisted var labels: List<ModelLabel>
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -34,6 +50,9 @@ class ModelPart: EmbeddedObject {
 /// The kind of a property, as the oracle knows it.
 indirect enum ModelKind: Sendable {
     case number, text, decimal, mixed, link, part
+    case scalar(ModelScalar)
+    /// A part that a type of the application is stored as.
+    case label
     case list(ModelKind), set(ModelKind), map(ModelKind)
 
     static let nodeProperties: [(name: String, kind: ModelKind)] = [
@@ -41,6 +60,10 @@ indirect enum ModelKind: Sendable {
         ("ints", .list(.number)), ("nodes", .list(.link)), ("words", .set(.text)), ("friends", .set(.link)),
         ("counts", .map(.number)), ("links", .map(.link)), ("mixed", .list(.mixed)), ("mixedMap", .map(.mixed)),
         ("part", .part), ("parts", .list(.part)), ("named", .map(.part)),
+        ("flag", .scalar(.flag)), ("float", .scalar(.float)), ("double", .scalar(.double)), ("data", .scalar(.data)),
+        ("date", .scalar(.date)), ("objectId", .scalar(.objectId)), ("uuid", .scalar(.uuid)), ("mood", .scalar(.mood)),
+        ("warmth", .scalar(.warmth)), ("moods", .list(.scalar(.mood))), ("dates", .set(.scalar(.date))),
+        ("warmths", .map(.scalar(.warmth))), ("label", .label), ("labels", .list(.label)),
     ]
     static let partProperties: [(name: String, kind: ModelKind)] = [
         ("name", .text), ("node", .link), ("any", .mixed), ("part", .part), ("parts", .list(.part)),
@@ -50,6 +73,7 @@ indirect enum ModelKind: Sendable {
     var initial: Shape {
         switch self {
         case .text: .text("new")
+        case .scalar(let scalar): scalar.isOptional ? .none : .scalar(scalar, 0)
         case .list: .list([])
         case .set: .set([])
         case .map: .map([:])
@@ -64,6 +88,7 @@ indirect enum Shape: Hashable, Sendable {
     case number(Int)
     case text(String)
     case decimal(String)
+    case scalar(ModelScalar, Int)
     case link(Int)
     case list([Shape])
     case set(Set<Shape>)
@@ -84,6 +109,7 @@ indirect enum Shape: Hashable, Sendable {
         case .number(let value): return value
         case .text(let value): return value
         case .decimal(let value): return Decimal128(stringLiteral: value)
+        case .scalar(let scalar, let number): return scalar.any(number)
         case .link(let id): return realm.object(ofType: ModelNode.self, forPrimaryKey: id) as Any
         case .list(let elements): return elements.map { $0.any(realm) }
         case .set(let elements): return elements.map { $0.any(realm) }
@@ -146,6 +172,12 @@ extension Shape {
             "mixed": .list(node.mixed.map { of($0) }), "mixedMap": .map(entries(node.mixedMap) { of($0) }),
             "part": of(node.part), "parts": .list(node.parts.map { of($0) }),
             "named": .map(entries(node.named) { of($0) }),
+            "flag": node.flag.shape, "float": of(node.float), "double": of(node.double), "data": of(node.data),
+            "date": of(node.date), "objectId": of(node.objectId), "uuid": of(node.uuid), "mood": node.mood.shape,
+            "warmth": of(node.warmth), "moods": .list(node.moods.map(\.shape)),
+            "dates": .set(Set(node.dates.map(\.shape))),
+            "warmths": .map(entries(node.warmths) { of($0) }), "label": of(node.label),
+            "labels": .list(node.labels.map { of($0) }),
         ]
     }
 
@@ -155,6 +187,11 @@ extension Shape {
         return result
     }
 
+    private static func of(_ value: (some Numbered)?) -> Shape { value?.shape ?? .none }
+    private static func of(_ label: ModelLabel?) -> Shape {
+        guard let label else { return .none }
+        return .part(newPart.merging(["name": .text(label.name), "node": of(label.node)]) { $1 })
+    }
     private static func of(_ number: Int?) -> Shape { number.map { .number($0) } ?? .none }
     private static func of(_ node: ModelNode?) -> Shape { node.map { .link($0.id) } ?? .none }
 
@@ -172,10 +209,16 @@ extension Shape {
         case .int(let number): .number(number)
         case .string(let text): .text(text)
         case .decimal128(let number): .decimal(number.stringValue)
+        case .bool(let value): value.shape
+        case .float(let value): value.shape
+        case .double(let value): value.shape
+        case .data(let value): value.shape
+        case .date(let value): value.shape
+        case .objectId(let value): value.shape
+        case .uuid(let value): value.shape
         case .object(let object): .link((object as? ModelNode)?.id ?? -1)
         case .list(let list): .list(list.map { of($0) })
         case .dictionary(let map): .map(entries(map) { of($0) })
-        default: .text("unexpected")
         }
     }
 }

@@ -147,7 +147,7 @@ final class ProgramRun {
 
     private static func hasParts(_ kind: ModelKind) -> Bool {
         switch kind {
-        case .part: true
+        case .part, .label: true
         case .list(let kind), .map(let kind), .set(let kind): hasParts(kind)
         default: false
         }
@@ -165,15 +165,24 @@ final class ProgramRun {
         case .decimal: return random.below(4) == 0 ? .none : .decimal("\(random.below(100)).\(random.below(10))")
         case .link: return nodes.isEmpty || random.below(5) == 0 ? .none : someLink()
         case .mixed:
-            switch random.below(depth > 2 ? 5 : 8) {
+            switch random.below(depth > 2 ? 6 : 9) {
             case 0: return .none
             case 1: return .number(random.below(6))
             case 2: return value(.text)
             case 3: return .decimal("1.\(random.below(10))")
             case 4: return nodes.isEmpty ? .none : someLink()
-            case 5, 6: return .list((0..<random.below(3)).map { _ in value(.mixed, depth: depth + 1) })
+            case 5: return value(.scalar(ModelScalar.allCases[random.below(7)]))
+            case 6, 7: return .list((0..<random.below(3)).map { _ in value(.mixed, depth: depth + 1) })
             default: return .map(entries(.mixed, depth + 1))
             }
+        case .scalar(let scalar):
+            return scalar.isOptional && depth == 0 && random.below(4) == 0
+                ? .none : .scalar(scalar, random.below(scalar.count))
+        case .label:
+            if depth == 0, random.below(4) == 0 { return .none }
+            var part = ["name": value(.text)]
+            if random.below(2) == 0 { part["node"] = value(.link) }
+            return .part(part)
         case .part: return depth < 3 && random.below(5) > 0 ? .part(part(depth + 1)) : .none
         case .list(let kind):
             let values = (0..<random.below(4)).map { _ in value(kind, depth: depth + 1) }
@@ -302,7 +311,7 @@ final class ProgramRun {
         nodes[id] = node
     }
 
-    private static func isPart(_ name: String) -> Bool { ["part", "parts", "named"].contains(name) }
+    private static func isPart(_ name: String) -> Bool { ["part", "parts", "named", "label", "labels"].contains(name) }
 
     /// Adds an unmanaged object: it has all properties.
     private func add(_ realm: Realm) throws {
@@ -354,6 +363,20 @@ final class ProgramRun {
         case "mixedMap": object.mixedMap = other.mixedMap
         case "part": object.part = other.part
         case "parts": object.parts = other.parts
+        case "flag": object.flag = other.flag
+        case "float": object.float = other.float
+        case "double": object.double = other.double
+        case "data": object.data = other.data
+        case "date": object.date = other.date
+        case "objectId": object.objectId = other.objectId
+        case "uuid": object.uuid = other.uuid
+        case "mood": object.mood = other.mood
+        case "warmth": object.warmth = other.warmth
+        case "moods": object.moods = other.moods
+        case "dates": object.dates = other.dates
+        case "warmths": object.warmths = other.warmths
+        case "label": object.label = other.label
+        case "labels": object.labels = other.labels
         default: object.named = other.named
         }
     }
@@ -365,8 +388,8 @@ final class ProgramRun {
         let object = realm.object(ofType: ModelNode.self, forPrimaryKey: id)!
         let name = [
             "ints", "nodes", "words", "friends", "counts", "links", "mixed", "mixedMap", "parts", "named", "nested",
-            "inPart",
-        ][random.below(12)]
+            "inPart", "moods", "dates", "warmths", "labels",
+        ][random.below(16)]
         log.append("edit \(id).\(name)")
         switch name {
         case "ints":
@@ -398,6 +421,14 @@ final class ProgramRun {
             editMap(object.named, id, name, .part) { realm, shape in
                 guard case .part(let part) = shape else { return nil }
                 return ModelPart(value: part.mapValues { $0.any(realm) })
+            }
+        case "moods": editList(object.moods, id, name, .scalar(.mood)) { _, shape in ModelMood(shape) }
+        case "dates": editSet(object.dates, id, name, .scalar(.date)) { _, shape in Date(shape) }
+        case "warmths": editMap(object.warmths, id, name, .scalar(.warmth)) { _, shape in ModelWarmth(shape) }
+        case "labels":
+            editList(object.labels, id, name, .label) { realm, shape in
+                guard case .part(let part) = shape else { return nil }
+                return ModelLabel(part, realm)
             }
         case "nested": editNested(object, id)
         default: editPart(object, id)
