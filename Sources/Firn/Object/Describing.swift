@@ -16,10 +16,12 @@ extension ObjectBase {
 }
 
 func describeValue(_ any: Any?, depth: Int) -> String {
-    switch any {
+    // What a type of the application is stored as has a depth; its own text would begin anew.
+    switch storedObject(any) {
     case nil: "nil"
     case let object as ObjectBase: object.describe(depth: depth)
     case let collection as any DescribedValue: collection.describe(depth: depth)
+    case let mixed as AnyRealmValue: describeValue(AnyRealmValue._any(mixed), depth: depth)
     case let value?: "\(value)"
     }
 }

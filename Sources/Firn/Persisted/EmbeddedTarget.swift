@@ -43,6 +43,9 @@ extension EmbeddedObject {
     final func hasEqualMembers(_ other: EmbeddedObject) -> Bool {
         guard type(of: self) == type(of: other) else { return false }
         return classInfo.stored.allSatisfy { property in
+            if property.isMixed, !property.isCollection {
+                return Self.areEqual(mixedValue(property), other.mixedValue(property))
+            }
             let (a, b) = (anyValue(property), other.anyValue(property))
             guard property.shape.collection == .set else { return Self.areEqual(a, b) }
             func members(_ set: Any?) -> Set<AnyHashable>? {
@@ -63,11 +66,26 @@ extension EmbeddedObject {
         }
     }
 
+    /// The value of a mixed property. Untyped access would not tell numbers of different types apart.
+    private func mixedValue(_ property: PropertyInfo) -> AnyRealmValue {
+        guard isManaged else { return property.wrapper.mixed(address + property.offset) ?? .none }
+        if !_row.isCurrent { _row = _relocate(_row) }
+        return AnyRealmValue._get(_row, TableBinding.of(_row).column(property))
+    }
+
+    private static func areEqual(_ a: AnyRealmValue, _ b: AnyRealmValue) -> Bool {
+        if case .object(let a) = a, case .object(let b) = b { return areEqual(a as Any, b as Any) }
+        return a == b
+    }
+
     private static func areEqual(_ a: Any?, _ b: Any?) -> Bool {
         guard let a = unwrapped(a), let b = unwrapped(b) else { return unwrapped(a) == nil && unwrapped(b) == nil }
         switch (a, b) {
         case (let a as EmbeddedObject, let b as EmbeddedObject): return a.hasEqualMembers(b)
         case (let a as ObjectBase, let b as ObjectBase): return a.isSameObject(as: b)
+        case (let a as Map<String, AnyRealmValue>, let b as Map<String, AnyRealmValue>):
+            return a.count == b.count
+                && a.allSatisfy { entry in b[entry.key].map { areEqual(entry.value, $0) } ?? false }
         case (let a as any UntypedMap, let b as any UntypedMap):
             let (a, b) = (a.untypedEntries, b.untypedEntries)
             guard a.count == b.count else { return false }

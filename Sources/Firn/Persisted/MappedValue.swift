@@ -10,6 +10,8 @@ public protocol _MappingTarget: _Persistable, _RealmCollectionValueInsideOptiona
     static func _getTarget(_ row: _Row, _ column: Int) -> Self
     /// The value that a wrapper holds. A new object if it holds none.
     static func _unwrapTarget(_ stored: _Stored) -> Self
+    /// Whether `_store` may write a value. If not, it is not asked, because the value would be computed twice.
+    static var _isStoredInPlace: Bool { get }
     /// Runs code of the application that makes a value for a wrapper.
     static func _making(_ body: () -> Self) -> Self
 }
@@ -30,6 +32,11 @@ where _Stored == _Mapped._Stored, _OptionalStored == _Mapped._OptionalStored {
     /// Whether an optional property shows nil for a stored value that stands for nothing. Otherwise reading it stops
     /// the program.
     static var _hidesUnknown: Bool { get }
+}
+
+extension _MappingTarget {
+    /// False: most types have no fixed width.
+    @inlinable public static var _isStoredInPlace: Bool { @inline(__always) get { false } }
 }
 
 extension _MappedValue {
@@ -89,7 +96,7 @@ extension _MappedValue {
     /// Writes the stored value in place, if that is possible.
     @inlinable
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
-        _Mapped._store(row, column, value._mapped)
+        _Mapped._isStoredInPlace && _Mapped._store(row, column, value._mapped)
     }
     /// Sets the stored value through the transaction.
     @inlinable
@@ -126,8 +133,10 @@ extension _MappedValue {
     /// Writes the stored value in place, if that is possible.
     @inlinable
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
-        _Mapped._storeOptional(row, column, value?._mapped)
+        _Mapped._isStoredInPlace && _Mapped._storeOptional(row, column, value?._mapped)
     }
+    /// The same as the target's.
+    @inlinable public static var _isStoredInPlace: Bool { _Mapped._isStoredInPlace }
     /// Sets the stored value, or null, through the transaction.
     @inlinable
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {

@@ -142,6 +142,8 @@ extension _FixedScalar {
         return leaf.isNullFlag(column, row.row) ? nil : Self(_raw: leaf.load(column, row.row, as: _Raw.self))
     }
 
+    /// True: the width is fixed.
+    @inlinable public static var _isStoredInPlace: Bool { @inline(__always) get { true } }
     /// Writes the value in place and marks it, if that is possible.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {

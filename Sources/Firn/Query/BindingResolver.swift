@@ -85,6 +85,8 @@ extension QueryArgument {
                     advice: "Use an object of the realm that is queried.")
             }
             return .typedLink(TableBinding.of(object._row).table, object._row.key)
+        case .object(let object) as AnyRealmValue: return try single(object, realm)
+        case let value as AnyRealmValue: return AnyRealmValue._storeValue(value)
         case let value as any _Scalar: return value._value
         case let value as any _MappedValue: return try mapped(value, realm)
         default:

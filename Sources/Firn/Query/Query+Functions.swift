@@ -51,7 +51,14 @@ extension Query where T: _QueryValue {
 extension Query where T: _MappedValue {
     /// Whether the value is one of `values`, which are read at once.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
-        Query<Bool>(expression.isOne(of: values))
+        Query<Bool>(expression.isOne(of: values.map { Optional($0) }))
+    }
+}
+
+extension Query where T: _OptionalProtocol, T.Wrapped: _MappedValue {
+    /// Whether the value is one of `values`, which are read at once. Nil is found if it is one of them.
+    public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
+        Query<Bool>(expression.isOne(of: values.map { $0 as? T.Wrapped }))
     }
 }
 

@@ -18,9 +18,9 @@ extension QueryExpression {
         return hasMembers(of: object, isNegated: true)
     }
 
-    func isOne<V: _MappedValue>(of values: some Sequence<V>) -> QueryExpression {
+    func isOne<V: _MappedValue>(of values: some Sequence<V?>) -> QueryExpression {
         guard V._propertyType.isMapped else {
-            return .compare(self, .in, .values(values.map { V._storeValue($0) ?? .null }))
+            return .compare(self, .in, .values(values.map { V._optionalStoreValue($0) ?? .null }))
         }
         let parts = values.map { isEqual(to: $0) }
         return QueryExpression(

@@ -15,8 +15,10 @@ final class ObjectInserter {
     /// Keeps `transaction` in memory, whatever ends it.
     private let heldTransaction: WriteTransaction
     let policy: Realm.UpdatePolicy
-    /// Links and lists that are yet to be set.
+    /// Links and lists that are to be set, in the order in which the objects were entered; those before `next` are set.
+    /// So of two instances with one primary key, the one that was entered last counts in all properties.
     private var pending: [Pending] = []
+    private var next = 0
     /// Whether `insertPending` runs: a call within it leaves the work to the outermost one.
     private var isInserting = false
 
@@ -28,9 +30,11 @@ final class ObjectInserter {
         let isUpdate: Bool
     }
     private enum Content {
-        case link(ObjectBase)
+        /// Nil for none.
+        case link(ObjectBase?)
         case mixed(AnyRealmValue)
-        case collection(any PersistedCollection, ObjectBase)
+        /// Nil for one that was never read, so is empty.
+        case collection((any PersistedCollection)?, ObjectBase)
     }
 
     init(_ realm: _RealmInstance, _ policy: Realm.UpdatePolicy, _ what: @autoclosure () -> String) {
@@ -68,10 +72,18 @@ final class ObjectInserter {
         // pending.
         guard !isInserting else { return }
         isInserting = true
-        defer { isInserting = false }
-        while let next = pending.popLast() {
+        defer {
+            isInserting = false
+            pending = []
+            next = 0
+        }
+        while next < pending.count {
+            let next = takePending()
             switch next.content {
-            case .link(let target):
+            case .link(nil):
+                if isGone(next) || policy == .modified && isNil(next.table, next.property, next.key) { continue }
+                transaction.setLink(next.table.table, next.table.column(next.property), next.key, to: -1)
+            case .link(let target?):
                 if isGone(next) { continue }
                 try next.property.checkClass(of: target)
                 let column = next.table.column(next.property)
@@ -93,14 +105,26 @@ final class ObjectInserter {
             case .collection(let collection, let owner):
                 let column = next.table.column(next.property)
                 let old = value(next.table, column, next.key)
-                let values = next.property.collectionValue(try elements(collection, next, replacing: old))
+                let values = next.property.collectionValue(
+                    try collection.map { try elements($0, next, replacing: old) } ?? [])
                 // The collection of a new row is empty.
                 if !isGone(next), !(next.isUpdate ? policy == .modified && old == values : old == values) {
                     transaction.set(next.table.table, column, next.key, values)
                 }
-                collection.adopt(owner._row, next.property)
+                collection?.adopt(owner._row, next.property)
             }
         }
+    }
+
+    /// The next of what is pending. What has been set is forgotten now and then, so that long chains of links need
+    /// little memory.
+    private func takePending() -> Pending {
+        if next >= 1024, next * 2 >= pending.count {
+            pending.removeFirst(next)
+            next = 0
+        }
+        next += 1
+        return pending[next - 1]
     }
 
     /// Whether the row of an embedded object is gone: an object was added twice, and the second one took the row from
@@ -255,27 +279,16 @@ final class ObjectInserter {
                 let property = step.property
                 let wrapper = address + property.offset
                 if property.isCollection {
-                    if let collection = property.wrapper.existingCollection(wrapper) {
-                        pending.append(
-                            Pending(
-                                table: binding, key: key, property: property, content: .collection(collection, object),
-                                isUpdate: isUpdate))
-                    } else if isUpdate {
-                        // A collection that was never read is empty.
-                        set(binding, property, key, property.collectionValue([]))
+                    let collection = property.wrapper.existingCollection(wrapper)
+                    if isUpdate || collection != nil {
+                        note(.collection(collection, object), property, binding, key, isUpdate: isUpdate)
                     }
                 } else if property.shape.isBoxed {
                     property.wrapper.existingBox(wrapper)?.adopt(
                         .unlocated(realm.core, key: key, table: binding.address), property)
                 } else if property.isLink {
-                    if let target = property.wrapper.any(wrapper, of: object) as? ObjectBase {
-                        pending.append(
-                            Pending(
-                                table: binding, key: key, property: property, content: .link(target), isUpdate: isUpdate
-                            ))
-                    } else if isUpdate, !(policy == .modified && isNil(binding, property, key)) {
-                        transaction.setLink(binding.table, binding.column(property), key, to: -1)
-                    }
+                    let target = property.wrapper.any(wrapper, of: object) as? ObjectBase
+                    if isUpdate || target != nil { note(.link(target), property, binding, key, isUpdate: isUpdate) }
                     property.wrapper.releaseLink(wrapper)
                 }
             }
@@ -283,14 +296,20 @@ final class ObjectInserter {
         realm.adopt(object, binding, .unlocated(realm.core, key: key, table: binding.address))
     }
 
-    /// Notes a mixed value with objects. Without objects it has been written with the other values.
+    /// Notes what is to be set once all that was entered before is.
+    private func note(
+        _ content: Content, _ property: PropertyInfo, _ binding: TableBinding, _ key: Int64, isUpdate: Bool
+    ) {
+        pending.append(Pending(table: binding, key: key, property: property, content: content, isUpdate: isUpdate))
+    }
+
+    /// Notes a mixed value. The one of a new row has been written with the other values if no objects are in it.
     private func finishMixed(
         _ property: PropertyInfo, _ object: ObjectBase, _ binding: TableBinding, _ key: Int64, isUpdate: Bool
     ) {
         let wrapper = object.address + property.offset
-        if property.wrapper.storeValue(wrapper) == nil, let value = property.wrapper.mixed(wrapper) {
-            pending.append(
-                Pending(table: binding, key: key, property: property, content: .mixed(value), isUpdate: isUpdate))
+        if isUpdate || property.wrapper.storeValue(wrapper) == nil, let value = property.wrapper.mixed(wrapper) {
+            note(.mixed(value), property, binding, key, isUpdate: isUpdate)
         }
         if let box = property.wrapper.existingBox(wrapper) {
             box.adopt(.unlocated(realm.core, key: key, table: binding.address), property)
@@ -305,13 +324,13 @@ final class ObjectInserter {
         return value == .null || value == .link(-1)
     }
 
-    /// Sets an existing row's values to those of an unmanaged object.
+    /// Sets an existing row's values to those of an unmanaged object, except what `finish` notes.
     private func update(_ binding: TableBinding, _ key: Int64, from object: ObjectBase) {
         // The application's code that computed an element of a collection may have deleted the row.
         if transaction.recordingDamage({ transaction.table(binding.table).find(key) == nil }) {
             checkIsThere(realm.accessor(binding, key))
         }
-        for step in binding.fills where !step.property.isPrimaryKey {
+        for step in binding.fills where !step.property.isPrimaryKey && !step.property.isMixed {
             if let value = step.property.wrapper.storeValue(object.address + step.property.offset) {
                 set(binding, step.property, key, value)
             }

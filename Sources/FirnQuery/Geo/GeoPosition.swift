@@ -8,9 +8,9 @@ struct GeoPosition: Sendable, Hashable {
     let direction: SIMD3<Double>
 
     init(latitude: Double, longitude: Double) {
-        // Both zeros, and both longitudes of the antimeridian, are one.
+        // Both zeros, both longitudes of the antimeridian, and all longitudes of a pole are one.
         self.latitude = latitude + 0
-        self.longitude = longitude == 180 ? -180 : longitude + 0
+        self.longitude = abs(latitude) == 90 ? 0 : longitude == 180 ? -180 : longitude + 0
         let (north, east) = (self.latitude.radians, self.longitude.radians)
         direction = SIMD3(cos(north) * cos(east), cos(north) * sin(east), sin(north))
     }

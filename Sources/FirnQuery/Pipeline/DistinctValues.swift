@@ -30,19 +30,8 @@ struct DistinctValues {
             let key = SortKey(path: path, isAscending: true)
             guard let position = key.locate(leaf, row, context) else { return false }
             combination.append(
-                DistinctValues.canonical(context.table(path.table).value(key.column, position.leaf, position.row)))
+                context.table(path.table).value(key.column, position.leaf, position.row).unifiedNumber)
         }
         return values.insert(combination).inserted
-    }
-
-    /// The form that numerically equal numbers share.
-    private static func canonical(_ value: Value) -> Value {
-        switch value {
-        case .float(let x) where x.isFinite: return canonical(.double(Double(x)))
-        case .double(let x):
-            guard let integer = Int64(exactly: x) else { return value }
-            return .int(integer)
-        default: return value
-        }
     }
 }

@@ -179,6 +179,18 @@ import Testing
         #expect(wedge.contains(latitude: 90, longitude: 77) && wedge.contains(latitude: 45, longitude: 5))
         #expect(!wedge.contains(latitude: 45, longitude: 11) && !wedge.contains(latitude: 45, longitude: 40))
         #expect(!wedge.contains(latitude: 45, longitude: -170))
+        // All longitudes of a pole are one place.
+        #expect(wedge.contains(latitude: 90, longitude: -120) && !wedge.contains(latitude: -90, longitude: 77))
+        for pole in [90.0, -90] {
+            let point = GeoRegion.circle(latitude: pole, longitude: 33, radius: 0)
+            #expect(point.contains(latitude: pole, longitude: 0) && point.contains(latitude: pole, longitude: 180))
+            #expect(
+                !point.contains(latitude: -pole, longitude: 33)
+                    && !point.contains(latitude: pole * 0.999, longitude: 33))
+        }
+        let date = GeoRegion.circle(latitude: 10, longitude: 180, radius: 0)
+        #expect(date.contains(latitude: 10, longitude: -180) && date.contains(latitude: 10, longitude: 180))
+        #expect(!date.contains(latitude: 10, longitude: 179.9999999))
         let across = try polygon([(70, 10), (80, -170), (70, -120), (70, 10)])
         #expect(across.contains(latitude: 80, longitude: -130) && !across.contains(latitude: 80, longitude: 60))
         #expect(!across.contains(latitude: 0, longitude: 0))

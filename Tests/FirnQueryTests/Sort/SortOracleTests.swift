@@ -105,12 +105,13 @@ import Testing
     }
 
     private func isSame(_ a: Value, _ b: Value) -> Bool {
-        if a == b { return true }
-        switch (a, b) {
-        case (.int, .double), (.double, .int), (.int, .float), (.float, .int), (.float, .double), (.double, .float):
-            return Value.order(a, b) == 0
-        default: return false
+        func isNumber(_ value: Value) -> Bool {
+            switch value {
+            case .int, .float, .double, .decimal: true
+            default: false
+            }
         }
+        return a == b || isNumber(a) && isNumber(b) && Value.order(a, b) == 0
     }
 
     @Test func aggregatesSkipNulls() throws {

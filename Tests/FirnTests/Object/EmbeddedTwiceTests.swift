@@ -1,4 +1,5 @@
 import Firn
+import FirnTestSupport
 import Foundation
 import Testing
 
@@ -14,6 +15,7 @@ private class Writer: Object {
     @Persisted var homes: List<Home>
     @Persisted var named: Map<String, Home?>
     @Persisted var next: Writer?
+    @Persisted var any: AnyRealmValue
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -78,6 +80,61 @@ private class Home: EmbeddedObject {
                         "\(values) \(policy)")
                 }
             }
+        }
+    }
+
+    /// The instance that was entered last counts in every property, as if each had been added by a call of its own.
+    @Test(arguments: [Realm.UpdatePolicy.modified, .all], 0..<6 as Range<UInt64>)
+    func ofSeveralInstancesOfOneObjectTheLastCounts(policy: Realm.UpdatePolicy, seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        /// An instance of an object that has everything, or hardly anything.
+        func writer(_ id: Int, _ tag: String) -> () -> Writer {
+            let (bits, other) = (random.next(), 10 + random.below(3))
+            func has(_ bit: UInt64) -> Bool { bits >> bit & 1 == 1 }
+            return {
+                let writer = Writer(value: [id])
+                if has(0) {
+                    writer.home = Home(
+                        value: ["city": tag, "inner": has(1) ? Home(value: ["city": "in"]) : NSNull()] as Values)
+                }
+                if has(2) { writer.homes.append(Home(value: ["city": tag])) }
+                if has(3) { writer.named["a"] = Home(value: ["city": tag]) }
+                if has(4) { writer.named["b"] = .some(nil) }
+                if has(5) { writer.next = Writer(value: [other]) }
+                if has(6) {
+                    writer.any = has(7) ? .object(Writer(value: [other])) : .string(tag)
+                } else if has(7) {
+                    writer.any = .fromArray([.string(tag), .object(Writer(value: [other]))])
+                }
+                // Reading makes the collection; an empty one counts like one that was never read.
+                if has(8) { _ = writer.homes }
+                return writer
+            }
+        }
+        for round in 0..<40 {
+            let makers = (0..<2 + random.below(3)).map { writer(1 + random.below(2), "\(round) \($0)") }
+            let (one, several) = (try realm(), try realm())
+            try one.write {
+                let feed = Feed(value: [1])
+                feed.posts.append(objectsIn: makers.map { $0() })
+                one.add(feed, update: policy)
+            }
+            try several.write { for make in makers { several.add(make(), update: policy) } }
+            let texts = [one, several].map { realm in
+                realm.objects(Writer.self).sorted(by: \.id).map {
+                    text($0) + ["\($0.id) \($0.next?.id ?? 0) \(anyText($0.any))"]
+                }
+            }
+            #expect(texts[0] == texts[1], "round \(round)")
+            #expect(one.dynamicObjects("Home").count == several.dynamicObjects("Home").count)
+        }
+    }
+
+    private func anyText(_ value: AnyRealmValue) -> String {
+        switch value {
+        case .object(let object as Writer): "writer \(object.id)"
+        case .list(let list): list.map(anyText).joined(separator: ", ")
+        default: "\(value.stringValue ?? "none")"
         }
     }
 

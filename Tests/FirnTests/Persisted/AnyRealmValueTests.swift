@@ -424,6 +424,80 @@ class Label: Object {
         #expect(boxes.distinct(by: ["any"]).count == 9)
     }
 
+    @Test func aMixedValueIsAnArgument() throws {
+        let realm = try realm()
+        let dog = Dog(value: ["id": 1])
+        let values: [AnyRealmValue] = [
+            .int(1), .double(2), .string("x"), .none, .object(dog), .fromArray([.int(1)]), .decimal128("2.0"),
+            .bool(true),
+        ]
+        try realm.write { for (id, value) in values.enumerated() { realm.add(Box(id, value)) } }
+        let boxes = realm.objects(Box.self)
+        func ids(_ text: String, _ arguments: Any...) -> [Int] {
+            boxes.filter(RealmPredicate(format: text, argumentArray: arguments)).map(\.id)
+        }
+        for (id, value) in values.enumerated() {
+            let expected = boxes.where { $0.any == value }.map(\.id)
+            #expect(ids("#any == %@", value) == expected && expected.contains(id), "\(id)")
+            #expect(ids("#any IN %@", [value]) == expected && ids("#any != %@", value).count == 8 - expected.count)
+        }
+        #expect(ids("#any < %@", AnyRealmValue.int(2)) == [0] && ids("#any IN %@", values).count == 8)
+        #expect(ids("#any == %@", AnyRealmValue.none) == [3])
+        #expect(throws: (any Error).self, "an unmanaged object") {
+            try boxes.filter(validating: "#any == %@", AnyRealmValue.object(Dog(value: ["id": 2])))
+        }
+    }
+
+    /// Sets, sorted values, distinct values and distinct objects agree on what is equal.
+    @Test func distinctComparesNumbersByValue() throws {
+        let realm = try realm()
+        let nan = AnyRealmValue.double(.nan)
+        let values: [AnyRealmValue] = [
+            .int(1), .double(1), .decimal128("1.0"), .float(1), .bool(true), .double(-0.0), .int(0),
+            .decimal128("-0.00"),
+            .float(.infinity), .double(.infinity), .decimal128("inf"), .int(1 << 60), .double(0x1p60), .float(0.5),
+            .decimal128("0.50"), .decimal128("0.1"), .double(0.1), nan, nan, .string("1"), .none, .none,
+        ]
+        let box = Box(1000)
+        box.list.append(objectsIn: values)
+        box.set.insert(objectsIn: values)
+        try realm.write {
+            realm.add(box)
+            for (id, value) in values.enumerated() { realm.add(Box(id, value)) }
+        }
+        // 1, true, 0, infinity, 2^60, 0.5, 0.1 as a decimal, 0.1 as a double, NaN, "1", none.
+        #expect(box.set.count == 11 && box.list.distinct().count == 11)
+        #expect(Array(box.list.distinct())[0...2] == [.int(1), .bool(true), .double(-0.0)])
+        let boxes = realm.objects(Box.self).where { $0.id < 1000 }
+        #expect(boxes.distinct(by: ["any"]).map(\.id) == [0, 4, 5, 8, 11, 13, 15, 16, 17, 19, 20])
+    }
+
+    /// An object that collections of mixed values lead back to is described as deep as any other.
+    @Test func aCircleThroughMixedValuesIsDescribed() throws {
+        let realm = try realm()
+        for variant in 0..<4 {
+            let (a, b) = (Box(10 * variant), Box(10 * variant + 1))
+            switch variant {
+            case 0:
+                a.list.append(.object(b))
+                b.list.append(.object(a))
+            case 1: a.set.insert(.object(a))
+            case 2: (a.any, b.map["k"]) = (.object(b), .object(a))
+            default: a.any = .fromArray([.fromDictionary(["x": .object(b)]), .object(a)])
+            }
+            for isManaged in [false, true] {
+                if isManaged { try realm.write { realm.add(a) } }
+                let text = a.description
+                #expect(text.contains("id = \(10 * variant);") && text.utf8.count < 100_000, "\(variant)")
+                #expect(text.contains("<Maximum depth exceeded>"), "\(variant) \(text)")
+            }
+            try realm.write { (a.any, b.any) = (.none, .none) }
+        }
+        let list = List<AnyRealmValue>()
+        list.append(.list(list))
+        #expect(!list.description.isEmpty)
+    }
+
     // MARK: Change
 
     @MainActor @Test func observersSeeMixedValues() async throws {

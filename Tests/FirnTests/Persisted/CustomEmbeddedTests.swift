@@ -220,6 +220,8 @@ private class Order: Object {
         #expect(
             ids { $0.discount != nil } == [3, 4, 5] && ids { $0.discount != Money(4, note: "n4") } == [0, 1, 2, 3, 5])
         #expect(ids { $0.total.in([Money(2), Money(5, "EUR"), Money(1)]) } == [2, 5])
+        #expect(ids { $0.discount.in([Money(4, note: "n4"), nil]) } == [0, 1, 2, 4])
+        #expect(ids { $0.discount.in([Money(4, note: "n4"), Money(5)]) } == [4] && ids { $0.total.in([]) } == [])
         #expect(ids { $0.total.persistableValue.amount > 3 } == [4, 5])
         #expect(ids { $0.total.persistableValue.currency == "EUR" && $0.id > 1 } == [3, 5])
         #expect(ids { $0.discount.persistableValue.note.starts(with: "n") } == [3, 4, 5])
@@ -268,6 +270,111 @@ private class Order: Object {
             range != PriceRange(Money(1), nil, tags: ["a", "b"]) && range != PriceRange(Money(1), Money(2), tags: ["b"])
         )
         #expect(range != PriceRange(Money(1), Money(2), tags: ["b", "a"]))
+    }
+
+    /// Mixed members are equal if the mixed values are: a number is no Boolean.
+    @Test func mixedMembersDecideEquality() throws {
+        let equal: [[AnyRealmValue]] = [
+            [.int(1), .double(1), .decimal128("1.0")], [.bool(true)], [.int(2)], [.none], [.string("1")],
+            [.fromArray([.int(1)])], [.fromArray([.bool(true)])], [.fromDictionary(["a": .int(1)])],
+        ]
+        let realm = try memoryRealm([Tagged.self, StoredTag.self])
+        let all = equal.enumerated().flatMap { index, values in values.map { (index, $0) } }
+        for (a, x) in all {
+            for (b, y) in all {
+                let isSame = a == b && (x == y)
+                #expect((Tag(any: x) == Tag(any: y)) == isSame, "\(x) \(y)")
+                #expect((Tag(named: ["k": x]) == Tag(named: ["k": y])) == isSame, "\(x) \(y)")
+            }
+        }
+        #expect(Tag(any: .int(1)) != Tag(named: ["k": .int(1)]) && Tag(named: [:]) != Tag(named: ["k": .none]))
+        // What is read equals what was given, and a query finds it.
+        for (_, x) in all {
+            let tagged = Tagged()
+            tagged.tag = Tag(any: x, named: ["k": x])
+            try realm.write {
+                realm.deleteAll()
+                realm.add(tagged)
+            }
+            #expect(tagged.tag == Tag(any: x, named: ["k": x]))
+        }
+    }
+
+    private class StoredTag: EmbeddedObject {
+        @Persisted var any: AnyRealmValue
+        @Persisted var named: Map<String, AnyRealmValue>
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private struct Tag: CustomPersistable {
+        var any = AnyRealmValue.none
+        var named: [String: AnyRealmValue] = [:]
+        init(any: AnyRealmValue = .none, named: [String: AnyRealmValue] = [:]) { (self.any, self.named) = (any, named) }
+        init(persistedValue: StoredTag) {
+            any = persistedValue.any
+            for entry in persistedValue.named { named[entry.key] = entry.value }
+        }
+        var persistableValue: StoredTag {
+            calls += 1
+            let stored = StoredTag()
+            stored.any = any
+            for (key, value) in named { stored.named[key] = value }
+            return stored
+        }
+    }
+    nonisolated(unsafe) private static var calls = 0
+
+    private class Tagged: Object {
+        @Persisted var tag: Tag
+        @Persisted var other: Tag?
+        @Persisted var number: Counted
+        @Persisted var text: CountedText?
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private struct Counted: CustomPersistable {
+        var number = 0
+        init(persistedValue: Int) { number = persistedValue }
+        var persistableValue: Int {
+            calls += 1
+            return number
+        }
+    }
+
+    private struct CountedText: CustomPersistable {
+        var text = ""
+        init(persistedValue: String) { text = persistedValue }
+        var persistableValue: String {
+            calls += 1
+            return text
+        }
+    }
+
+    /// One that counts, or logs, does so once.
+    @Test func aSetPropertyAsksOnceForWhatIsStored() throws {
+        let realm = try memoryRealm([Tagged.self, StoredTag.self])
+        let tagged = Tagged()
+        for isManaged in [false, true] {
+            if isManaged {
+                realm.beginWrite()
+                realm.add(tagged)
+            }
+            for round in 1...2 {
+                Self.calls = 0
+                tagged.tag = Tag(any: .int(round))
+                #expect(Self.calls == 1)
+                tagged.other = Tag(any: .int(round))
+                #expect(Self.calls == 2)
+                tagged.number = Counted(persistedValue: round)
+                #expect(Self.calls == 3)
+                tagged.text = CountedText(persistedValue: "\(round)")
+                #expect(Self.calls == 4)
+                tagged.other = nil
+                tagged.text = nil
+                #expect(Self.calls == 4)
+            }
+        }
+        try realm.commitWrite()
     }
 
     /// What an unmanaged object holds is the embedded object, so the type's code runs when the property is set.

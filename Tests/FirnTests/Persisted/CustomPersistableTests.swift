@@ -116,6 +116,8 @@ private class Plain: Object {
             codes(all.where { $0.path == Path("p2") }) == [2] && codes(all.where { $0.path != Path("p2") }).count == 4)
         #expect(codes(all.where { $0.other == nil }) == [5] && codes(all.where { $0.other == Path("o1") }) == [1])
         #expect(codes(all.where { $0.path.in([Path("p1"), Path("p3")]) }) == [1, 3])
+        #expect(codes(all.where { $0.other.in([Path("o1"), nil]) }) == [1, 5])
+        #expect(codes(all.where { $0.other.in([Path("o1"), Path("o2")]) }) == [1, 2])
         #expect(codes(all.where { $0.other.persistableValue.ends(with: "o4") }) == [4])
         #expect(
             codes(all.filter("path = %@", "/p3")) == [3]

@@ -211,6 +211,8 @@ private class Item: Object {
         #expect(items.max(of: \.price) == Decimal128(value: "inf") && items.min(of: \.price) == -3)
         #expect(items.sum(of: \.discount) == 5 && items.where { $0.id < 3 }.sum(ofProperty: "price") as Int == 5)
         #expect(items.where { $0.id == 9 }.sum(of: \.price) == 0)
+        #expect(ids(items.distinct(by: ["price"])) == [0, 2, 3, 4, 5, 6])
+        #expect(ids(items.distinct(by: ["discount"])) == [0, 2, 3])
     }
 
     @Test func aListOfDecimalsHasAggregates() throws {
