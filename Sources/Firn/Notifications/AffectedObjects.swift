@@ -27,8 +27,8 @@ struct AffectedObjects {
         return Set(summary.modified.keys).union(summary.scripts.keys.map(\.key))
     }
 
-    /// The objects of `table` that changed themselves, or that lead by at most four links to an object that changed.
-    func viaLinks(_ table: TableID) -> Set<Int64> {
+    /// The objects that changed themselves, or that lead by at most four links to an object that changed.
+    func viaLinks() -> [TableID: Set<Int64>] {
         var reached: [TableID: Set<Int64>] = [:]
         var frontier: [TableID: Set<Int64>] = [:]
         for id in summary.tables.keys { frontier[id] = modified(id) }
@@ -58,7 +58,7 @@ struct AffectedObjects {
             frontier = next
             if frontier.isEmpty { break }
         }
-        return reached[table] ?? []
+        return reached
     }
 
     /// The objects at the beginning of a key path along which something changed.

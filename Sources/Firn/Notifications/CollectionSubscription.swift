@@ -92,6 +92,10 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         } else if changes?.modified[key]?.contains(list.column) ?? false {
             difference = ListDifference(comparing: before.values, to: after.values)
         }
+        if list.property.isMixed {
+            addLinking(list, before, affectedTargets(summary, old, new), old, to: &difference)
+            return difference
+        }
         guard list.property.isLink else { return difference }
         let affected = affected(summary, old, new)
         // The backlinks tell whether the list has such an element, at less cost than a search if few objects changed:
@@ -103,6 +107,16 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         let keys = before.keys
         difference.addModifications(keys.indices.filter { affected.contains(keys[$0]) })
         return difference
+    }
+
+    /// Adds the mixed values that link to objects which count as changed.
+    private func addLinking(
+        _ list: CollectionLocation, _ before: ListCell, _ targets: [TableID: Set<Int64>], _ old: Snapshot,
+        to difference: inout ListDifference
+    ) {
+        guard old.table(list.binding.table).mayHaveLink(list, toOneOf: targets, among: before.count) else { return }
+        let values = before.values
+        difference.addModifications(values.indices.filter { values[$0].links(toOneOf: targets) })
     }
 
     private func values(_ list: CollectionLocation, _ snapshot: Snapshot) -> [Value] {
@@ -124,7 +138,13 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
                 difference.addModifications(old.indices.filter { affected.contains(old[$0]) })
             }
             return difference
-        case (.values(let old), .values(let new)): return ListDifference(comparing: old, to: new)
+        case (.values(let old), .values(let new)):
+            var difference = ListDifference(comparing: old, to: new)
+            let targets = affectedTargets(summary, oldSnapshot, newSnapshot)
+            if !targets.isEmpty {
+                difference.addModifications(old.indices.filter { old[$0].links(toOneOf: targets) })
+            }
+            return difference
         default: return ListDifference()
         }
     }

@@ -19,9 +19,10 @@ final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
 
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         guard !summary.isEmpty, case .list(let location) = source.origin else { return }
-        let changes = MapDifference(location, summary, old.snapshot, new.snapshot) {
-            affected(summary, old.snapshot, new.snapshot)
-        }
+        let changes = MapDifference(
+            location, summary, old.snapshot, new.snapshot,
+            affected: { affected(summary, old.snapshot, new.snapshot) },
+            targets: { affectedTargets(summary, old.snapshot, new.snapshot) })
         guard !changes.isEmpty else { return }
         block(
             .update(
@@ -39,10 +40,12 @@ struct MapDifference {
 
     var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 
-    /// - Parameter affected: the objects that count as changed. It is called if the map has objects.
+    /// - Parameters:
+    ///   - affected: the objects that count as changed. It is called if the map has objects.
+    ///   - targets: the same for a map of mixed values.
     init(
         _ map: CollectionLocation, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot,
-        affected: () -> Set<Int64>
+        affected: () -> Set<Int64>, targets: () -> [TableID: Set<Int64>]
     ) {
         let changes = summary.tables[map.binding.table]
         let key = map.row.key
@@ -61,6 +64,14 @@ struct MapDifference {
                         touched.insert(.string(entry.key))
                     }
                 }
+            }
+        }
+        if map.property.isMixed {
+            let targets = targets()
+            let table = old.table(map.binding.table)
+            let isLinked = before.map { table.mayHaveLink(map, toOneOf: targets, among: $0.count) } ?? false
+            for entry in before?.entries ?? [] where isLinked && entry.value.links(toOneOf: targets) {
+                touched.insert(.string(entry.key))
             }
         }
         for case .string(let key) in touched.sorted(by: Value.precedes) {

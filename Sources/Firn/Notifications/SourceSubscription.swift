@@ -42,7 +42,25 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     func affected(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
         guard let binding = source.binding else { return [] }
         let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
-        guard let paths else { return objects.viaLinks(binding.table) }
+        guard let paths else { return objects.viaLinks()[binding.table] ?? [] }
         return paths.reduce(into: []) { $0.formUnion(objects.via($1)) }
+    }
+
+    /// The objects that count as changed for the elements that link to them, if the elements are mixed values.
+    func affectedTargets(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> [TableID: Set<Int64>] {
+        guard source.origin.location?.property.isMixed ?? false else { return [:] }
+        return AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema).viaLinks()
+    }
+}
+
+extension TableView {
+    /// Whether a collection of `count` mixed values may link to one of some objects. If not, it need not be searched.
+    /// A look-up among the backlinks costs about as much as to search 16 elements.
+    func mayHaveLink(_ collection: CollectionLocation, toOneOf objects: [TableID: Set<Int64>], among count: Int) -> Bool
+    {
+        objects.contains { table, keys in
+            keys.count * 16 >= count
+                || keys.contains { mayBeLinked(from: collection.row.key, to: $0, in: table, mixed: collection.column) }
+        }
     }
 }

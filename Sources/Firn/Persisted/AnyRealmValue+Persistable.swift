@@ -102,8 +102,8 @@ extension AnyRealmValue: _QueryValue {
     public var _queryValue: Value {
         do { return try stored { $0._queryValue } } catch { fatalError("Firn: \(error)") }
     }
-    /// The object that the value is; nil if it is not an object.
-    public var _queryObject: ObjectBase? { if case .object(let object) = self { object } else { nil } }
+    /// The object that the value is, or those in its collections.
+    public var _queryObjects: [ObjectBase] { (try? objects) ?? [] }
 }
 
 extension AnyRealmValue: _QueryOrdered, _QueryTextual {}

@@ -20,8 +20,8 @@
 /// It can be the type of a property, also of an optional one, of a collection's elements, of a primary key, and of an
 /// indexed property, if the stored type can. A property without an initial value starts with what the stored type's
 /// initial value stands for. `persistableValue` is called when a property is set, for an element of an unmanaged
-/// collection when its object is added, and `init(persistedValue:)` at each read, on any thread that reads. Neither may
-/// end the running transaction.
+/// collection when its object is added, for a value in a query, and for a `description`; `init(persistedValue:)` at
+/// each read, on any thread that reads. Neither may end the running transaction.
 ///
 /// **As an embedded object.** A type with several members is stored as an `EmbeddedObject`, which it makes anew each
 /// time:

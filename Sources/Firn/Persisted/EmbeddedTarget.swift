@@ -48,8 +48,13 @@ extension EmbeddedObject {
             }
             let (a, b) = (anyValue(property), other.anyValue(property))
             guard property.shape.collection == .set else { return Self.areEqual(a, b) }
-            func members(_ set: Any?) -> Set<AnyHashable>? {
-                (set as? any Sequence).map { Set(anyElements(of: $0).compactMap { $0 as? AnyHashable }) }
+            func members(_ set: Any?) -> Set<_SetMember>? {
+                (set as? any Sequence).map { set in
+                    Set(
+                        anyElements(of: set).map { element in
+                            (element as? any RealmCollectionValue).map { $0._rowMember ?? $0._member } ?? .value(.null)
+                        })
+                }
             }
             return members(a) == members(b)
         }
@@ -83,6 +88,7 @@ extension EmbeddedObject {
         switch (a, b) {
         case (let a as EmbeddedObject, let b as EmbeddedObject): return a.hasEqualMembers(b)
         case (let a as ObjectBase, let b as ObjectBase): return a.isSameObject(as: b)
+        case (let a as AnyRealmValue, let b as AnyRealmValue): return areEqual(a, b)
         case (let a as Map<String, AnyRealmValue>, let b as Map<String, AnyRealmValue>):
             return a.count == b.count
                 && a.allSatisfy { entry in b[entry.key].map { areEqual(entry.value, $0) } ?? false }

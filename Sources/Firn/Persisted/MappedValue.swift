@@ -10,8 +10,8 @@ public protocol _MappingTarget: _Persistable, _RealmCollectionValueInsideOptiona
     static func _getTarget(_ row: _Row, _ column: Int) -> Self
     /// The value that a wrapper holds. A new object if it holds none.
     static func _unwrapTarget(_ stored: _Stored) -> Self
-    /// Whether `_store` may write a value. If not, it is not asked, because the value would be computed twice.
-    static var _isStoredInPlace: Bool { get }
+    /// Whether `_store` can write a value. It is asked before the value is computed, which so is computed once.
+    static func _isStoredInPlace(_ row: _Row, _ column: Int32) -> Bool
     /// Runs code of the application that makes a value for a wrapper.
     static func _making(_ body: () -> Self) -> Self
 }
@@ -19,8 +19,8 @@ public protocol _MappingTarget: _Persistable, _RealmCollectionValueInsideOptiona
 /// A type that is stored as another one, its target: enums (`PersistableEnum`) and types of the application
 /// (`CustomPersistable`).
 ///
-/// A wrapper holds the target's value. So code of the application runs only when a property is read and set, and never
-/// while an object is added.
+/// A wrapper holds the target's value, so no code of the application runs for it while an object is added. A collection
+/// that is unmanaged holds the values themselves.
 public protocol _MappedValue: _MappingTarget, _PrimaryKey, _Indexable
 where _Stored == _Mapped._Stored, _OptionalStored == _Mapped._OptionalStored {
     /// The type that is stored.
@@ -36,7 +36,8 @@ where _Stored == _Mapped._Stored, _OptionalStored == _Mapped._OptionalStored {
 
 extension _MappingTarget {
     /// False: most types have no fixed width.
-    @inlinable public static var _isStoredInPlace: Bool { @inline(__always) get { false } }
+    @inlinable @inline(__always)
+    public static func _isStoredInPlace(_: _Row, _: Int32) -> Bool { false }
 }
 
 extension _MappedValue {
@@ -96,7 +97,7 @@ extension _MappedValue {
     /// Writes the stored value in place, if that is possible.
     @inlinable
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
-        _Mapped._isStoredInPlace && _Mapped._store(row, column, value._mapped)
+        _Mapped._isStoredInPlace(row, column) && _Mapped._store(row, column, value._mapped)
     }
     /// Sets the stored value through the transaction.
     @inlinable
@@ -133,10 +134,11 @@ extension _MappedValue {
     /// Writes the stored value in place, if that is possible.
     @inlinable
     public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
-        _Mapped._isStoredInPlace && _Mapped._storeOptional(row, column, value?._mapped)
+        _Mapped._isStoredInPlace(row, column) && _Mapped._storeOptional(row, column, value?._mapped)
     }
-    /// The same as the target's.
-    @inlinable public static var _isStoredInPlace: Bool { _Mapped._isStoredInPlace }
+    /// Whether the target can be written in place.
+    @inlinable
+    public static func _isStoredInPlace(_ row: _Row, _ column: Int32) -> Bool { _Mapped._isStoredInPlace(row, column) }
     /// Sets the stored value, or null, through the transaction.
     @inlinable
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
@@ -218,6 +220,7 @@ extension _PropertyType {
     func mapped(_ type: Any.Type) -> _PropertyType {
         var result = self
         result.swiftType = type
+        result.callsApplication = true
         result.isMapped = self.type == .link
         return result
     }

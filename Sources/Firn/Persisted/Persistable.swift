@@ -10,6 +10,8 @@ public struct _PropertyType {
     public var isNullable: Bool
     /// The class that a link leads to; nil for other types.
     public var target: ObjectBase.Type?
+    /// Whether the values are of a type of the application, whose code says what is stored.
+    public var callsApplication = false
     /// Whether the values are of a type of the application that is stored as embedded objects.
     public var isMapped = false
     /// Whether the property shows a new embedded object where the store has none.

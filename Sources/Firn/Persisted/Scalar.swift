@@ -142,8 +142,9 @@ extension _FixedScalar {
         return leaf.isNullFlag(column, row.row) ? nil : Self(_raw: leaf.load(column, row.row, as: _Raw.self))
     }
 
-    /// True: the width is fixed.
-    @inlinable public static var _isStoredInPlace: Bool { @inline(__always) get { true } }
+    /// Whether the row's chunk is writable.
+    @inlinable @inline(__always)
+    public static func _isStoredInPlace(_ row: _Row, _ column: Int32) -> Bool { row.writableChunk(column) != nil }
     /// Writes the value in place and marks it, if that is possible.
     @inlinable @inline(__always)
     public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {

@@ -75,6 +75,14 @@ extension QueryArgument {
         return try single(value._mapped, realm)
     }
 
+    /// A mixed value with the objects in it.
+    private static func mixed(_ value: AnyRealmValue, _ realm: _RealmInstance) throws(QueryError) -> Value {
+        do { return try value.stored { try single($0, realm) ?? .null } } catch {
+            throw error as? QueryError
+                ?? QueryError(.argument, "An argument can't be compared: \(error).", advice: "Give another value.")
+        }
+    }
+
     private static func single(_ any: Any, _ realm: _RealmInstance) throws(QueryError) -> Value? {
         switch any {
         case let object as ObjectBase:
@@ -85,8 +93,7 @@ extension QueryArgument {
                     advice: "Use an object of the realm that is queried.")
             }
             return .typedLink(TableBinding.of(object._row).table, object._row.key)
-        case .object(let object) as AnyRealmValue: return try single(object, realm)
-        case let value as AnyRealmValue: return AnyRealmValue._storeValue(value)
+        case let value as AnyRealmValue: return try mixed(value, realm)
         case let value as any _Scalar: return value._value
         case let value as any _MappedValue: return try mapped(value, realm)
         default:

@@ -44,7 +44,7 @@ extension Query where T: _QueryValue {
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         let values = Array(values)
         return Query<Bool>(
-            .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.compactMap(\._queryObject)))
+            .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.flatMap(\._queryObjects)))
     }
 }
 
@@ -96,7 +96,7 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
         let values = Array(values)
         return Query<Bool>(
-            .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.compactMap(\._queryObject)))
+            .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.flatMap(\._queryObjects)))
     }
 }
 

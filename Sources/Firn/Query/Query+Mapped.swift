@@ -81,17 +81,17 @@ extension QueryExpression {
         }
 
         private mutating func add(_ any: Any?, of property: PropertyInfo, at path: PropertyPath) {
-            func compare(_ value: Value, _ object: ObjectBase?) {
+            func compare(_ value: Value, _ objects: [ObjectBase]) {
                 conditions.append(.compare(.path(path), .equal, .value(value)))
-                if let object { objects.append(object) }
+                self.objects += objects
             }
-            if let object = any as? ObjectBase { return compare(object._queryValue, object) }
+            if let object = any as? ObjectBase { return compare(object._queryValue, [object]) }
             do {
                 if property.isMixed {
                     let value = try AnyRealmValue(untyped: any)
-                    return compare(value._queryValue, value._queryObject)
+                    return compare(value._queryValue, value._queryObjects)
                 }
-                compare(any == nil ? .null : try property.wrapper.storeValue(from: any) ?? .null, nil)
+                compare(any == nil ? .null : try property.wrapper.storeValue(from: any) ?? .null, [])
             } catch { preconditionFailure("Firn: \(property.name) gave a value that it does not take: \(error)") }
         }
     }

@@ -101,7 +101,7 @@ struct QueryExpression {
     static func compare(_ left: QueryExpression, _ operation: Comparison.Operation, _ right: any _QueryValue)
         -> QueryExpression
     {
-        compare(left, operation, .value(right._queryValue), objects: right._queryObject.map { [$0] } ?? [])
+        compare(left, operation, .value(right._queryValue), objects: right._queryObjects)
     }
 }
 
@@ -109,13 +109,13 @@ struct QueryExpression {
 public protocol _QueryValue {
     /// The value as the store compares it.
     var _queryValue: Value { get }
-    /// The object that the value is; nil if it is not an object.
-    var _queryObject: ObjectBase? { get }
+    /// The objects in the value.
+    var _queryObjects: [ObjectBase] { get }
 }
 
 extension _QueryValue {
     /// Nil: most values are not objects.
-    public var _queryObject: ObjectBase? { nil }
+    public var _queryObjects: [ObjectBase] { [] }
 }
 
 extension _Scalar {
@@ -142,7 +142,7 @@ extension Optional: _QueryValue where Wrapped: _QueryValue {
     /// The wrapped value as the store compares it; null if it is nil.
     public var _queryValue: Value { self?._queryValue ?? .null }
     /// The wrapped object; nil if there is none.
-    public var _queryObject: ObjectBase? { self?._queryObject }
+    public var _queryObjects: [ObjectBase] { self?._queryObjects ?? [] }
 }
 
 extension ObjectBase: _QueryValue {
@@ -150,7 +150,7 @@ extension ObjectBase: _QueryValue {
     /// A query refuses an unmanaged object before it compares with it.
     public var _queryValue: Value { isManaged ? .typedLink(TableBinding.of(_row).table, _row.key) : .link(-1) }
     /// The object itself.
-    public var _queryObject: ObjectBase? { self }
+    public var _queryObjects: [ObjectBase] { [self] }
 }
 
 /// Values that have an order: numbers and dates.

@@ -21,6 +21,8 @@ final class ObjectInserter {
     private var next = 0
     /// Whether `insertPending` runs: a call within it leaves the work to the outermost one.
     private var isInserting = false
+    /// Whether the application's code has computed elements of a collection. It may have deleted rows.
+    private var hasCalledApplication = false
 
     private struct Pending {
         let table: TableBinding
@@ -74,8 +76,8 @@ final class ObjectInserter {
         isInserting = true
         defer {
             isInserting = false
-            pending = []
-            next = 0
+            next = pending.count
+            forgetPending()
         }
         while next < pending.count {
             let next = takePending()
@@ -84,8 +86,11 @@ final class ObjectInserter {
                 if isGone(next) || policy == .modified && isNil(next.table, next.property, next.key) { continue }
                 transaction.setLink(next.table.table, next.table.column(next.property), next.key, to: -1)
             case .link(let target?):
-                if isGone(next) { continue }
                 try next.property.checkClass(of: target)
+                if isGone(next) {
+                    if !next.property.isOwner { _ = try enter(target) }
+                    continue
+                }
                 let column = next.table.column(next.property)
                 let key =
                     next.property.isOwner
@@ -119,23 +124,29 @@ final class ObjectInserter {
     /// The next of what is pending. What has been set is forgotten now and then, so that long chains of links need
     /// little memory.
     private func takePending() -> Pending {
-        if next >= 1024, next * 2 >= pending.count {
-            pending.removeFirst(next)
-            next = 0
-        }
+        if next >= 1024, next * 2 >= pending.count { forgetPending() }
         next += 1
         return pending[next - 1]
+    }
+
+    /// Forgets what has been set.
+    private func forgetPending() {
+        // The last reference to an object may go, and its `deinit` may add another one: nothing is accessed then.
+        let old = pending
+        pending = Array(old[next...])
+        next = 0
+        withExtendedLifetime(old) {}
     }
 
     /// Whether the row of an embedded object is gone: an object was added twice, and the second one took the row from
     /// its parent. Stops the program if the application's code has deleted the row.
     private func isGone(_ next: Pending) -> Bool {
-        let isEmbedded = next.table.info.isEmbedded
-        guard isEmbedded && policy != .error || next.property.shape.isMapped else { return false }
+        let mayLoseRow = next.table.info.isEmbedded && policy != .error
+        guard mayLoseRow || hasCalledApplication else { return false }
         guard transaction.recordingDamage({ transaction.table(next.table.table).find(next.key) == nil }) else {
             return false
         }
-        if !isEmbedded { checkIsThere(realm.accessor(next.table, next.key)) }
+        if !mayLoseRow { checkIsThere(realm.accessor(next.table, next.key)) }
         return true
     }
 
@@ -143,10 +154,11 @@ final class ObjectInserter {
     private func elements(
         _ collection: any PersistedCollection, _ next: Pending, replacing old: Value?
     ) throws -> [Value] {
+        if next.property.shape.callsApplication { hasCalledApplication = true }
         guard next.property.isLink else { return try collection.elements(for: realm, enterLinked) }
         let existing = EmbeddedInPlace(next.property.isOwner ? old : nil)
         let elements = collection.linkedElements
-        if isGone(next) { return [] }
+        if next.property.isOwner, isGone(next) { return [] }
         return try elements.enumerated().map { index, element in
             try element.value { object in
                 try next.property.checkClass(of: object)
@@ -308,8 +320,9 @@ final class ObjectInserter {
         _ property: PropertyInfo, _ object: ObjectBase, _ binding: TableBinding, _ key: Int64, isUpdate: Bool
     ) {
         let wrapper = object.address + property.offset
-        if isUpdate || property.wrapper.storeValue(wrapper) == nil, let value = property.wrapper.mixed(wrapper) {
-            note(.mixed(value), property, binding, key, isUpdate: isUpdate)
+        if isUpdate || property.wrapper.storeValue(wrapper) == nil {
+            // A box that was never read holds none.
+            note(.mixed(property.wrapper.mixed(wrapper) ?? .none), property, binding, key, isUpdate: isUpdate)
         }
         if let box = property.wrapper.existingBox(wrapper) {
             box.adopt(.unlocated(realm.core, key: key, table: binding.address), property)

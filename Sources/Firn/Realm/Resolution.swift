@@ -50,8 +50,8 @@ struct Resolution {
     /// Values for properties of new objects whose types are stored as embedded objects. The types read these when the
     /// properties are set, so that is done when everything else is.
     private var conversions: [(task: Int, property: PropertyInfo, content: Any?)] = []
-    /// The embedded objects that the changes give to properties of existing objects, which may have several changes.
-    private var given: [Cell: [LinkedElement]] = [:]
+    /// The embedded objects that a value gives to properties, which may have several values.
+    private var given: [Cell: GivenObjects] = [:]
 
     private struct Task {
         /// A new unmanaged object, or the accessor of an object that is to be changed.
@@ -60,18 +60,20 @@ struct Resolution {
         let source: Any
         let values: ValueSource
         let isUpdate: Bool
+        /// Whether the values are those that the class has for all new objects. Others replace them.
+        var isDefault = false
         let location: Location?
     }
 
-    /// A property of a row.
+    /// A property of a row, or of an unmanaged instance, whose address is not reused while its task is kept.
     private struct Cell: Hashable {
-        let table: UnsafeRawPointer?
+        let owner: UnsafeRawPointer?
         let key: Int64
         let property: Int
 
         init(_ object: ObjectBase, _ property: PropertyInfo) {
-            table = object._row.table
-            key = object._row.key
+            owner = object.isManaged ? object._row.table : UnsafeRawPointer(object.address)
+            key = object.isManaged ? object._row.key : -1
             self.property = property.position
         }
     }
@@ -133,6 +135,7 @@ struct Resolution {
         var resolution = Resolution(nil, .error)
         try resolution.resolving { resolution in
             let info = object.classInfo
+            let any = storedObject(typed(any)) as Any
             let values = try ValueSource(any, for: info)
             if let source = Source(any, values, as: info.type) { resolution.bySource[source] = 0 }
             resolution.enter(object, info, any, values, isUpdate: false, nil)
@@ -196,7 +199,7 @@ struct Resolution {
     /// Removes the links between copies that will not be added: they may form cycles, which would never be freed.
     func dropLinks() {
         for task in tasks where !task.isUpdate && !task.object.isManaged {
-            for property in task.info.stored where property.isLink {
+            for property in task.info.stored where property.isLink || property.isMixed {
                 let wrapper = task.object.address + property.offset
                 property.wrapper.releaseLink(wrapper)
                 try? property.wrapper.existingCollection(wrapper)?.assign(nil)
@@ -254,7 +257,7 @@ struct Resolution {
         let new = fresh ?? Fresh(type)
         if let key { byKey[key] = tasks.count }
         if let defaults = new.defaults {
-            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, location)
+            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, isDefault: true, location)
         }
         enter(new.object, info, any, values, isUpdate: false, location)
         return new.object
@@ -283,7 +286,7 @@ struct Resolution {
         }
         let object = type.init()
         if realm != nil, let defaults = type.defaultPropertyValues() {
-            enter(object, info, any, .dictionary(defaults), isUpdate: false, location)
+            enter(object, info, any, .dictionary(defaults), isUpdate: false, isDefault: true, location)
         }
         enter(object, info, any, values, isUpdate: false, location)
         return object
@@ -300,12 +303,13 @@ struct Resolution {
         return false
     }
 
-    /// The embedded objects of a property that an update changes in place.
+    /// The embedded objects of a property that an update, or a second value for a new object, changes in place.
     private func embeddedInPlace(_ property: PropertyInfo, of task: Int?) -> InPlace {
-        guard property.isOwner, policy == .modified, let realm, let task, tasks[task].isUpdate,
-            let target = property.shape.target
-        else { return .none }
-        if let elements = given[Cell(tasks[task].object, property)] { return .given(elements) }
+        guard property.isOwner, policy == .modified, let realm, let task, let target = property.shape.target else {
+            return .none
+        }
+        if let objects = given[Cell(tasks[task].object, property)] { return .given(objects) }
+        guard tasks[task].isUpdate else { return .none }
         let row = tasks[task].object._row
         let binding = TableBinding.of(row)
         let transaction = realm.writing("update an object of \(binding.info.name)")
@@ -315,12 +319,39 @@ struct Resolution {
         return .stored(EmbeddedInPlace(value), realm, realm.binding(of: target))
     }
 
+    /// Notes the embedded objects that a task's value gives to a property.
+    private mutating func give(_ elements: [LinkedElement], to property: PropertyInfo, of task: Task) {
+        guard property.isOwner, policy == .modified, realm != nil, !task.isDefault else { return }
+        given[Cell(task.object, property)] = GivenObjects(elements)
+    }
+
+    /// The embedded objects that a property was given: those of a list by their indices, those of a map by their keys.
+    private struct GivenObjects {
+        private var byIndex: [ObjectBase?] = []
+        private var byKey: [MapKeyBytes: ObjectBase] = [:]
+
+        init(_ elements: [LinkedElement]) {
+            for element in elements {
+                if let key = element.key {
+                    byKey[MapKeyBytes(key)] = element.object
+                } else {
+                    byIndex.append(element.object)
+                }
+            }
+        }
+
+        func object(at index: Int, orOf mapKey: String?) -> ObjectBase? {
+            if let mapKey { return byKey[MapKeyBytes(mapKey)] }
+            return index < byIndex.count ? byIndex[index] : nil
+        }
+    }
+
     /// The embedded objects that a property has before a change: those that it has in the store, or those that an
-    /// earlier change gives it.
+    /// earlier value gives it.
     private enum InPlace {
         case none
         case stored(EmbeddedInPlace, _RealmInstance, TableBinding)
-        case given([LinkedElement])
+        case given(GivenObjects)
 
         /// The object with a key in the map, or at an index if `mapKey` is nil; nil if there is none.
         func object(at index: Int, orOf mapKey: String?) -> ObjectBase? {
@@ -328,12 +359,7 @@ struct Resolution {
             case .none: nil
             case .stored(let objects, let realm, let binding):
                 objects.key(at: index, orOf: mapKey).map { realm.accessor(binding, $0) }
-            case .given(let elements):
-                if let mapKey {
-                    elements.last { $0.key == mapKey }?.object
-                } else {
-                    index < elements.count ? elements[index].object : nil
-                }
+            case .given(let objects): objects.object(at: index, orOf: mapKey)
             }
         }
     }
@@ -366,10 +392,12 @@ struct Resolution {
     /// Appends a task.
     private mutating func enter(
         _ object: ObjectBase, _ info: ClassInfo, _ source: Any, _ values: ValueSource, isUpdate: Bool,
-        _ location: Location?
+        isDefault: Bool = false, _ location: Location?
     ) {
         tasks.append(
-            Task(object: object, info: info, source: source, values: values, isUpdate: isUpdate, location: location))
+            Task(
+                object: object, info: info, source: source, values: values, isUpdate: isUpdate, isDefault: isDefault,
+                location: location))
     }
 
     /// The primary key by which an object is found that is to be updated instead of created.
@@ -403,6 +431,10 @@ struct Resolution {
                 try property.checkRequired(any)
                 let content = try content(property, any, of: number)
                 if !task.isUpdate {
+                    let elements = content as? [LinkedElement] ?? []
+                    give(
+                        (content as? ObjectBase).map { [LinkedElement(object: $0)] } ?? elements, to: property, of: task
+                    )
                     if property.shape.isMapped {
                         conversions.append((number, property, content))
                     } else {
@@ -410,7 +442,7 @@ struct Resolution {
                     }
                 } else if let change = try change(property, content) {
                     changes.append(Change(object: task.object, property: property, content: change))
-                    if property.isOwner { given[Cell(task.object, property)] = change.elements }
+                    give(change.elements, to: property, of: task)
                 }
             } catch let fault as ValueFault { throw fault.inside(property.name) }
         }

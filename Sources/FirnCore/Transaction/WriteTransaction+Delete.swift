@@ -16,7 +16,8 @@ extension WriteTransaction {
         }
     }
 
-    /// The most objects that are deleted together: what is kept in memory about them is bounded.
+    /// The most objects that are deleted together. What is kept in memory is that many keys, and 16 bytes for each link
+    /// from one column to them.
     private static var deletedTogether: Int { 4096 }
 
     private func delete(_ dying: DyingObjects) {
@@ -81,36 +82,46 @@ extension WriteTransaction {
     /// removed with their rows.
     private func unlinkAll(_ origin: TableID, _ column: Int, _ dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
-        for (source, targets) in sources(origin, column, dying, { UInt64($0) }) where !hasFault {
-            guard table(origin).find(source) != nil else {
-                Faults.contradiction(
-                    "the backlinks say that object \(source) links to \(targets[0]), but it does not exist")
-                continue
+        guard schema.collection != .none else {
+            // No source links to several of them, so they need not be kept together.
+            for key in dying.keys {
+                forEachSource(origin, column, CollectionOfOne(key), dying, { UInt64($0) }) { source, _ in
+                    setLink(origin, column, source, to: -1, deletesReplaced: false)
+                }
             }
-            guard schema.collection != .none else {
-                setLink(origin, column, source, to: -1, deletesReplaced: false)
-                continue
-            }
+            return
+        }
+        forEachSource(origin, column, dying.keys, dying, { UInt64($0) }) { source, links in
             edit(origin, column, source, deletesReplaced: false) { change in
-                guard schema.collection != .set else {
-                    for target in targets where !change.removeMember(.link(target)) {
-                        Faults.contradiction("a set of object \(source) lacks its link to \(target)")
+                switch schema.collection {
+                case .none: break
+                case .set:
+                    for link in links where !change.removeMember(.link(link.target)) {
+                        Faults.contradiction("a set of object \(source) lacks its link to \(link.target)")
                     }
-                    return
-                }
-                var found: [Int] = []
-                var index = 0
-                change.elements.forEachBytes { _, bytes in
-                    if let key = bytes.flatMap({ PlainCoding.load($0, as: .link).linkedKey }), dying.contains(key) {
-                        found.append(index)
+                case .list:
+                    var found: [Int] = []
+                    var passed = 0
+                    change.elements.forEachRun { values, _, count in
+                        for index in 0..<count
+                        where dying.contains(values.loadUnaligned(fromByteOffset: index &* 8, as: Int64.self)) {
+                            found.append(passed + index)
+                        }
+                        passed += count
+                        return true
                     }
-                    index += 1
-                    return true
-                }
-                for index in found.reversed() {
-                    if schema.collection == .list {
-                        change.remove(at: index)
-                    } else {
+                    for index in found.reversed() { change.remove(at: index) }
+                case .map:
+                    var found: [Int] = []
+                    var index = 0
+                    change.elements.forEachBytes { _, bytes in
+                        if let key = bytes.flatMap({ PlainCoding.load($0, as: .link).linkedKey }), dying.contains(key) {
+                            found.append(index)
+                        }
+                        index += 1
+                        return true
+                    }
+                    for index in found {
                         change.set(.map([Value.MapEntry(key: change.elements.key(at: index), value: .null)]), at: index)
                     }
                 }
@@ -118,13 +129,20 @@ extension WriteTransaction {
         }
     }
 
-    /// The objects that link from one column to objects that are deleted, ascending, each with those of them that it
-    /// links to. `entry` is the key of an object's backlinks. The deleted objects themselves are not among them.
-    func sources(
-        _ origin: TableID, _ column: Int, _ dying: DyingObjects, _ entry: (Int64) -> UInt64
-    ) -> [(source: Int64, targets: [Int64])] {
+    /// Calls `body` with each object that links from one column to objects that are deleted, ascending, and with those
+    /// links, until the transaction meets damage. Takes 16 bytes for each link.
+    ///
+    /// - Parameters:
+    ///   - targets: those of the deleted objects whose links are wanted.
+    ///   - dying: all objects that are deleted together. `body` is not called with one of them.
+    ///   - entry: the key of an object's backlinks.
+    func forEachSource(
+        _ origin: TableID, _ column: Int, _ targets: some Collection<Int64>, _ dying: DyingObjects,
+        _ entry: (Int64) -> UInt64,
+        _ body: (_ source: Int64, _ links: ArraySlice<(source: Int64, target: Int64)>) -> Void
+    ) {
         var links: [(source: Int64, target: Int64)] = []
-        for target in dying.keys {
+        for target in targets {
             var last: Int64?
             IntegerIndexTree.forEachValue(of: entry(target), in: table(origin).backlinks(column)) { source in
                 // A list that contains the object twice has two entries, one after the other.
@@ -133,16 +151,19 @@ extension WriteTransaction {
                 return true
             }
         }
-        if dying.keys.count > 1 { links.sort { ($0.source, $0.target) < ($1.source, $1.target) } }
-        var result: [(source: Int64, targets: [Int64])] = []
-        for link in links {
-            if result.last?.source == link.source {
-                result[result.count - 1].targets.append(link.target)
+        if targets.count > 1 { links.sort { ($0.source, $0.target) < ($1.source, $1.target) } }
+        var start = 0
+        while start < links.count, !hasFault {
+            let (source, target) = links[start]
+            let end = links[start...].firstIndex { $0.source != source } ?? links.count
+            if table(origin).find(source) == nil {
+                Faults.contradiction(
+                    "the backlinks say that object \(source) links to \(target), but it does not exist")
             } else {
-                result.append((link.source, [link.target]))
+                body(source, links[start..<end])
             }
+            start = end
         }
-        return result
     }
 
     /// Deletes every object of a table.

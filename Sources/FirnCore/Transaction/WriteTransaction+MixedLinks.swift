@@ -61,18 +61,13 @@ extension WriteTransaction {
     /// of those objects themselves are removed with their rows.
     func unlinkAllMixed(_ origin: TableID, _ column: Int, _ dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
-        let sources = sources(origin, column, dying) { MixedLinks.backlinkKey(dying.table, $0) }
-        for (source, targets) in sources where !hasFault {
-            guard table(origin).find(source) != nil else {
-                Faults.contradiction(
-                    "the backlinks say that object \(source) links to \(targets[0]), but it does not exist")
-                continue
-            }
+        let entry = { MixedLinks.backlinkKey(dying.table, $0) }
+        forEachSource(origin, column, dying.keys, dying, entry) { source, _ in
             guard schema.collection != .none else {
                 let old = table(origin).value(column, of: source) ?? .null
                 let new = MixedLinks.removing(dying, from: old)
                 if new != old { set(origin, column, source, new) }
-                continue
+                return
             }
             edit(origin, column, source) { change in
                 var found: [Int] = []

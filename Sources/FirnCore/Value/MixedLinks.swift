@@ -23,10 +23,27 @@ enum MixedLinks {
         }
     }
 
+    /// Returns whether `isWanted` holds for the target of a link in a mixed value.
+    static func contains(in value: Value, _ isWanted: (TableID, Int64) -> Bool) -> Bool {
+        switch value {
+        case .typedLink(let table, let key): isWanted(table, key)
+        case .list(let elements), .set(let elements): elements.contains { contains(in: $0, isWanted) }
+        case .map(let entries): entries.contains { contains(in: $0.value, isWanted) }
+        default: false
+        }
+    }
+
     /// Calls `body` with the target of each link in the bytes of a mixed value.
     static func forEach(in bytes: UnsafeRawBufferPointer?, _ body: (TableID, Int64) -> Void) {
         // Most values are neither links nor collections, and need not be decoded.
         guard let bytes, MixedCoding.mayHaveLinks(bytes), let value = MixedCoding.decode(bytes) else { return }
         forEach(in: value, body)
+    }
+}
+
+extension Value {
+    /// Returns whether a mixed value links to one of some objects, in nested collections, too. O(value).
+    package func links(toOneOf objects: [TableID: Set<Int64>]) -> Bool {
+        MixedLinks.contains(in: self) { table, key in objects[table]?.contains(key) ?? false }
     }
 }

@@ -17,6 +17,12 @@ extension TableView {
         IntegerIndexTree.contains(UInt64(bitPattern: target), source, in: backlinks(column))
     }
 
+    /// Returns whether a mixed value in `column` of the object `source` may link to `target`. The value decides.
+    /// O(log n).
+    package func mayBeLinked(from source: Int64, to target: Int64, in table: TableID, mixed column: Int) -> Bool {
+        IntegerIndexTree.contains(MixedLinks.backlinkKey(table, target), source, in: backlinks(column))
+    }
+
     /// Returns how many links in `column` lead to `target`. O(log n).
     package func sourceCount(of target: Int64, _ column: Int) -> Int {
         IntegerIndexTree.count(of: UInt64(bitPattern: target), in: backlinks(column))

@@ -3,8 +3,11 @@ import Foundation
 /// A point on the sphere: its coordinates in degrees, and its direction from the centre.
 struct GeoPosition: Sendable, Hashable {
     let latitude: Double
-    /// From -180 to below 180.
+    /// From -180 to below 180; 0 at a pole.
     let longitude: Double
+    /// The longitude, if it has one.
+    var meridian: Double? { isPole ? nil : longitude }
+    var isPole: Bool { abs(latitude) == 90 }
     let direction: SIMD3<Double>
 
     init(latitude: Double, longitude: Double) {

@@ -20,8 +20,8 @@ package enum GeoRegion: Sendable, Hashable {
                 west <= east
                     ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
             }
-            // The antimeridian has two longitudes.
-            return covers(longitude) || (abs(longitude) == 180 && covers(-longitude))
+            // A pole has all longitudes, the antimeridian two.
+            return abs(latitude) == 90 || covers(longitude) || (abs(longitude) == 180 && covers(-longitude))
         case .polygon(let ring, let holes):
             let point = GeoPosition(latitude: latitude, longitude: longitude)
             return ring.side(of: point) != .outside && holes.allSatisfy { $0.side(of: point) != .inside }

@@ -6,10 +6,16 @@ import Foundation
 /// A point is tested by following its meridian to the north pole and counting the edges on the way. Which edges span
 /// the meridian is decided by longitudes alone, which are exact, so an edge is never counted for two neighbouring
 /// vertices or for none. Only whether an edge is north of the point is computed, with an error of some nanometres.
+///
+/// A pole has no longitude, so an edge that ends there lies on the other end's meridian, and no other meridian meets
+/// it. All meridians meet the pole itself: where the line leads through the north pole, from one meridian to another,
+/// those between them cross the line there (`turns`). An edge across a pole is two edges that meet there.
 package struct GeoRing: Sendable, Hashable {
     /// The vertices; the first one is not repeated at the end.
     private let vertices: [GeoPosition]
     private let edges: [Edge]
+    /// Where the line leads through the north pole: the meridians that cross it there.
+    private let turns: [Span]
     private let containsNorthPole: Bool
 
     /// Where a point lies.
@@ -28,20 +34,34 @@ package struct GeoRing: Sendable, Hashable {
             if vertices.last != vertex { vertices.append(vertex) }
         }
         if vertices.count > 1, vertices.first == vertices.last { vertices.removeLast() }
-        guard !vertices.isEmpty else { return nil }
+        guard !vertices.isEmpty, let line = GeoRing.throughPoles(vertices) else { return nil }
+        vertices = line
         var edges: [Edge] = []
+        var turns: [Span] = []
         var turn = 0.0
         var area = 0.0
         for (index, start) in vertices.enumerated() {
             let end = vertices[(index + 1) % vertices.count]
-            let difference = GeoRing.eastward(start.longitude, end.longitude)
-            if start.latitude == -end.latitude, difference == 180 || abs(start.latitude) == 90 { return nil }
+            if start.isPole, let previous = vertices[index == 0 ? vertices.count - 1 : index - 1].meridian,
+                let next = end.meridian
+            {
+                let difference = GeoRing.eastward(previous, next)
+                if start.latitude > 0 {
+                    turns.append(Span(previous, next, difference))
+                } else {
+                    // The whole lune between the two meridians.
+                    area += 2 * difference.radians
+                }
+                turn += difference
+            }
+            let difference = start.isPole || end.isPole ? 0 : GeoRing.eastward(start.longitude, end.longitude)
             edges.append(Edge(start, end, difference))
             turn += difference
             area += GeoRing.area(start, end, difference)
         }
         self.vertices = vertices
         self.edges = edges
+        self.turns = turns
         // The area that the triangles of the north pole and each edge add up to is the one around the pole if the ring
         // goes around it, and the one without the pole otherwise.
         let goesAround = abs(turn) > 180
@@ -51,15 +71,33 @@ package struct GeoRing: Sendable, Hashable {
     package static func == (a: GeoRing, b: GeoRing) -> Bool { a.vertices == b.vertices }
     package func hash(into hasher: inout Hasher) { hasher.combine(vertices) }
 
+    /// The vertices, and the poles that edges lead across; nil if two neighbours are antipodes.
+    private static func throughPoles(_ vertices: [GeoPosition]) -> [GeoPosition]? {
+        var line: [GeoPosition] = []
+        for (index, start) in vertices.enumerated() {
+            let end = vertices[(index + 1) % vertices.count]
+            line.append(start)
+            if start.isPole || end.isPole {
+                if start.latitude == -end.latitude { return nil }
+            } else if eastward(start.longitude, end.longitude) == 180 {
+                let latitude = start.latitude + end.latitude
+                if latitude == 0 { return nil }
+                line.append(GeoPosition(latitude: latitude > 0 ? 90 : -90, longitude: 0))
+            }
+        }
+        return line
+    }
+
     func side(of point: GeoPosition) -> Side {
         var isInside = containsNorthPole
+        for turn in turns where turn.contains(point.longitude) { isInside.toggle() }
         for (index, edge) in edges.enumerated() {
             if vertices[index] == point { return .boundary }
-            guard edge.west != edge.east else {
-                if edge.west == point.longitude, edge.latitudes.contains(point.latitude) { return .boundary }
+            guard edge.span.west != edge.span.east else {
+                if edge.span.west == point.longitude, edge.latitudes.contains(point.latitude) { return .boundary }
                 continue
             }
-            guard edge.spans(point.longitude) else { continue }
+            guard edge.span.contains(point.longitude) else { continue }
             let height = edge.height(of: point)
             if height == 0 { return .boundary }
             if height < 0 { isInside.toggle() }
@@ -81,31 +119,38 @@ package struct GeoRing: Sendable, Hashable {
         return 2 * atan2(sines * sin(difference.radians), cos(a) * cos(b) + sines * cos(difference.radians))
     }
 
-    /// An edge, from its western to its eastern end.
-    private struct Edge: Sendable {
+    /// The longitudes of an edge, from its western to its eastern end.
+    private struct Span: Sendable {
         let west: Double
         let east: Double
-        let latitudes: ClosedRange<Double>
         /// Whether it crosses the antimeridian.
-        let isWrapping: Bool
+        private let isWrapping: Bool
+
+        init(_ start: Double, _ end: Double, _ difference: Double) {
+            (west, east) = difference < 0 ? (end, start) : (start, end)
+            isWrapping = west > east
+        }
+
+        /// Whether it has a longitude, its eastern end excluded.
+        @inline(__always)
+        func contains(_ longitude: Double) -> Bool {
+            isWrapping ? longitude >= west || longitude < east : longitude >= west && longitude < east
+        }
+    }
+
+    private struct Edge: Sendable {
+        let span: Span
+        let latitudes: ClosedRange<Double>
         /// The normal of its plane, to the north.
         let normal: SIMD3<Double>
 
         init(_ start: GeoPosition, _ end: GeoPosition, _ difference: Double) {
+            span = Span(start.meridian ?? end.longitude, end.meridian ?? start.longitude, difference)
             let (west, east) = difference < 0 ? (end, start) : (start, end)
-            self.west = west.longitude
-            self.east = east.longitude
             latitudes = min(west.latitude, east.latitude)...max(west.latitude, east.latitude)
-            isWrapping = west.longitude > east.longitude
             // Twice the cross product. The sums and differences keep it exact for edges of a few metres.
             let (a, b) = (west.direction - east.direction, west.direction + east.direction)
             normal = SIMD3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
-        }
-
-        /// Whether the meridian meets the edge, its eastern end excluded.
-        @inline(__always)
-        func spans(_ longitude: Double) -> Bool {
-            isWrapping ? longitude >= west || longitude < east : longitude >= west && longitude < east
         }
 
         /// Positive if the point is north of the edge, 0 on it.

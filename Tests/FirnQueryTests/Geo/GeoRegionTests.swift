@@ -131,6 +131,9 @@ import Testing
     }
 
     @Test func boxesIncludeTheirSidesAndCrossTheAntimeridian() {
+        let north = GeoRegion.box(south: 80, west: 0, north: 90, east: 10)
+        #expect(north.contains(latitude: 90, longitude: 120) && !north.contains(latitude: 89.9, longitude: 120))
+        #expect(!north.contains(latitude: -90, longitude: 5))
         let box = GeoRegion.box(south: -10, west: 20, north: 10, east: 40)
         for (latitude, longitude) in [(-10.0, 20.0), (10, 40), (0, 30), (10, 20)] {
             #expect(box.contains(latitude: latitude, longitude: longitude))
@@ -198,6 +201,59 @@ import Testing
         #expect(fiji.contains(latitude: -17, longitude: 180) && fiji.contains(latitude: -17, longitude: -180))
         #expect(fiji.contains(latitude: -17, longitude: 179) && fiji.contains(latitude: -17, longitude: -179))
         #expect(!fiji.contains(latitude: -17, longitude: 174) && !fiji.contains(latitude: -17, longitude: 0))
+    }
+
+    /// Triangles with vertices on the poles and the great meridians, against three half-spaces.
+    @Test func trianglesAtThePolesAgreeWithHalfSpaces() throws {
+        var random = SeededRandom(seed: 3)
+        let (latitudes, longitudes) = (
+            [90.0, -90, 80, -80, 45, 0, -1], [180.0, -180, 0, 90, -90, 170, -170, 10, -10, 55]
+        )
+        func coordinates() -> (Double, Double) {
+            (latitudes.randomElement(using: &random)!, longitudes.randomElement(using: &random)!)
+        }
+        var count = 0
+        for _ in 0..<4_000 {
+            let corners = (0..<3).map { _ in coordinates() }
+            let directions = corners.map { Self.direction($0.0, $0.1) }
+            let volume = Self.dot(directions[0], Self.cross(directions[1], directions[2]))
+            guard abs(volume) > 1e-6 else { continue }
+            let triangle = try polygon(corners + [corners[0]])
+            for _ in 0..<20 {
+                let point =
+                    random.below(3) == 0
+                    ? (Double.random(in: -89...89, using: &random), coordinates().1) : coordinates()
+                let direction = Self.direction(point.0, point.1)
+                let heights = (0..<3).map {
+                    Self.dot(direction, Self.cross(directions[$0], directions[($0 + 1) % 3])) * (volume > 0 ? 1 : -1)
+                }
+                let isOutside = heights.contains { $0 < -1e-9 }
+                guard isOutside || heights.allSatisfy({ $0 > 1e-9 }) else { continue }
+                count += 1
+                #expect(
+                    triangle.contains(latitude: point.0, longitude: point.1) == !isOutside, "\(corners) \(point)")
+            }
+        }
+        #expect(count > 20_000)
+    }
+
+    /// What lies on an edge's great circle, but on the other side of the Earth or of the pole, is not on the edge.
+    @Test func edgesThroughAPoleLieOnTwoMeridians() throws {
+        for (first, second) in [(180.0, 170.0), (180, -170), (-180, 170), (170, 180)] {
+            for pole in [90.0, -90] {
+                let sector = try polygon([(pole, 175), (pole * 0.75, first), (pole * 0.75, second), (pole, 175)])
+                for latitude in [51.5, 0, -60, 89, -89] { #expect(!sector.contains(latitude: latitude, longitude: 0)) }
+                #expect(sector.contains(latitude: pole * 0.9, longitude: first))
+            }
+        }
+        let across = try polygon([(80, 0), (80, 180), (80, 90), (80, 0)])
+        for latitude in [-50.0, 0, 79] {
+            #expect(!across.contains(latitude: latitude, longitude: 0))
+            #expect(!across.contains(latitude: latitude, longitude: 180))
+        }
+        #expect(across.contains(latitude: 85, longitude: 0) && across.contains(latitude: 85, longitude: -180))
+        #expect(across.contains(latitude: 85, longitude: 90) && !across.contains(latitude: 85, longitude: -90))
+        #expect(across.contains(latitude: 90, longitude: 13))
     }
 
     @Test func ringsThatNoLineJoinsAreRefused() {

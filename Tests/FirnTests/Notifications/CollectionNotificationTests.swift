@@ -173,6 +173,45 @@ class MixedHolder: Object {
         #expect(shallow.received.isEmpty)
     }
 
+    /// So do the elements of a list and the values of a map (SEMANTICS 54).
+    @MainActor @Test func changesBehindMixedElementsCount() async throws {
+        let realm = try memoryRealm(Box.types)
+        let (person, dog, box) = (Person(), Dog(value: [1, "Rex"]), Box(1))
+        person.dogs.append(dog)
+        let values: [AnyRealmValue] = [
+            .int(0), .object(dog), .fromArray([.fromDictionary(["x": .object(person)])]), .object(dog),
+        ]
+        box.list.append(objectsIn: Array(repeating: .int(7), count: 100) + values)
+        for (index, value) in values.enumerated() { box.map["\(index)"] = value }
+        let alone = Dog(value: [2, "Max"])
+        try realm.write { realm.add([box, person, alone] as [Object]) }
+        let follower = Follower(box.list)
+        let sorted = Follower(box.list.sorted(ascending: true))
+        var maps: [[String]] = []
+        let token = box.map.observe { (change: RealmMapChange<Map<String, AnyRealmValue>>) in
+            if case .update(_, let deletions, let insertions, let modifications) = change {
+                maps.append(deletions + insertions + modifications)
+            }
+        }
+        _ = await (follower.next(), sorted.next())
+        try realm.write { dog.name = "Mex" }
+        #expect(await follower.next() == ["[] [] [101, 102, 103]"])
+        _ = await sorted.next()
+        await wait { !maps.isEmpty }
+        #expect(maps == [["1", "2", "3"]])
+        try realm.write { alone.name = "Ben" }
+        try realm.write { person.name = "Ann" }
+        #expect(await follower.next() == ["[] [] [102]"])
+        try realm.write {
+            box.list.remove(at: 0)
+            dog.age += 1
+        }
+        #expect(await follower.next() == ["[0] [] [101, 102, 103]"])
+        await wait { maps.count == 3 }
+        #expect(maps.last == ["1", "2", "3"])
+        token.invalidate()
+    }
+
     /// An empty array of key paths means the same as nil, for results and lists, on the realm's thread, a queue and an
     /// actor (SPEC S86).
     @Test func anEmptyArrayOfKeyPathsMeansAllProperties() async throws {

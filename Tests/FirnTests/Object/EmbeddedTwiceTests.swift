@@ -1,4 +1,4 @@
-import Firn
+@testable import Firn
 import FirnTestSupport
 import Foundation
 import Testing
@@ -53,7 +53,9 @@ private class Home: EmbeddedObject {
     }
 
     /// What the values give when each is applied by a call of its own.
-    @Test func severalValuesForOneObjectCountInTheirOrder() throws {
+    @Test(arguments: [false, true]) func severalValuesForOneObjectCountInTheirOrder(isNew: Bool) throws {
+        let accented = Writer()
+        for key in ["\u{e9}", "e\u{301}"] { accented.named[key] = Home() }
         let some: [Values] = [
             ["home": ["city": "Basel"]], ["home": NSNull()], ["home": ["street": "B", "inner": ["street": "C"]]],
             ["home": ["inner": NSNull()]], ["homes": [["city": "Chur"]]], ["homes": [Values]()],
@@ -61,12 +63,16 @@ private class Home: EmbeddedObject {
             ["named": ["a": NSNull(), "c": ["city": "Olten"]]],
             ["named": ["a": ["street": "E"], "b": ["inner": NSNull()]]],
             ["named": Values()], ["home": ["owner": ["id": 1]], "homes": [["owner": ["id": 2]]]],
+            // A text that Swift holds to be equal to another key is another key.
+            ["named": ["\u{e9}": ["city": "F"]]], ["home": ["inner": ["city": "G"]]],
+            ["named": accented.named],
         ]
         for policy in [Realm.UpdatePolicy.modified, .all] {
             for (i, first) in some.enumerated() {
                 for (j, second) in some.enumerated() {
                     let values = [first, second, some[(3 * i + j) % some.count]].map { $0.merging(["id": 1]) { $1 } }
                     let (one, several) = (try realm(), try realm())
+                    if isNew { for realm in [one, several] { try realm.write { realm.deleteAll() } } }
                     try one.write {
                         try one.create(Feed.self, validating: ["id": 1, "posts": values], update: policy)
                     }
@@ -78,6 +84,7 @@ private class Home: EmbeddedObject {
                     #expect(
                         one.dynamicObjects("Home").count == several.dynamicObjects("Home").count,
                         "\(values) \(policy)")
+                    one.instance.store._checkInvariants()
                 }
             }
         }
@@ -96,6 +103,8 @@ private class Home: EmbeddedObject {
                 if has(0) {
                     writer.home = Home(
                         value: ["city": tag, "inner": has(1) ? Home(value: ["city": "in"]) : NSNull()] as Values)
+                    if has(9) { writer.home?.owner = Writer(value: [20 + other]) }
+                    if has(10) { writer.home?.neighbours.append(Writer(value: [30 + other])) }
                 }
                 if has(2) { writer.homes.append(Home(value: ["city": tag])) }
                 if has(3) { writer.named["a"] = Home(value: ["city": tag]) }
@@ -128,6 +137,42 @@ private class Home: EmbeddedObject {
             #expect(texts[0] == texts[1], "round \(round)")
             #expect(one.dynamicObjects("Home").count == several.dynamicObjects("Home").count)
         }
+    }
+
+    /// Several values for one object whose type is stored as an embedded object, too.
+    @Test func severalValuesOfAMappedPropertyCountInTheirOrder() throws {
+        let realm = try memoryRealm([Hotel.self, Home.self, Writer.self])
+        for id in [1, 2] {
+            try realm.write {
+                if id == 2 { realm.create(Hotel.self, value: ["id": 2, "place": ["city": "old"]]) }
+                realm.create(
+                    Hotel.self,
+                    value: [
+                        "id": 0,
+                        "others": [
+                            ["id": id, "place": ["city": "Basel"], "places": [["city": "Chur"]]],
+                            ["id": id, "place": ["street": "B"], "places": [["street": "D"], ["city": "x"]]],
+                        ],
+                    ], update: .modified)
+            }
+            let hotel = try #require(realm.object(ofType: Hotel.self, forPrimaryKey: id))
+            #expect(hotel.place.text == "Basel B" && hotel.places.map(\.text) == ["Chur D", "x none"])
+        }
+    }
+
+    private struct Place: CustomPersistable {
+        let (city, street): (String, String)
+        var text: String { "\(city) \(street)" }
+        init(persistedValue: Home) { (city, street) = (persistedValue.city, persistedValue.street) }
+        var persistableValue: Home { Home(value: ["city": city, "street": street]) }
+    }
+
+    private class Hotel: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var place: Place
+        @Persisted var places: List<Place>
+        @Persisted var others: List<Hotel>
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
 
     private func anyText(_ value: AnyRealmValue) -> String {

@@ -1,4 +1,4 @@
-import Firn
+@testable import Firn
 import FirnTestSupport
 import Foundation
 import Testing
@@ -428,8 +428,8 @@ class Label: Object {
         let realm = try realm()
         let dog = Dog(value: ["id": 1])
         let values: [AnyRealmValue] = [
-            .int(1), .double(2), .string("x"), .none, .object(dog), .fromArray([.int(1)]), .decimal128("2.0"),
-            .bool(true),
+            .int(1), .double(2), .string("x"), .none, .object(dog), .fromArray([.int(1), .object(dog)]),
+            .decimal128("2.0"), .bool(true),
         ]
         try realm.write { for (id, value) in values.enumerated() { realm.add(Box(id, value)) } }
         let boxes = realm.objects(Box.self)
@@ -443,9 +443,102 @@ class Label: Object {
         }
         #expect(ids("#any < %@", AnyRealmValue.int(2)) == [0] && ids("#any IN %@", values).count == 8)
         #expect(ids("#any == %@", AnyRealmValue.none) == [3])
-        #expect(throws: (any Error).self, "an unmanaged object") {
-            try boxes.filter(validating: "#any == %@", AnyRealmValue.object(Dog(value: ["id": 2])))
+        let stranger = try memoryRealm(Box.types)
+        let foreign = try stranger.write { stranger.create(Dog.self, value: [1]) }
+        for object in [Dog(value: ["id": 2]), foreign] {
+            for value in [AnyRealmValue.object(object), .fromArray([.object(object)])] {
+                #expect(throws: Realm.Error.self) { try boxes.filter(validating: "#any == %@", value) }
+            }
         }
+        let list = List<AnyRealmValue>()
+        list.append(.list(list))
+        #expect(throws: Realm.Error.self) { try boxes.filter(validating: "#any == %@", AnyRealmValue.list(list)) }
+    }
+
+    @Test func anObjectOfAnotherRealmInACollectionStopsAQuery() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, other) = (try memoryRealm(Box.types), try memoryRealm(Box.types))
+            let dog = try other.write { other.create(Dog.self, value: [1]) }
+            print(realm.objects(Box.self).where { $0.any == .fromArray([.object(dog)]) }.count)
+        }
+        expectMessage(result, "of another realm")
+    }
+
+    /// What a refused call has copied is freed, although the copies link to each other.
+    @Test func refusedCopiesAreFreed() throws {
+        final class Counter: @unchecked Sendable { var value = 0 }
+        let counter = Counter()
+        class Held: Object {
+            nonisolated(unsafe) static var counter: Counter?
+            @Persisted(primaryKey: true) var id: Int
+            @Persisted var any: AnyRealmValue
+            @Persisted var list: List<AnyRealmValue>
+            @Persisted var number: Int
+            @Persisted var next: Held?
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+            required init() {
+                super.init()
+                Self.counter?.value += 1
+            }
+            deinit { Self.counter?.value -= 1 }
+        }
+        let realm = try memoryRealm([Held.self])
+        Held.counter = counter
+        defer { Held.counter = nil }
+        autoreleased {
+            let (a, b) = (Held(value: [1]), Held(value: [2]))
+            (a.any, b.any) = (.object(b), .object(a))
+            b.list.append(.object(a))
+            realm.beginWrite()
+            #expect(throws: Realm.Error.self) {
+                // By then both copies have their values.
+                let wrong: [String: Any] = ["id": 4, "next": ["id": 5, "next": ["id": 6, "number": "none"]]]
+                try realm.create(Held.self, validating: ["id": 3, "any": AnyRealmValue.object(a), "next": wrong])
+            }
+            realm.cancelWrite()
+            (a.any, b.any) = (.none, .none)
+            b.list.removeAll()
+        }
+        #expect(counter.value == 0)
+    }
+
+    private func autoreleased(_ body: () -> Void) { body() }
+
+    /// The last reference to an object may go while others are added, and its `deinit` may add one, too.
+    @Test func aDeinitMayAddObjects() throws {
+        final class Last: Object {
+            nonisolated(unsafe) static var whenGone: (() -> Void)?
+            @Persisted(primaryKey: true) var id: Int
+            @Persisted var next: Last?
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+            deinit {
+                let body = Self.whenGone
+                Self.whenGone = nil
+                body?()
+            }
+        }
+        let realm = try memoryRealm([Last.self, Dog.self, Person.self])
+        try realm.write {
+            for round in 0..<3 {
+                let first = Last(value: [10_000 * round])
+                var last = first
+                for id in 1...5_000 {
+                    last.next = Last(value: [10_000 * round + id])
+                    last = last.next!
+                }
+                var isCalled = false
+                Last.whenGone = {
+                    isCalled = true
+                    realm.add(Dog(round, "gone"))
+                }
+                // Only the chain holds its objects.
+                last = first
+                realm.add(first)
+                #expect(isCalled)
+            }
+        }
+        #expect(realm.objects(Last.self).count == 15_003 && realm.objects(Dog.self).count == 3)
+        realm.instance.store._checkInvariants()
     }
 
     /// Sets, sorted values, distinct values and distinct objects agree on what is equal.

@@ -278,7 +278,7 @@ private class Order: Object {
             [.int(1), .double(1), .decimal128("1.0")], [.bool(true)], [.int(2)], [.none], [.string("1")],
             [.fromArray([.int(1)])], [.fromArray([.bool(true)])], [.fromDictionary(["a": .int(1)])],
         ]
-        let realm = try memoryRealm([Tagged.self, StoredTag.self])
+        let realm = try memoryRealm([Tagged.self, StoredTag.self, Person.self, Dog.self])
         let all = equal.enumerated().flatMap { index, values in values.map { (index, $0) } }
         for (a, x) in all {
             for (b, y) in all {
@@ -291,34 +291,59 @@ private class Order: Object {
         // What is read equals what was given, and a query finds it.
         for (_, x) in all {
             let tagged = Tagged()
-            tagged.tag = Tag(any: x, named: ["k": x])
+            var tag = Tag(any: x, named: ["k": x])
+            tag.all = [x, x]
+            tagged.tag = tag
             try realm.write {
                 realm.deleteAll()
                 realm.add(tagged)
             }
-            #expect(tagged.tag == Tag(any: x, named: ["k": x]))
+            #expect(tagged.tag == tag)
+        }
+        // Each reading makes its own accessor of a linked object.
+        try realm.write {
+            let (person, other) = (realm.create(Person.self), realm.create(Person.self))
+            let tagged = realm.create(Tagged.self)
+            tagged.tag.all = [.int(1), .object(person)]
+            #expect(tagged.tag == tagged.tag && Set([tagged.tag, tagged.tag]).count == 1)
+            var changed = tagged.tag
+            changed.all = [.int(1), .object(other)]
+            #expect(tagged.tag != changed)
         }
     }
 
     private class StoredTag: EmbeddedObject {
         @Persisted var any: AnyRealmValue
         @Persisted var named: Map<String, AnyRealmValue>
+        @Persisted var list: List<AnyRealmValue>
+        @Persisted var set: MutableSet<AnyRealmValue>
+        @Persisted var people: MutableSet<Person>
         override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
 
     private struct Tag: CustomPersistable {
         var any = AnyRealmValue.none
         var named: [String: AnyRealmValue] = [:]
+        var all: [AnyRealmValue] = []
         init(any: AnyRealmValue = .none, named: [String: AnyRealmValue] = [:]) { (self.any, self.named) = (any, named) }
         init(persistedValue: StoredTag) {
             any = persistedValue.any
             for entry in persistedValue.named { named[entry.key] = entry.value }
+            all = Array(persistedValue.list)
         }
         var persistableValue: StoredTag {
             calls += 1
             let stored = StoredTag()
             stored.any = any
             for (key, value) in named { stored.named[key] = value }
+            stored.list.append(objectsIn: all)
+            for value in all {
+                switch value {
+                case .list, .dictionary: break
+                case .object(let object): stored.people.insert(object as! Person)
+                default: stored.set.insert(value)
+                }
+            }
             return stored
         }
     }
@@ -328,6 +353,8 @@ private class Order: Object {
         @Persisted var tag: Tag
         @Persisted var other: Tag?
         @Persisted var number: Counted
+        @Persisted(indexed: true) var indexed: Counted
+        @Persisted var counted: Counted?
         @Persisted var text: CountedText?
         override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
@@ -352,7 +379,7 @@ private class Order: Object {
 
     /// One that counts, or logs, does so once.
     @Test func aSetPropertyAsksOnceForWhatIsStored() throws {
-        let realm = try memoryRealm([Tagged.self, StoredTag.self])
+        let realm = try memoryRealm([Tagged.self, StoredTag.self, Person.self, Dog.self])
         let tagged = Tagged()
         for isManaged in [false, true] {
             if isManaged {
@@ -369,9 +396,14 @@ private class Order: Object {
                 #expect(Self.calls == 3)
                 tagged.text = CountedText(persistedValue: "\(round)")
                 #expect(Self.calls == 4)
+                tagged.indexed = Counted(persistedValue: round)
+                #expect(Self.calls == 5)
+                tagged.counted = Counted(persistedValue: round)
+                #expect(Self.calls == 6)
+                tagged.counted = nil
                 tagged.other = nil
                 tagged.text = nil
-                #expect(Self.calls == 4)
+                #expect(Self.calls == 6)
             }
         }
         try realm.commitWrite()

@@ -198,6 +198,41 @@ private class Plain: Object {
         override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
 
+    private class Owning: Object {
+        @Persisted var part: Part?
+        @Persisted var list: List<Hooked>
+        @Persisted var next: Owning?
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+    private class Part: EmbeddedObject {
+        @Persisted var list: List<Hooked>
+        @Persisted var owning: Owning?
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    /// Such code that deletes what is being added is a mistake of the program, and no damage in the files.
+    @Test(arguments: 0..<3) func codeThatDeletesWhatIsAddedStops(variant: Int) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [variant] in
+            let realm = try memoryRealm([Owning.self, Part.self])
+            let owning = Owning()
+            switch variant {
+            case 0:
+                owning.part = Part()
+                owning.part?.list.append(Hooked(persistedValue: 1))
+                owning.part?.owning = Owning()
+            case 1:
+                owning.list.append(Hooked(persistedValue: 1))
+                owning.next = Owning()
+            default: owning.list.append(Hooked(persistedValue: 1))
+            }
+            try realm.write {
+                Hooked.hook = { realm.delete(realm.objects(Owning.self)) }
+                realm.add(owning)
+            }
+        }
+        expectMessage(result, "Fatal error", "deleted")
+    }
+
     /// The row that was being filled moved when such code deleted another one. It runs for the elements of collections.
     @Test func codeThatDeletesRowsMayRunWhileAnObjectIsAdded() throws {
         let realm = try memoryRealm([Hooking.self])

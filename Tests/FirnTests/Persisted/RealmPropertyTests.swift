@@ -133,6 +133,26 @@ private class Unboxed: Object {
         #expect(copy.age.value == 84 % 31 && copy.age !== all[12].age)
     }
 
+    /// A box that was never read holds nil, and an update stores that.
+    @available(*, deprecated)
+    @Test(arguments: [Realm.UpdatePolicy.modified, .all]) func updatesKnowBoxesThatWereNeverRead(
+        policy: Realm.UpdatePolicy
+    ) throws {
+        let realm = try memoryRealm([Boxed.self])
+        let full = Boxed(1, age: 3)
+        (full.weight.value, full.name.value, full.size.value) = (2, "text", .large)
+        full.anything.value = .int(5)
+        let untouched = Boxed()
+        untouched.id = 1
+        try realm.write {
+            realm.add(full)
+            realm.add(untouched, update: policy)
+        }
+        let found = realm.objects(Boxed.self)[0]
+        #expect(found.age.value == nil && found.weight.value == nil && found.name.value == nil)
+        #expect(found.size.value == nil && found.anything.value == .none && untouched.anything.value == .none)
+    }
+
     @available(*, deprecated)
     @Test func aFrozenBoxKeepsItsValueAndACancelledOneIsGone() throws {
         let realm = try memoryRealm([Boxed.self])
