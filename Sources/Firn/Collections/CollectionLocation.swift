@@ -57,6 +57,6 @@ struct CollectionLocation {
 
     /// The same collection in another realm of the store, without looking its row up yet.
     func unlocated(in other: _RealmInstance) -> CollectionLocation {
-        CollectionLocation(.unlocated(other.core, key: row.key, table: row.table.unsafelyUnwrapped), property)
+        CollectionLocation(.unlocated(other.core, key: row.key, table: other.binding(like: binding).address), property)
     }
 }

@@ -231,7 +231,7 @@ public final class _CollectionSource {
             case .list(let location): .list(location.unlocated(in: other))
             case .backlinks(let location, let property): .backlinks(location.unlocated(in: other), property)
             }
-        return _CollectionSource(other, binding, origin, query)
+        return _CollectionSource(other, binding.map { other.binding(like: $0) }, origin, query)
     }
 
     private func origin(in other: _RealmInstance) -> Origin? {

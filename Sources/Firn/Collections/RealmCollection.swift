@@ -5,8 +5,6 @@ import FirnQuery
 public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equatable {
     /// The elements that a query over the collection reads. Stops the program if the collection is unmanaged.
     var _source: _CollectionSource { get }
-    /// The same collection in another realm of its store, whether the object that it belongs to exists there or not.
-    func _moved(to realm: _RealmInstance) -> Self
     /// An empty collection, to be read instead of this one if the object that it belongs to is gone.
     var _withoutOwner: Self { get }
 }

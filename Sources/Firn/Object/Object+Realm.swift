@@ -67,6 +67,13 @@ extension ObjectBase {
         return unsafeDowncast(object, to: Self.self)
     }
 
+    /// The same object in another realm of the store, whether it exists there or not; an unmanaged object itself.
+    public final func _moved(to realm: _RealmInstance) -> Self {
+        guard isManaged else { return self }
+        let binding = realm.binding(like: TableBinding.of(_row))
+        return unsafeDowncast(realm.accessor(binding, _row.key, isDynamic: isDynamic), to: Self.self)
+    }
+
     /// What `thaw()` does, for a call made at a line of the program.
     public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
         guard isManaged else {

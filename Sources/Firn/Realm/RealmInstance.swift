@@ -262,6 +262,12 @@ public final class _RealmInstance {
         return binding
     }
 
+    /// The binding of a class that another realm of the store has bound. Stops the program if this realm does not have
+    /// the class.
+    func binding(like other: TableBinding) -> TableBinding {
+        schema.table(other.table) === other ? other : binding(of: other.info.type)
+    }
+
     // MARK: Transactions
 
     /// Begins a transaction, and shows its state.

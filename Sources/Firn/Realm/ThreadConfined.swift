@@ -10,6 +10,8 @@ public protocol ThreadConfined {
     func _freeze(_ file: StaticString, _ line: UInt) -> Self
     /// What `thaw()` does, for a call made at a line of the program.
     func _thaw(_ file: StaticString, _ line: UInt) -> Self?
+    /// The same thing in another realm of the store, whether it exists there or not.
+    func _moved(to realm: _RealmInstance) -> Self
 }
 
 extension ThreadConfined {

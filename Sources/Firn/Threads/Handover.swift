@@ -1,0 +1,79 @@
+import FirnCore
+import FirnStorage
+
+/// What one thread leaves for others to take.
+final class Handover<Confined: ThreadConfined>: Sendable {
+    // A lock, because several threads may read, take and replace it at once. What it held is released outside of it.
+    private let content: Guarded<Carrier<Confined>?>
+
+    init(_ carrier: Carrier<Confined>?) { content = Guarded(.innermost, carrier) }
+
+    var carrier: Carrier<Confined>? { content.withLock { $0 } }
+
+    func exchange(_ new: Carrier<Confined>?) -> Carrier<Confined>? { content.exchange(new) }
+
+    /// Replaces a carrier, unless another one is there meanwhile.
+    func replace(_ old: Carrier<Confined>, by new: Carrier<Confined>?) {
+        content.withLock { content in
+            if content === old { content = new }
+        }
+    }
+}
+
+/// Something in a frozen realm, to be moved to a live one of another thread.
+final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
+    // Sound because nothing here changes, and what belongs to a frozen realm may be used on any thread.
+    private let content: Confined
+    /// The frozen realm.
+    let realm: _RealmInstance
+    private let origin: Origin
+
+    /// What the source belonged to.
+    private enum Origin {
+        case live
+        case transaction
+        case frozen
+    }
+
+    /// Stops the program if there is nothing to be carried, and on the wrong thread.
+    init(_ source: Confined, at callSite: CallSite) {
+        guard let realm = source.realm?.instance else {
+            fatalError("Firn: what is unmanaged has no thread, so there is no reference to it. Hand it over as it is.")
+        }
+        if !realm.isFrozen { realm.check() }
+        if source.isInvalidated {
+            fatalError("Firn: there is no reference to what is gone: it was deleted, or its realm was invalidated.")
+        }
+        origin = realm.isFrozen ? .frozen : realm.isInTransaction ? .transaction : .live
+        // The running transaction's state is no version. Nothing is read from the one before it: it only carries.
+        let frozen = realm.transaction.map {
+            realm.shared.frozen(realm.configuration, realm.schema, $0.base, at: callSite)
+        }
+        self.realm = frozen ?? realm.freeze("what a reference refers to", at: callSite)
+        content = source._moved(to: self.realm)
+    }
+
+    /// The same thing in a live realm; nil if it is not there, or if the realm is of another store.
+    func unload(in other: _RealmInstance, at callSite: CallSite) -> Confined? {
+        guard realm.shared === other.shared else { return nil }
+        if let shown = other.pin {
+            if origin == .transaction || shown.version < realm.shownPin.version { other.refresh(at: callSite) }
+        } else if origin == .live {
+            other.begin(with: realm.shownPin)
+        }
+        let moved = content._moved(to: other)
+        return moved.isInvalidated ? nil : moved
+    }
+}
+
+extension _RealmInstance {
+    /// Shows a version, if nothing has been read yet. It is not shown if the realm, or an observer, knows a newer one.
+    fileprivate func begin(with start: Pin) {
+        guard pin == nil, observers.isEmpty, start.version >= announcedVersion else { return }
+        show(start.again(at: openedAt))
+        announcedVersion = start.version
+        guard store.publishedVersion > start.version else { return }
+        isTurnDue = true
+        wakeIfDue()
+    }
+}
