@@ -57,3 +57,6 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         return unsafeBitCast(object, to: Element.self)
     }
 }
+
+/// The name that RealmSwift has for the iterator of a collection.
+public typealias RLMIterator = RealmCollectionIterator

@@ -10,6 +10,7 @@ extension _RealmInstance {
                 "Firn: \(what) can't be frozen within a write transaction, whose changes are no version yet. Commit it first."
             )
         }
+        waitForOwnCommit()
         if let frozenNow { return frozenNow }
         let frozen = shared.frozen(configuration, schema, shownPin, at: callSite)
         frozenNow = frozen

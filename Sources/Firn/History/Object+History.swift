@@ -48,6 +48,7 @@ extension ThreadConfined where Self: ObjectBase {
                 "The object of \(classInfo.name) no longer exists. Open a version that has it with Realm.asOf(version:), and ask the object found there.",
                 fileURL: realm.configuration.fileURL)
         }
+        realm.waitForOwnCommit()
         let (binding, key, last) = (TableBinding.of(_row), _row.key, realm.shownPin.version)
         let states = try realm.storing { store throws(StoreError) in
             try store.states(of: key, in: binding.table, columns: binding.columns, through: last)

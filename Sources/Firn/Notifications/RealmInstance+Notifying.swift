@@ -40,14 +40,16 @@ extension _RealmInstance {
             return
         }
         // After `invalidate()` the realm shows nothing, but observers go on.
-        if pin == nil, !observers.isEmpty { show(store.pin(at: openedAt)) }
+        if pin == nil, !observers.isEmpty { show(newestPin(at: openedAt)) }
         if autorefresh {
             moveToNewest(at: openedAt)
         } else if let pin, store.publishedVersion > pin.version {
             notifyRealm(.refreshRequired)
         }
-        announce()
-        deliver(mayBegin: true)
+        showingPublished {
+            announce()
+            deliver(mayBegin: true)
+        }
     }
 
     /// Schedules a turn again that was skipped.
@@ -60,7 +62,7 @@ extension _RealmInstance {
     /// Notifies realm observers of a version that the realm shows but has not announced: cancelling a transaction has
     /// advanced the realm to it.
     private func announce() {
-        guard let pin, pin.version > announcedVersion else { return }
+        guard let pin, pin.version > announcedVersion, !isAhead else { return }
         announcedVersion = pin.version
         notifyRealm(.didChange)
     }
@@ -75,6 +77,12 @@ extension _RealmInstance {
         return advance(at: site)
     }
 
+    /// As `refresh`, without asking what other processes have written.
+    func refreshToPublished(at site: CallSite) -> Bool {
+        guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        return advance(at: site)
+    }
+
     /// As `refresh`, but throws if other processes have written something that can't be shown here.
     func tryRefresh(at site: CallSite) throws -> Bool {
         guard !isFrozen, !isInTransaction, !isDelivering else { return false }
@@ -85,7 +93,7 @@ extension _RealmInstance {
     @discardableResult
     func advance(at site: CallSite) -> Bool {
         let moved = moveToNewest(at: site)
-        deliver(mayBegin: false)
+        showingPublished { deliver(mayBegin: false) }
         return moved
     }
 
@@ -117,9 +125,10 @@ extension _RealmInstance {
         if observers.hasNone, ownChanges.isEmpty { return }
         delivering {
             for subscription in observers.active {
-                // A block may have begun a write. The other observers are called when it has ended.
-                if isInTransaction {
-                    isTurnDue = true
+                // A block may have begun a write. The other observers are called when it has ended. If it has committed
+                // asynchronously, they are called at the turn when that is published.
+                if isInTransaction || isAhead {
+                    isTurnDue = isTurnDue || isInTransaction
                     break
                 }
                 subscription.deliver(mayBegin: mayBegin)
@@ -208,6 +217,7 @@ extension _RealmInstance {
             }
             return transaction.base.again(at: site)
         }
+        waitForOwnCommit()
         return shownPin.again(at: site)
     }
 

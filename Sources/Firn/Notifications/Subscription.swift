@@ -79,7 +79,7 @@ class DataSubscription: Subscription {
             guard mayBegin else { return }
             let new = shown.again(at: last.callSite)
             run(new) { begin(new) }
-        } else if skipHiddenVersions(), let shown = realm.pin {
+        } else if skipHiddenVersions(), !realm.isAhead, let shown = realm.pin {
             deliver(through: shown)
         }
     }

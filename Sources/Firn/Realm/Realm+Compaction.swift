@@ -30,6 +30,7 @@ extension Realm {
                 .fail, "A realm can't be compacted within a write transaction; commit or cancel it first.",
                 fileURL: configuration.fileURL)
         }
+        if let scheduler = instance.scheduler { instance.shared.makeWay(here: scheduler) }
         try instance.storing { store throws(StoreError) in
             try store.compact()
             instance.moveToEqual()
@@ -75,6 +76,8 @@ extension Realm {
                 .fail, "No copy can be written within a write transaction; commit or cancel it first.", fileURL: fileURL
             )
         }
+        // What is copied is durable.
+        instance.waitForOwnCommit()
         do throws(StoreError) {
             try Store.writeCopy(
                 of: instance.shownPin, to: fileURL.storePath, fileMode: fileMode, storage: PosixStorage.shared)

@@ -105,7 +105,8 @@ extension Realm {
     /// invalid, as do unmanaged objects that were added in it. O(changes).
     ///
     /// The realm then shows at least the version that the transaction began from: if that is another thread's commit
-    /// which is still on its way to the disk, this waits for it. Stops the program if no write transaction is
+    /// which is still on its way to the disk, this waits for it. It does not wait in an asynchronous write, after which
+    /// the realm shows what is published. Stops the program if no write transaction is
     /// running, and on the wrong thread.
     public func cancelWrite() { instance.cancelWrite() }
 }
@@ -124,6 +125,7 @@ extension _RealmInstance {
         // The version shown is released for the transaction's base, so the realm must not hold it by what it only
         // remembers.
         frozenNow = nil
+        if let scheduler { shared.makeWay(here: scheduler) }
         if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) { stopForOwnTransaction() }
         do throws(StoreError) { try enter(at: callSite) } catch { throw Realm.Error(error, configuration.fileURL) }
     }
@@ -153,8 +155,11 @@ extension _RealmInstance {
             leaveTransaction()
             committedOwn(committed, from: base, skipping: tokens)
         } catch {
+            let error = Realm.Error(error, configuration.fileURL)
+            // Nor is an asynchronous commit below it published any more.
+            if error.code == .writeFailed { ahead = nil }
             leaveTransaction(base: base)
-            throw Realm.Error(error, configuration.fileURL)
+            throw error
         }
     }
 

@@ -105,38 +105,6 @@ public struct Realm {
         instance.startListening()
     }
 
-    /// Opens a realm that belongs to an actor, on which this must be called. The realm does not keep the actor alive.
-    ///
-    /// ```swift
-    /// actor Kennel {
-    ///     var realm: Realm?
-    ///     func open() async throws { realm = try await Realm(actor: self) }
-    /// }
-    /// ```
-    ///
-    /// Despite `async`, the store is opened on the actor, whose thread is blocked meanwhile. Otherwise as
-    /// `init(configuration:queue:file:line:)`: it throws the same errors.
-    public init<A: Actor>(
-        configuration: Configuration = .defaultConfiguration, actor: isolated A, file: StaticString = #fileID,
-        line: UInt = #line
-    ) async throws {
-        try self.init(configuration, .actor(actor), at: CallSite(file, line))
-    }
-
-    /// Opens a realm that belongs to the actor on which this is called. Stops the program if the caller is on no
-    /// actor.
-    ///
-    /// Otherwise as `init(configuration:actor:file:line:)`: it throws the same errors.
-    public static func open(
-        configuration: Configuration = .defaultConfiguration, _isolation: isolated (any Actor)? = #isolation,
-        file: StaticString = #fileID, line: UInt = #line
-    ) async throws -> Realm {
-        guard let actor = _isolation else {
-            fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
-        }
-        return try Realm(configuration, .actor(actor), at: CallSite(file, line))
-    }
-
     // MARK: What it is
 
     /// How the realm was opened: the configuration of the call that made the realm of this thread, queue or actor.
@@ -229,7 +197,7 @@ public struct Realm {
         return try instance.tryRefresh(at: CallSite(file, line))
     }
 
-    private func checkRefreshable() {
+    func checkRefreshable() {
         instance.check()
         if instance.configuration.readOnly {
             fatalError("Firn: a realm that was opened read-only can't be refreshed; open it again to see newer data.")

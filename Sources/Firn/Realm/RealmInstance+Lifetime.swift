@@ -94,6 +94,8 @@ extension _RealmInstance {
     private func threadEnds() {
         // A forked child has the realms of its parent's thread, and the parent goes on using them.
         if isForked { return }
+        asyncWrites?.end()
+        ahead = nil
         _ = abandonTransaction()
         observers.end()
         listener = nil

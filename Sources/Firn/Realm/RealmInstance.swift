@@ -58,6 +58,12 @@ public final class _RealmInstance {
     @exclusivity(unchecked) var inserter: ObjectInserter?
     /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
     @exclusivity(unchecked) var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
+    /// The asynchronous writes, once there was one.
+    var asyncWrites: AsyncWrites?
+    /// The realm's newest asynchronous commit, as long as it may not be durable: see `RealmInstance+AsyncWriting`.
+    @exclusivity(unchecked) var ahead: Pin?
+    /// Whether the running transaction was begun asynchronously: then its end waits for no disk.
+    private var beganAsync = false
     private var lastBinding: Unmanaged<TableBinding>?
     /// Where the object was found that was looked up last, because the next one is often in the same leaf.
     var lastLeaf = LastLeaf()
@@ -168,7 +174,7 @@ public final class _RealmInstance {
     /// The pin of the version shown.
     var shownPin: Pin {
         if let pin { return pin }
-        let pin = store.pin(at: openedAt)
+        let pin = newestPin(at: openedAt)
         show(pin)
         announcedVersion = max(announcedVersion, pin.version)
         return pin
@@ -185,10 +191,17 @@ public final class _RealmInstance {
         if core.pointee.released != 0 { subtractReleases() }
     }
 
-    /// Shows the newest published version. If nothing but the realm holds what it shows, this allocates nothing.
+    /// A pin of the newest version that the realm may show: the newest published one, or its own later commit.
+    func newestPin(at callSite: CallSite) -> Pin {
+        if let ahead, ahead.version > store.publishedVersion { return ahead.again(at: callSite) }
+        return store.pin(at: callSite)
+    }
+
+    /// Shows the newest version that the realm may show. If nothing but the realm holds what it shows, and no commit of
+    /// its own is on its way, this allocates nothing.
     func showNewest(at callSite: CallSite) {
         frozenNow = nil
-        show(store.pin(replacing: &pin, at: callSite))
+        show(ahead == nil ? store.pin(replacing: &pin, at: callSite) : newestPin(at: callSite))
     }
 
     /// Runs `body`, which calls an observer for a version older than the one shown. Meanwhile the realm shows that
@@ -272,8 +285,13 @@ public final class _RealmInstance {
 
     /// Begins a transaction, and shows its state.
     func enter(at callSite: CallSite) throws(StoreError) {
-        let transaction = try store.beginWrite(replacing: OwnPin(&pin), at: callSite)
+        enter(try store.beginWrite(replacing: OwnPin(&pin), at: callSite), async: false)
+    }
+
+    /// Shows the state of a transaction that has begun.
+    func enter(_ transaction: WriteTransaction, async: Bool = true) {
         self.transaction = transaction
+        beganAsync = async
         pin = transaction.base
         frozenNow = nil
         compare(transaction.resolvedSchema)
@@ -290,9 +308,9 @@ public final class _RealmInstance {
     }
 
     /// Ends a transaction that made no version of its own, and shows the newest version, which is never older than
-    /// the one that the transaction began from.
+    /// the one that the transaction began from, unless it began asynchronously.
     func leaveTransaction(base: UInt64) {
-        waitUntilPublished(base)
+        if !beganAsync { waitUntilPublished(base) }
         leaveTransaction()
     }
 
@@ -322,7 +340,10 @@ public final class _RealmInstance {
         transaction = nil
         core.pointee.stamp = FIRN_STAMP_READ_ONLY
         showNewest(at: callSite)
+        // An observer that was made in a transaction which began asynchronously knows its base.
+        if beganAsync, let pin { announcedVersion = min(announcedVersion, pin.version) }
         wakeIfDue()
+        asyncWrites?.askForLock()
     }
 
     /// The running transaction. Stops the program if there is none.
@@ -365,5 +386,6 @@ public final class _RealmInstance {
         // Observers continue from the version that they know.
         if !observers.isEmpty { isTurnDue = true }
         wakeIfDue()
+        asyncWrites?.askForLock()
     }
 }

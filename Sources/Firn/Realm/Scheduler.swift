@@ -38,10 +38,12 @@ final class Scheduler: @unchecked Sendable {
         // Unchecked because of `RunLoop`, which is only given timers, from any thread.
         private let guarded: Guarded<RunLoop?>
         init(_ runLoop: RunLoop) { guarded = Guarded(.innermost, runLoop) }
-        /// Runs `body` at the next turn of the run loop.
-        func schedule(_ body: @escaping @Sendable () -> Void) {
+        /// Runs `body` at the next turn of the run loop. False if the thread has ended.
+        func schedule(_ body: @escaping @Sendable () -> Void) -> Bool {
+            guard let runLoop = guarded.withLock({ $0 }) else { return false }
             // `perform` alone does not wake a run loop on Linux; a timer does.
-            guarded.withLock { $0 }?.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
+            runLoop.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
+            return true
         }
         /// Forgets the run loop. What it still holds is the application's, and is released outside the lock.
         func threadEnds() {
@@ -131,6 +133,14 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
+    /// Whether it is an actor, such as the main one.
+    var isActor: Bool {
+        switch kind {
+        case .main, .actor: true
+        case .thread, .queue: false
+        }
+    }
+
     var isQueue: Bool { if case .queue = kind { true } else { false } }
 
     /// Whether the caller runs where the realm belongs. That can't be asked for an actor, so it is true there;
@@ -168,15 +178,19 @@ final class Scheduler: @unchecked Sendable {
     }
 
     /// Runs `body` where the realm belongs, later. May be called on any thread.
-    func schedule(_ body: @escaping @Sendable () -> Void) {
+    ///
+    /// - Returns: false if nothing can run there any more: the thread has ended, or the actor is gone.
+    @discardableResult
+    func schedule(_ body: @escaping @Sendable () -> Void) -> Bool {
         switch kind {
         case .main: DispatchQueue.main.async(execute: body)
-        case .thread(_, let runLoop): runLoop.schedule(body)
+        case .thread(_, let runLoop): return runLoop.schedule(body)
         case .queue(let queue, _): queue.async(execute: body)
         case .actor(let own):
-            guard let actor = own.actor else { return }
+            guard let actor = own.actor else { return false }
             Task { await Scheduler.run(body, on: actor) }
         }
+        return true
     }
 
     /// Notes that the thread ends: nothing is run there any more.

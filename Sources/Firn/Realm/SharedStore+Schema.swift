@@ -104,6 +104,7 @@ extension SharedStore {
                 "The realm can't be opened with classes that the store lacks while this thread, queue or actor is in a write transaction of it, because opening would wait for that transaction. Open it first.",
                 fileURL: configuration.fileURL)
         }
+        makeWay(here: scheduler)
         guard let difference else {
             return try change(plan, from: current, configuration, callSite)
                 ? Found(schema: plan.schema, era: found.era) : nil

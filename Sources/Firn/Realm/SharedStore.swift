@@ -15,6 +15,7 @@ final class SharedStore: @unchecked Sendable {
     /// How the first opener opened it: the others must agree.
     let isReadOnly: Bool
     let instances = Guarded(.storeInstances, Instances())
+    let writeRequests = WriteRequests()
     /// What the registry knows it by.
     private let entry = Entry()
 
@@ -189,6 +190,18 @@ final class SharedStore: @unchecked Sendable {
             return (registry.open[identity]?.store, registry.openings[identity] != nil)
         }
         return store != nil || isOpening
+    }
+
+    /// Whether the caller, who is on `own`, is in a write transaction of a configuration's store.
+    static func isWritten(_ configuration: Realm.Configuration, here own: Scheduler) -> Bool {
+        guard
+            let identity = configuration.fileURL.map(identity) ?? configuration.inMemoryIdentifier.map(Identity.memory)
+        else { return false }
+        let shared = registry.withLock { registry in
+            registry.forgetParents()
+            return registry.open[identity]?.store
+        }
+        return shared?.isWritten(here: own) ?? false
     }
 
     private static func identity(_ url: URL) -> Identity {

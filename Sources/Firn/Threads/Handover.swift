@@ -53,16 +53,19 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
         content = source._moved(to: self.realm)
     }
 
-    /// The same thing in a live realm; nil if it is not there, or if the realm is of another store.
-    func unload(in other: _RealmInstance, at callSite: CallSite) -> Confined? {
-        guard realm.shared === other.shared else { return nil }
+    /// The same thing in a live realm; nil if it is not there, or if the realm is of another store. `isGone` says that
+    /// no later version has it either.
+    func unload(in other: _RealmInstance, at callSite: CallSite) -> (content: Confined?, isGone: Bool) {
+        guard realm.shared === other.shared else { return (nil, false) }
         if let shown = other.pin {
             if origin == .transaction || shown.version < realm.shownPin.version { other.refresh(at: callSite) }
         } else if origin == .live {
             other.begin(with: realm.shownPin)
         }
         let moved = content._moved(to: other)
-        return moved.isInvalidated ? nil : moved
+        guard moved.isInvalidated else { return (moved, false) }
+        // The realm may show an older version: while it calls observers it does not advance.
+        return (nil, origin != .transaction && other.shownPin.version >= realm.shownPin.version)
     }
 }
 

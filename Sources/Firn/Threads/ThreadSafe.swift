@@ -35,9 +35,8 @@ public final class ThreadSafe<T: ThreadConfined>: Sendable {
         get {
             let callSite = CallSite(#fileID, #line)
             guard let carrier = handover.carrier else { return nil }
-            let value = carrier.unload(in: carrier.realm.thaw(at: callSite), at: callSite)
-            // What is gone is gone in all later versions.
-            handover.replace(carrier, by: value.map { Carrier($0, at: callSite) })
+            let (value, isGone) = carrier.unload(in: carrier.realm.thaw(at: callSite), at: callSite)
+            if value != nil || isGone { handover.replace(carrier, by: value.map { Carrier($0, at: callSite) }) }
             return value
         }
         set { _ = handover.exchange(newValue.map { Carrier($0, at: CallSite(#fileID, #line)) }) }

@@ -34,7 +34,7 @@ public struct ThreadSafeReference<Confined: ThreadConfined>: Sendable {
                 "Firn: a ThreadSafeReference can be resolved once. Make another one, or use @ThreadSafe, which can be read again."
             )
         }
-        return carrier.unload(in: realm, at: callSite)
+        return carrier.unload(in: realm, at: callSite).content
     }
 }
 

@@ -31,7 +31,9 @@ extension WriteTransaction {
 
     /// Writes the commit to the log and does not wait: the write lock is released and the version is the tip, but
     /// nobody sees it before `Store.waitUntilPublished` or `whenPublished` reports that it is durable.
-    package func commitWithoutWaiting() throws(StoreError) -> CommittedVersion { try append(wakesFollower: true) }
+    package func commitWithoutWaiting(pins: Bool = false) throws(StoreError) -> CommittedVersion {
+        try append(wakesFollower: true, pins: pins)
+    }
 
     private func append(wakesFollower: Bool, pins: Bool = false) throws(StoreError) -> CommittedVersion {
         let version = base.version + 1

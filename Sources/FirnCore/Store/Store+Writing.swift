@@ -29,7 +29,13 @@ extension Store {
         file: StaticString = #fileID, line: UInt = #line,
         _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
     ) {
-        request(PostponedWrites.Request(callSite: CallSite(file, line), ready: ready))
+        requestWrite(at: CallSite(file, line), ready)
+    }
+
+    package func requestWrite(
+        at callSite: CallSite, _ ready: @escaping @Sendable (Result<WriteTransaction, StoreError>) -> Void
+    ) {
+        request(PostponedWrites.Request(callSite: callSite, ready: ready))
     }
 
     func request(_ request: PostponedWrites.Request) {

@@ -222,6 +222,9 @@ package final class Store: TransactionOwner {
     /// Whether a transaction runs in this process. Another thread may begin or end one at any time.
     package var isBeingWritten: Bool { queue.isHeld }
 
+    /// Whether other writers wait, in this process or in another one.
+    package var isWriteAwaited: Bool { queue.hasWaiters || log?.shouldReleaseWriting ?? false }
+
     /// Every version that something holds, and the newest published one, oldest first.
     package var activeVersions: [ActiveVersion] { versions.active }
 

@@ -296,7 +296,7 @@ private func limitFileLength() {
 @MainActor
 private func failCommit() async throws {
     let folder = TemporaryFolder()
-    let realm = try Realm(
+    let realm = try await Realm(
         configuration: .init(
             fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self]))
     try realm.write { realm.add(Dog(1, "Rex")) }

@@ -87,7 +87,7 @@ nonisolated(unsafe) private var keptRealm: Realm?
             realm.add(Shipment(value: ["id": 9999, "text": "half"]))
             exit(7)
         }
-        let realm = try Realm(configuration: Self.configuration(path))
+        let realm = try Realm(configuration: Self.configuration(path), queue: nil)
         #expect(realm.objects(Shipment.self).count == 6000)
     }
 }

@@ -261,5 +261,8 @@ private func turnsForReleasesElsewhere(_ name: String, _ types: [ObjectBase.Type
 /// The run loop of a thread that does not run it.
 private final class KeepingRunLoop: Scheduler.OwnRunLoop, @unchecked Sendable {
     let bodies = Mutex<[@Sendable () -> Void]>([])
-    override func schedule(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
+    override func schedule(_ body: @escaping @Sendable () -> Void) -> Bool {
+        bodies.withLock { $0.append(body) }
+        return true
+    }
 }

@@ -288,6 +288,19 @@ import Testing
         #expect(realm.objects(Dog.self).sum(of: \.age) == 1 + 5 + 200)
     }
 
+    /// What is not there yet is not gone.
+    @Test func somethingUncommittedIsReadOnceItIsCommitted() throws {
+        let realm = try realm()
+        realm.beginWrite()
+        let wrapped = ThreadSafe(wrappedValue: realm.create(Dog.self, value: [1, "new"]))
+        try elsewhere { _ in #expect(wrapped.wrappedValue == nil) }
+        try realm.commitWrite()
+        try elsewhere { _ in #expect(wrapped.wrappedValue?.name == "new") }
+        #expect(wrapped.wrappedValue?.name == "new")
+        try realm.write { realm.deleteAll() }
+        #expect(wrapped.wrappedValue == nil)
+    }
+
     /// It holds a single version: the one that was read last.
     @Test func readingLetsTheOlderVersionGo() throws {
         let realm = try filled()

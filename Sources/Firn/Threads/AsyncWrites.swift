@@ -1,0 +1,295 @@
+import Dispatch
+import FirnCore
+import FirnStorage
+
+/// The asynchronous writes of a realm: those that wait for their turn, first come, first served, and those whose
+/// commits are on their way to the disk.
+///
+/// Belongs to the realm's thread, queue or actor. The steps of a write:
+/// 1. It is listed, and the realm asks for the write lock (`WriteRequest`), once for all that are listed.
+/// 2. When the lock arrives, a turn of the realm calls observers with what is due, and runs the first write. A task's
+///    write is not run there: its task is woken, and takes the lock when it runs.
+/// 3. Then the realm asks for the lock again, if more are listed.
+///
+/// A synchronous write of the same realm, or of another realm on its thread, goes ahead: it withdraws the request,
+/// which its thread could not serve meanwhile, and the realm asks again afterwards.
+///
+/// While there is anything to do, this keeps the realm.
+final class AsyncWrites {
+    private enum Write {
+        /// Commits by itself, or is undone.
+        case block(() -> Void)
+        /// Is committed after the block.
+        case committing(() -> Void, ((Error?) -> Void)?)
+        case task(Wakeup)
+    }
+    private unowned let realm: _RealmInstance
+    /// The realm, as long as it has to be kept.
+    private var kept: _RealmInstance?
+    private var lastID: AsyncTransactionId = 0
+    private var waiting: [AsyncTransactionId: (write: Write, callSite: CallSite)] = [:]
+    /// No write before this one waits.
+    private var first: AsyncTransactionId = 1
+    /// What is to be called when commits are durable.
+    private var completions: [AsyncTransactionId: ((Error?) -> Void)?] = [:]
+    private var request: WriteRequest?
+    /// The nanoseconds for which the next grant is left to this realm: see `GrantWatch`.
+    private var patience = GrantWatch.leastPatience
+    private var isRunning = false
+    /// A write that could not begin once because too many versions were active.
+    private var refused: AsyncTransactionId?
+    /// The commits that have ended, in their order. A lock, because they end on the log's thread; an actor may run the
+    /// turns that take them in another order.
+    private let ended = Guarded<[EndedCommit]>(.innermost, [])
+
+    private struct EndedCommit: Sendable {
+        let id: AsyncTransactionId
+        /// Nil if nothing was written.
+        let version: UInt64?
+        let result: Result<Void, StoreError>
+    }
+
+    init(_ realm: _RealmInstance) { self.realm = realm }
+
+    /// Whether a write waits or runs, or a commit is not durable yet.
+    var isBusy: Bool { !waiting.isEmpty || isRunning || !completions.isEmpty }
+
+    // MARK: Listing
+
+    func append(_ block: @escaping () -> Void, at callSite: CallSite) -> AsyncTransactionId {
+        append(.block(block), callSite)
+    }
+
+    func append(
+        _ block: @escaping () -> Void, _ onComplete: ((Error?) -> Void)?, at callSite: CallSite
+    ) -> AsyncTransactionId {
+        append(.committing(block, onComplete), callSite)
+    }
+
+    func append(_ task: Wakeup, at callSite: CallSite) -> AsyncTransactionId { append(.task(task), callSite) }
+
+    private func append(_ write: Write, _ callSite: CallSite) -> AsyncTransactionId {
+        let id = nextID()
+        waiting[id] = (write, callSite)
+        kept = realm
+        askForLock()
+        return id
+    }
+
+    private func nextID() -> AsyncTransactionId {
+        lastID += 1
+        return lastID
+    }
+
+    /// Forgets a write that waits, or what is to be called for a commit.
+    func cancel(_ id: AsyncTransactionId) {
+        // What is left of a realm whose actor is gone belongs to `endQueue`.
+        if realm.scheduler?.isGone ?? true { return }
+        // The application's closure is released last, because that may run code of the application.
+        let write = waiting.removeValue(forKey: id)
+        let completion = completions.removeValue(forKey: id)
+        if completion != nil { completions[id] = .some(nil) }
+        withExtendedLifetime((write, completion)) {}
+        if next == nil { withdraw() }
+        releaseIfDone()
+    }
+
+    /// Whether a write waits.
+    func isWaiting(_ id: AsyncTransactionId) -> Bool { waiting[id] != nil }
+
+    private var next: AsyncTransactionId? {
+        while first <= lastID, waiting[first] == nil { first += 1 }
+        return first <= lastID ? first : nil
+    }
+
+    // MARK: The write lock
+
+    /// Asks for the write lock, if a write waits and nothing else is to be done before.
+    func askForLock() {
+        if request?.isOver ?? false {
+            request = nil
+            patience = min(2 * patience, GrantWatch.mostPatience)
+        }
+        guard request == nil, !isRunning, !realm.isInTransaction, let id = next, let callSite = waiting[id]?.callSite
+        else { return }
+        let reference = realm.reference
+        guard let scheduler = realm.scheduler else { return }
+        let requests = realm.shared.writeRequests
+        request = WriteRequest(realm.store, requests, at: callSite, patience: patience) {
+            let isScheduled = scheduler.schedule { reference.object?.asyncWrites?.runNext() }
+            if !isScheduled { AsyncWrites.end(reference) }
+            return isScheduled
+        }
+    }
+
+    /// Ends the writes of a realm whose actor is gone, so that nobody uses it any more. On a queue of its own: this may
+    /// close the store, and the caller may be one of the store's threads. On one queue: several callers may come.
+    private static func end(_ reference: WeakReference<_RealmInstance>) {
+        endQueue.async { reference.object?.asyncWrites?.end() }
+    }
+    private static let endQueue = DispatchQueue(label: "firn-ends")
+
+    private func withdraw() {
+        let old = request
+        request = nil
+        old?.withdraw()
+    }
+
+    /// Withdraws the request for a synchronous write on the realm's thread, and asks again at a later turn.
+    func makeWay() {
+        guard request != nil else { return }
+        withdraw()
+        let reference = realm.reference
+        realm.scheduler?.schedule { reference.object?.asyncWrites?.askForLock() }
+    }
+
+    /// A turn of the realm after the lock has arrived.
+    private func runNext() {
+        guard let request, !realm.isInTransaction, !isRunning else { return }
+        if request.isOver { return askForLock() }
+        guard let first = next, let callSite = waiting[first]?.callSite else {
+            withdraw()
+            return releaseIfDone()
+        }
+        if case .task(let wakeup)? = waiting[first]?.write { return wakeup.call() }
+        guard isReady(at: callSite) else { return }
+        // An observer may have cancelled the write.
+        guard next == first, let write = waiting[first]?.write else { return runNext() }
+        guard let result = takeTransaction(of: first) else { return }
+        switch (write, result) {
+        case (.block(let block), .success(let transaction)):
+            realm.enter(transaction)
+            LockRank.expectNone("an asynchronous write is called")
+            block()
+            if realm.isInTransaction { realm.cancelWrite() }
+        case (.committing(let block, let onComplete), .success(let transaction)):
+            realm.enter(transaction)
+            LockRank.expectNone("an asynchronous write is called")
+            block()
+            if realm.isInTransaction { _ = commit(onComplete) }
+        case (.committing(_, let onComplete), .failure(let error)):
+            onComplete?(Realm.Error(error, realm.configuration.fileURL))
+        case (.block, .failure(let error)):
+            fatalError(
+                "Firn: beginAsyncWrite() at \(callSite) failed: \(Realm.Error(error, realm.configuration.fileURL)) Use writeAsync(_:onComplete:) or asyncWrite(_:) to handle this."
+            )
+        case (.task, _): break
+        }
+        isRunning = false
+        askForLock()
+        releaseIfDone()
+    }
+
+    /// The transaction of a task whose write is the first; nil if it has to wait again.
+    func takeTransaction(of id: AsyncTransactionId, at callSite: CallSite) -> Result<WriteTransaction, StoreError>? {
+        guard next == id, !isRunning, isReady(at: callSite), next == id else { return nil }
+        return takeTransaction(of: id)
+    }
+
+    /// Ends a task's write.
+    func taskEnded() {
+        isRunning = false
+        askForLock()
+        releaseIfDone()
+    }
+
+    /// Calls observers with what is due. Returns whether the lock is still there for a write: an observer may itself
+    /// have written.
+    private func isReady(at callSite: CallSite) -> Bool {
+        guard let request, !realm.isInTransaction else { return false }
+        realm.advance(at: callSite)
+        return self.request === request && !realm.isInTransaction && !isRunning
+    }
+
+    /// Takes the transaction for the first write; nil if it has to wait again.
+    private func takeTransaction(of id: AsyncTransactionId) -> Result<WriteTransaction, StoreError>? {
+        guard let result = request?.take() else {
+            // It came too late, or too early.
+            askForLock()
+            return nil
+        }
+        request = nil
+        patience = GrantWatch.leastPatience
+        if case .failure(let error) = result, error.code == .tooManyActiveVersions, refused != id {
+            // The version that the realm showed then counted. By now it has advanced.
+            refused = id
+            askForLock()
+            return nil
+        }
+        waiting[id] = nil
+        isRunning = true
+        return result
+    }
+
+    /// Removes the write of a task that has been cancelled.
+    func leave(_ id: AsyncTransactionId) {
+        waiting[id] = nil
+        // The lock may have been granted for it. The next write takes it.
+        if let scheduler = realm.scheduler, request != nil {
+            let reference = realm.reference
+            scheduler.schedule { reference.object?.asyncWrites?.runNext() }
+        }
+        releaseIfDone()
+    }
+
+    // MARK: Commits
+
+    /// Commits the running transaction. `onComplete` is called on the realm's thread, queue or actor when the commit is
+    /// durable, or has failed.
+    func commit(_ onComplete: ((Error?) -> Void)?) -> AsyncTransactionId {
+        let id = nextID()
+        completions[id] = .some(onComplete)
+        kept = realm
+        let reference = realm.reference
+        let scheduler = realm.scheduler
+        let ended = ended
+        @Sendable func finish(_ version: UInt64?, _ result: Result<Void, StoreError>) {
+            ended.withLock { $0.append(EndedCommit(id: id, version: version, result: result)) }
+            let isScheduled = scheduler?.schedule { reference.object?.asyncWrites?.completeEnded() }
+            if isScheduled != true { AsyncWrites.end(reference) }
+        }
+        do throws(StoreError) {
+            let version = try realm.commitWithoutWaiting()
+            realm.store.whenPublished(version) { finish(version, $0) }
+        } catch {
+            finish(nil, .failure(error))
+        }
+        return id
+    }
+
+    /// A turn of the realm after commits have ended.
+    private func completeEnded() {
+        for commit in ended.exchange([]) {
+            if let version = commit.version { realm.commitEnded(version, commit.result) }
+            let onComplete = completions.removeValue(forKey: commit.id) ?? nil
+            switch commit.result {
+            case .success: onComplete?(nil)
+            case .failure(let error): onComplete?(Realm.Error(error, realm.configuration.fileURL))
+            }
+        }
+        releaseIfDone()
+    }
+
+    // MARK: The end
+
+    private func releaseIfDone() {
+        guard !isBusy, request == nil else { return }
+        // This may be the last reference to the realm, and so to this.
+        let kept = kept
+        self.kept = nil
+        withExtendedLifetime(kept) {}
+    }
+
+    /// Called when the realm's thread ends: nothing is run any more.
+    func end() {
+        withdraw()
+        let (writes, ends) = (waiting, completions)
+        waiting = [:]
+        completions = [:]
+        for case (_, (.task(let wakeup), _)) in writes { wakeup.call() }
+        withExtendedLifetime((writes, ends)) {}
+        let kept = kept
+        self.kept = nil
+        withExtendedLifetime(kept) {}
+    }
+}

@@ -1,0 +1,176 @@
+public import Dispatch
+import FirnCore
+import FirnStorage
+import Synchronization
+
+/// Runs what may block on a thread that may be blocked: that of a serial queue, which is none of those that run tasks.
+func onBlockingThread<Result: Sendable>(
+    _ isolation: isolated (any Actor)?, _ body: @escaping @Sendable () -> Result
+) async -> Result {
+    await withCheckedContinuation(isolation: isolation) { waiting in
+        DispatchQueue(label: "firn-open").async { waiting.resume(returning: body()) }
+    }
+}
+
+extension SharedStore {
+    /// A store that is open, with a configuration's classes. As long as it is kept, a realm is opened without waiting.
+    struct Opened: @unchecked Sendable {
+        // Sound because nothing here is used; it is only kept.
+        fileprivate let shared: SharedStore
+        fileprivate let schema: SchemaBinding
+    }
+
+    /// Opens a store on the calling thread, which may be blocked.
+    fileprivate static func open(_ configuration: Realm.Configuration, at callSite: CallSite) throws -> Opened {
+        let shared = try SharedStore.of(configuration)
+        return Opened(shared: shared, schema: try shared.schema(for: configuration, .current, at: callSite))
+    }
+
+    /// Opens a store for a task, without blocking the thread that runs it. Nil if the caller is in a write transaction
+    /// of the store, so that opening must not wait for the write lock: then the caller opens it, which may throw
+    /// `.fail`.
+    static func opened(
+        _ configuration: Realm.Configuration, at callSite: CallSite, _ isolation: isolated (any Actor)?
+    ) async throws -> Opened? {
+        if let isolation, isWritten(configuration, here: .actor(isolation)) { return nil }
+        nonisolated(unsafe) let configuration = configuration
+        return try await onBlockingThread(isolation) {
+            Result { try SharedStore.open(configuration, at: callSite) }
+        }.get()
+    }
+}
+
+extension Realm {
+    /// When a synchronised realm was downloaded, in RealmSwift. There is nothing to download: every value means the
+    /// same.
+    public enum OpenBehavior: Sendable {
+        /// Opened as it is.
+        case never
+        /// The same as `never`.
+        case once
+        /// The same as `never`.
+        case always
+    }
+
+    /// Opens a realm of the main actor: the store is opened on another thread, so that the main thread is not blocked.
+    ///
+    /// ```swift
+    /// @MainActor func start() async throws { realm = try await Realm() }
+    /// ```
+    ///
+    /// Otherwise as `init(configuration:queue:file:line:)`. `downloadBeforeOpen` has no effect.
+    ///
+    /// - Throws: `Realm.Error`, as `init(configuration:queue:file:line:)`.
+    @MainActor
+    public init(
+        configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior = .never,
+        file: StaticString = #fileID, line: UInt = #line
+    ) async throws {
+        let callSite = CallSite(file, line)
+        nonisolated(unsafe) let configuration = configuration
+        let opened = try await SharedStore.opened(configuration, at: callSite, MainActor.shared)
+        try self.init(configuration, .actor(MainActor.shared), at: callSite)
+        withExtendedLifetime(opened) {}
+    }
+
+    /// Opens a realm that belongs to an actor, on which this must be called. The realm does not keep the actor alive.
+    ///
+    /// ```swift
+    /// actor Kennel {
+    ///     var realm: Realm?
+    ///     func open() async throws { realm = try await Realm(actor: self) }
+    /// }
+    /// ```
+    ///
+    /// The store is opened on another thread, so that the actor does other work meanwhile. Otherwise as
+    /// `init(configuration:queue:file:line:)`. `downloadBeforeOpen` has no effect.
+    ///
+    /// - Throws: `Realm.Error`, as `init(configuration:queue:file:line:)`.
+    public init<A: Actor>(
+        configuration: Configuration = .defaultConfiguration, actor: isolated A,
+        downloadBeforeOpen: OpenBehavior = .never, file: StaticString = #fileID, line: UInt = #line
+    ) async throws {
+        let callSite = CallSite(file, line)
+        nonisolated(unsafe) let configuration = configuration
+        let opened = try await SharedStore.opened(configuration, at: callSite, actor)
+        try self.init(configuration, .actor(actor), at: callSite)
+        withExtendedLifetime(opened) {}
+    }
+
+    /// Opens a realm that belongs to the actor on which this is called. Stops the program if the caller is on no
+    /// actor.
+    ///
+    /// Otherwise as `init(configuration:actor:downloadBeforeOpen:file:line:)`.
+    ///
+    /// - Throws: `Realm.Error`, as `init(configuration:queue:file:line:)`.
+    public static func open(
+        configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior = .never,
+        _isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
+    ) async throws -> Realm {
+        guard let actor = _isolation else {
+            fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
+        }
+        let callSite = CallSite(file, line)
+        nonisolated(unsafe) let configuration = configuration
+        let opened = try await SharedStore.opened(configuration, at: callSite, actor)
+        defer { withExtendedLifetime(opened) {} }
+        return try Realm(configuration, .actor(actor), at: callSite)
+    }
+
+    /// Opens a store on another thread, and calls `callback` with its realm for a queue.
+    ///
+    /// ```swift
+    /// let task = Realm.asyncOpen { result in
+    ///     switch result {
+    ///     case .success(let realm): show(realm.objects(Dog.self))
+    ///     case .failure(let error): print(error)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Costs what `init(configuration:queue:file:line:)` costs, of which the calling thread spends nothing. Stops the
+    /// program if the queue is a global one.
+    ///
+    /// - Parameters:
+    ///   - configuration: which store, and how to open it.
+    ///   - callbackQueue: the serial queue that the realm belongs to, and on which `callback` is called.
+    ///   - callback: is called once with the realm, or with the error that `init` would throw.
+    ///   - file: the call site's file.
+    ///   - line: the call site's line.
+    /// - Returns: a task that can be cancelled. It need not be kept.
+    @discardableResult
+    public static func asyncOpen(
+        configuration: Configuration = .defaultConfiguration, callbackQueue: DispatchQueue = .main,
+        file: StaticString = #fileID, line: UInt = #line,
+        callback: @escaping (Swift.Result<Realm, any Swift.Error>) -> Void
+    ) -> AsyncOpenTask {
+        let task = AsyncOpenTask()
+        let callSite = CallSite(file, line)
+        let scheduler = Scheduler.queue(callbackQueue)
+        nonisolated(unsafe) let (configuration, callback) = (configuration, callback)
+        let queue = DispatchQueue(label: "firn-open")
+        queue.async {
+            let opened = Swift.Result { try SharedStore.open(configuration, at: callSite) }
+            callbackQueue.async {
+                if !task.isCancelled {
+                    callback(opened.flatMap { _ in Swift.Result { try Realm(configuration, scheduler, at: callSite) } })
+                }
+                // If nobody has the store open any more, it is closed there.
+                queue.async { withExtendedLifetime(opened) {} }
+            }
+        }
+        return task
+    }
+
+    /// An opening that ``asyncOpen(configuration:callbackQueue:file:line:callback:)`` has begun.
+    public final class AsyncOpenTask: Sendable {
+        // Atomic: it is cancelled on any thread.
+        private let cancelled = Atomic<Bool>(false)
+
+        fileprivate var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
+
+        /// Makes the opening call nobody, unless it just does. The store is opened all the same, and closed again if
+        /// nobody else has it open. May be called on any thread.
+        public func cancel() { cancelled.store(true, ordering: .releasing) }
+    }
+}

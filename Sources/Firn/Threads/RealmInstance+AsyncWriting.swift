@@ -1,0 +1,115 @@
+import FirnCore
+import FirnStorage
+
+/// What a realm shows while its own commit is on its way to the disk.
+///
+/// An asynchronous commit is shown by its realm at once (`ahead`), and by nobody else: freezing, and observers that are
+/// made, wait until it is durable, and observers that are there are called then. If the disk fails, the realm returns
+/// to what is durable.
+extension _RealmInstance {
+    /// The writes that wait, made at the first one.
+    var writes: AsyncWrites {
+        if let asyncWrites { return asyncWrites }
+        let made = AsyncWrites(self)
+        asyncWrites = made
+        return made
+    }
+
+    /// Commits the running transaction without waiting for the disk, and shows it. Returns its version, which is
+    /// published later (`commitEnded`).
+    func commitWithoutWaiting() throws(StoreError) -> UInt64 {
+        guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
+        let base = observers.hasNone ? nil : transaction.base
+        let committed: CommittedVersion
+        do throws(StoreError) { committed = try transaction.commitWithoutWaiting(pins: true) } catch {
+            leaveTransaction()
+            throw error
+        }
+        ahead = committed.pin
+        leaveTransaction()
+        if base == nil {
+            announcedVersion = max(announcedVersion, committed.number)
+        } else if let base, let own = committed.pin, let observer = observers.active.first(where: \.wantsOldValues) {
+            ownChanges.append((own.version, observer.cursor.changes(from: base, to: own)))
+        }
+        return committed.number
+    }
+
+    /// Called when a version that the realm has committed is durable, or never will be.
+    func commitEnded(_ version: UInt64, _ result: Result<Void, StoreError>) {
+        guard let ahead, version <= ahead.version else { return }
+        switch result {
+        case .success: if version == ahead.version { self.ahead = nil }
+        case .failure: dropAhead()
+        }
+    }
+
+    /// Waits until what the realm shows is durable: for what hands it to others.
+    func waitForOwnCommit() {
+        guard let ahead, ahead.version > store.publishedVersion else { return }
+        let isPublished = (try? store.waitUntilPublished(ahead.version)) != nil
+        if !isPublished { dropAhead() }
+    }
+
+    /// Shows what is published instead of a commit that has failed.
+    private func dropAhead() {
+        ahead = nil
+        let published = store.publishedVersion
+        if !isInTransaction, let pin, pin.version > published { showNewest(at: pin.callSite) }
+        ownChanges.removeAll { $0.version > published }
+        announcedVersion = min(announcedVersion, published)
+        // Observers are called for what was published before.
+        waker?.wake()
+    }
+
+    /// Whether the realm shows its own commit, which is not durable yet.
+    var isAhead: Bool {
+        guard let ahead, let pin else { return false }
+        return pin.version == ahead.version && ahead.version > store.publishedVersion
+    }
+
+    /// Whether a commit of the realm is on its way, shown or not.
+    var isCommitting: Bool { ahead.map { $0.version > store.publishedVersion } ?? false }
+
+    /// Runs `body` while the realm shows nothing that is not published.
+    func showingPublished(_ body: () -> Void) {
+        guard isAhead, let pin else { return body() }
+        showing(store.pin(at: pin.callSite), body)
+    }
+
+    /// Stops the program if nothing can be written asynchronously here.
+    func checkAsyncWriting(_ what: String) {
+        check()
+        if isFrozen {
+            fatalError("Firn: \(what) on a frozen realm, which can't be written. Thaw it and write to the live one.")
+        }
+        if configuration.readOnly {
+            fatalError("Firn: \(what) on a realm that was opened read-only. Open it for writing.")
+        }
+        guard let scheduler, scheduler.canDeliver else {
+            fatalError(
+                "Firn: this thread has no running run loop, so \(what) could never run its block. Use write(_:), or a realm of the main thread, a queue or an actor."
+            )
+        }
+    }
+}
+
+extension SharedStore {
+    /// Withdraws the requests for the write lock that realms on the caller's thread, queue or actor have made, because
+    /// the caller is about to wait for the lock.
+    @inline(__always)
+    func makeWay(here own: Scheduler) {
+        if writeRequests.count.load(ordering: .relaxed) != 0 { withdrawRequests(here: own) }
+    }
+
+    @inline(never)
+    private func withdrawRequests(here own: Scheduler) {
+        let live = instances.withLock { $0.live.values.compactMap(\.object) }
+        for instance in live {
+            guard let scheduler = instance.scheduler,
+                scheduler.key == own.key || (scheduler.isThread || scheduler.isQueue) && scheduler.isCurrent
+            else { continue }
+            instance.asyncWrites?.makeWay()
+        }
+    }
+}
