@@ -338,18 +338,16 @@ import Testing
         var runs = 0
         for round in 1...3 {
             let name = name
-            nonisolated(unsafe) var hasWritten = false
+            let hasWritten = DispatchSemaphore(value: 0)
             func blockMain() throws {
                 realm.writeAsync { runs += 1 }
                 // It is granted, and another writer waits longer than the realm's patience.
                 Thread {
                     let other = try! memoryRealm(Self.types, name)
                     try! other.write {}
-                    hasWritten = true
+                    hasWritten.signal()
                 }.start()
-                let end = Date(timeIntervalSinceNow: 10)
-                while !hasWritten, Date() < end { pause() }
-                #expect(hasWritten && runs == round - 1)
+                #expect(hasWritten.wait(timeout: .testTimeout) == .success && runs == round - 1)
                 realm.beginWrite()
             }
             try blockMain()
