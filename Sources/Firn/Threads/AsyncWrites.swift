@@ -1,6 +1,7 @@
 import Dispatch
 import FirnCore
 import FirnStorage
+import Synchronization
 
 /// The asynchronous writes of a realm: those that wait for their turn, first come, first served, and those whose
 /// commits are on their way to the disk.
@@ -49,7 +50,12 @@ final class AsyncWrites {
         let result: Result<Void, StoreError>
     }
 
+    // Atomic: orders the last use on an actor before `end` on `endQueue`, once the actor is gone.
+    private let uses = Atomic<Int>(0)
+
     init(_ realm: _RealmInstance) { self.realm = realm }
+
+    private func used() { uses.wrappingAdd(1, ordering: .releasing) }
 
     /// Whether a write waits or runs, or a commit is not durable yet.
     var isBusy: Bool { !waiting.isEmpty || isRunning || !completions.isEmpty }
@@ -69,6 +75,7 @@ final class AsyncWrites {
     func append(_ task: Wakeup, at callSite: CallSite) -> AsyncTransactionId { append(.task(task), callSite) }
 
     private func append(_ write: Write, _ callSite: CallSite) -> AsyncTransactionId {
+        defer { used() }
         let id = nextID()
         waiting[id] = (write, callSite)
         kept = realm
@@ -85,6 +92,7 @@ final class AsyncWrites {
     func cancel(_ id: AsyncTransactionId) {
         // What is left of a realm whose actor is gone belongs to `endQueue`.
         if realm.scheduler?.isGone ?? true { return }
+        defer { used() }
         // The application's closure is released last, because that may run code of the application.
         let write = waiting.removeValue(forKey: id)
         let completion = completions.removeValue(forKey: id)
@@ -106,6 +114,7 @@ final class AsyncWrites {
 
     /// Asks for the write lock, if a write waits and nothing else is to be done before.
     func askForLock() {
+        defer { used() }
         if request?.isOver ?? false {
             request = nil
             patience = min(2 * patience, GrantWatch.mostPatience)
@@ -125,7 +134,11 @@ final class AsyncWrites {
     /// Ends the writes of a realm whose actor is gone, so that nobody uses it any more. On a queue of its own: this may
     /// close the store, and the caller may be one of the store's threads. On one queue: several callers may come.
     private static func end(_ reference: WeakReference<_RealmInstance>) {
-        endQueue.async { reference.object?.asyncWrites?.end() }
+        endQueue.async {
+            guard let writes = reference.object?.asyncWrites else { return }
+            _ = writes.uses.load(ordering: .acquiring)
+            writes.end()
+        }
     }
     private static let endQueue = DispatchQueue(label: "firn-ends")
 
@@ -137,6 +150,7 @@ final class AsyncWrites {
 
     /// Withdraws the request for a synchronous write on the realm's thread, and asks again at a later turn.
     func makeWay() {
+        defer { used() }
         guard request != nil else { return }
         withdraw()
         let reference = realm.reference
@@ -145,6 +159,7 @@ final class AsyncWrites {
 
     /// A turn of the realm after the lock has arrived.
     private func runNext() {
+        defer { used() }
         guard let request, !realm.isInTransaction, !isRunning else { return }
         if request.isOver { return askForLock() }
         guard let first = next, let callSite = waiting[first]?.callSite else {
@@ -182,12 +197,14 @@ final class AsyncWrites {
 
     /// The transaction of a task whose write is the first; nil if it has to wait again.
     func takeTransaction(of id: AsyncTransactionId, at callSite: CallSite) -> Result<WriteTransaction, StoreError>? {
+        defer { used() }
         guard next == id, !isRunning, isReady(at: callSite), next == id else { return nil }
         return takeTransaction(of: id)
     }
 
     /// Ends a task's write.
     func taskEnded() {
+        defer { used() }
         isRunning = false
         askForLock()
         releaseIfDone()
@@ -223,6 +240,7 @@ final class AsyncWrites {
 
     /// Removes the write of a task that has been cancelled.
     func leave(_ id: AsyncTransactionId) {
+        defer { used() }
         waiting[id] = nil
         // The lock may have been granted for it. The next write takes it.
         if let scheduler = realm.scheduler, request != nil {
@@ -237,6 +255,7 @@ final class AsyncWrites {
     /// Commits the running transaction. `onComplete` is called on the realm's thread, queue or actor when the commit is
     /// durable, or has failed.
     func commit(_ onComplete: ((Error?) -> Void)?) -> AsyncTransactionId {
+        defer { used() }
         let id = nextID()
         completions[id] = .some(onComplete)
         kept = realm
@@ -259,6 +278,7 @@ final class AsyncWrites {
 
     /// A turn of the realm after commits have ended.
     private func completeEnded() {
+        defer { used() }
         for commit in ended.exchange([]) {
             if let version = commit.version { realm.commitEnded(version, commit.result) }
             let onComplete = completions.removeValue(forKey: commit.id) ?? nil
