@@ -22,7 +22,7 @@ public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equ
 /// **Where it may be used.** A managed collection belongs to its realm's thread, queue or actor, and stops the program
 /// if it is used elsewhere. A frozen one may be used on any thread. Queries, sorts, `index(of:)`, aggregates of a
 /// property and observing stop the program if the collection is unmanaged.
-public protocol RealmCollection: RandomAccessCollection, _SourcedCollection
+public protocol RealmCollection<Element>: RandomAccessCollection, _SourcedCollection
 where Element: RealmCollectionValue, Index == Int {}
 
 extension RealmCollection {

@@ -70,22 +70,19 @@ extension _RealmInstance {
     /// Advances, and shows observers what is due. Returns whether there was something newer.
     @discardableResult
     func refresh(at site: CallSite) -> Bool {
-        guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        guard mayRefresh else { return false }
         // If other processes have written something that can't be shown here, `tryRefresh()` throws it, and so do the
         // next write and the next opening.
         ignoringError { () throws(StoreError) in try store.catchUp() }
         return advance(at: site)
     }
 
-    /// As `refresh`, without asking what other processes have written.
-    func refreshToPublished(at site: CallSite) -> Bool {
-        guard !isFrozen, !isInTransaction, !isDelivering else { return false }
-        return advance(at: site)
-    }
+    /// Whether a refresh does anything.
+    var mayRefresh: Bool { !isFrozen && !isInTransaction && !isDelivering }
 
     /// As `refresh`, but throws if other processes have written something that can't be shown here.
     func tryRefresh(at site: CallSite) throws -> Bool {
-        guard !isFrozen, !isInTransaction, !isDelivering else { return false }
+        guard mayRefresh else { return false }
         try storing { store throws(StoreError) in try store.catchUp() }
         return advance(at: site)
     }
@@ -176,9 +173,7 @@ extension _RealmInstance {
         // The realm may show a later version of another writer, which was published at the same time. Otherwise its
         // own pin is preferred, because it may be on the newer tree of a compaction.
         if let own = pin.version == committed.number ? pin : committed.pin {
-            if let observer = observers.active.first(where: \.wantsOldValues) {
-                ownChanges.append((own.version, observer.cursor.changes(from: base, to: own)))
-            }
+            keepOwnChanges(of: own, from: base)
             // Changes that another writer wrote before, published or not, are not hidden by this transaction.
             delivering { for token in tokens { (token.observer as? DataSubscription)?.skip(own, from: base) } }
         }
@@ -190,6 +185,12 @@ extension _RealmInstance {
         waker?.wake()
         announcedVersion = max(announcedVersion, pin.version)
         notifyRealm(.didChange, skipping: hasOthers ? [] : tokens)
+    }
+
+    /// Remembers what the realm itself changed, if an observer wants old values.
+    func keepOwnChanges(of own: Pin, from base: Pin) {
+        guard let observer = observers.active.first(where: \.wantsOldValues) else { return }
+        ownChanges.append((own.version, observer.cursor.changes(from: base, to: own)))
     }
 
     /// Whether the realm itself changed a property after one version, up to and including another.

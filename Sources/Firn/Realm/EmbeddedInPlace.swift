@@ -1,12 +1,20 @@
 import FirnCore
 
-/// The embedded objects that a property of an existing object leads to, which an update with `.modified` changes in
-/// place: those of a list by their indices, those of a map by their keys.
-struct EmbeddedInPlace {
-    private var byIndex: [Int64?] = []
-    private var byKey: [MapKeyBytes: Int64] = [:]
+/// The embedded objects that a property leads to, which an update with `.modified` changes in place: those of a list by
+/// their indices, those of a map by their keys. They are the keys of rows, or instances.
+struct EmbeddedInPlace<Embedded> {
+    private var byIndex: [Embedded?] = []
+    private var byKey: [MapKeyBytes: Embedded] = [:]
 
-    /// The objects of a link, list or map.
+    /// The object with a key in the map, or at an index if `mapKey` is nil; nil if there is none.
+    func object(at index: Int, orOf mapKey: String?) -> Embedded? {
+        if let mapKey { return byKey[MapKeyBytes(mapKey)] }
+        return index < byIndex.count ? byIndex[index] : nil
+    }
+}
+
+extension EmbeddedInPlace<Int64> {
+    /// The objects that a link, list or map leads to in the store.
     init(_ value: Value?) {
         switch value {
         case .list(let elements): byIndex = elements.map(\.linkedKey)
@@ -16,10 +24,17 @@ struct EmbeddedInPlace {
         case nil: break
         }
     }
+}
 
-    /// The key of the object with a key in the map, or at an index if `mapKey` is nil; nil if there is none.
-    func key(at index: Int, orOf mapKey: String?) -> Int64? {
-        if let mapKey { return byKey[MapKeyBytes(mapKey)] }
-        return index < byIndex.count ? byIndex[index] : nil
+extension EmbeddedInPlace<ObjectBase> {
+    /// The objects that a property is given.
+    init(_ elements: [LinkedElement]) {
+        for element in elements {
+            if let key = element.key {
+                byKey[MapKeyBytes(key)] = element.object
+            } else {
+                byIndex.append(element.object)
+            }
+        }
     }
 }

@@ -163,7 +163,7 @@ final class ObjectInserter {
             try element.value { object in
                 try next.property.checkClass(of: object)
                 guard next.property.isOwner else { return try enter(object) }
-                return try enterEmbedded(object, replacing: existing.key(at: index, orOf: element.key), of: next)
+                return try enterEmbedded(object, replacing: existing.object(at: index, orOf: element.key), of: next)
             }
         }
     }

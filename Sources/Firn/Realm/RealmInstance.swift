@@ -193,8 +193,7 @@ public final class _RealmInstance {
 
     /// A pin of the newest version that the realm may show: the newest published one, or its own later commit.
     func newestPin(at callSite: CallSite) -> Pin {
-        if let ahead, ahead.version > store.publishedVersion { return ahead.again(at: callSite) }
-        return store.pin(at: callSite)
+        unpublished?.again(at: callSite) ?? store.pin(at: callSite)
     }
 
     /// Shows the newest version that the realm may show. If nothing but the realm holds what it shows, and no commit of

@@ -51,7 +51,7 @@ struct Resolution {
     /// properties are set, so that is done when everything else is.
     private var conversions: [(task: Int, property: PropertyInfo, content: Any?)] = []
     /// The embedded objects that a value gives to properties, which may have several values.
-    private var given: [Cell: GivenObjects] = [:]
+    private var given: [Cell: EmbeddedInPlace<ObjectBase>] = [:]
 
     private struct Task {
         /// A new unmanaged object, or the accessor of an object that is to be changed.
@@ -87,36 +87,6 @@ struct Resolution {
         var element: String?
 
         var text: String { element.map { "\(property.name)[\($0)]" } ?? property.name }
-    }
-
-    /// What a value is copied from, and the class of the copy. A row's accessors come and go, so a row is identified
-    /// by its realm, table and key.
-    private struct Source: Hashable {
-        let type: ObjectIdentifier
-        let owner: ObjectIdentifier
-        var table: UnsafeRawPointer?
-        var key: Int64 = -1
-
-        /// Nil for plain values. Instances of any class may form cycles, those of the application's own classes too.
-        init?(_ any: Any, _ values: ValueSource, as type: ObjectBase.Type) {
-            guard let value = unwrapped(any) else { return nil }
-            switch values {
-            case .object(let object): self.init(object, as: type)
-            case .mirror where Swift.type(of: value) is AnyClass: self.init(value as AnyObject, as: type)
-            case .mirror, .dictionary, .array: return nil
-            }
-        }
-
-        private init(_ source: AnyObject, as type: ObjectBase.Type) {
-            self.type = ObjectIdentifier(type)
-            if let object = source as? ObjectBase, object.isManaged {
-                owner = ObjectIdentifier(_RealmInstance.of(object._row))
-                table = object._row.table
-                key = object._row.key
-            } else {
-                owner = ObjectIdentifier(source)
-            }
-        }
     }
 
     init(_ realm: _RealmInstance?, _ policy: Realm.UpdatePolicy) {
@@ -322,69 +292,23 @@ struct Resolution {
     /// Notes the embedded objects that a task's value gives to a property.
     private mutating func give(_ elements: [LinkedElement], to property: PropertyInfo, of task: Task) {
         guard property.isOwner, policy == .modified, realm != nil, !task.isDefault else { return }
-        given[Cell(task.object, property)] = GivenObjects(elements)
-    }
-
-    /// The embedded objects that a property was given: those of a list by their indices, those of a map by their keys.
-    private struct GivenObjects {
-        private var byIndex: [ObjectBase?] = []
-        private var byKey: [MapKeyBytes: ObjectBase] = [:]
-
-        init(_ elements: [LinkedElement]) {
-            for element in elements {
-                if let key = element.key {
-                    byKey[MapKeyBytes(key)] = element.object
-                } else {
-                    byIndex.append(element.object)
-                }
-            }
-        }
-
-        func object(at index: Int, orOf mapKey: String?) -> ObjectBase? {
-            if let mapKey { return byKey[MapKeyBytes(mapKey)] }
-            return index < byIndex.count ? byIndex[index] : nil
-        }
+        given[Cell(task.object, property)] = EmbeddedInPlace(elements)
     }
 
     /// The embedded objects that a property has before a change: those that it has in the store, or those that an
     /// earlier value gives it.
     private enum InPlace {
         case none
-        case stored(EmbeddedInPlace, _RealmInstance, TableBinding)
-        case given(GivenObjects)
+        case stored(EmbeddedInPlace<Int64>, _RealmInstance, TableBinding)
+        case given(EmbeddedInPlace<ObjectBase>)
 
         /// The object with a key in the map, or at an index if `mapKey` is nil; nil if there is none.
         func object(at index: Int, orOf mapKey: String?) -> ObjectBase? {
             switch self {
             case .none: nil
             case .stored(let objects, let realm, let binding):
-                objects.key(at: index, orOf: mapKey).map { realm.accessor(binding, $0) }
+                objects.object(at: index, orOf: mapKey).map { realm.accessor(binding, $0) }
             case .given(let objects): objects.object(at: index, orOf: mapKey)
-            }
-        }
-    }
-
-    /// A new object without the values that are given for it.
-    private struct Fresh {
-        let object: ObjectBase
-        let defaults: [AnyHashable: Any]?
-
-        init(_ type: ObjectBase.Type) {
-            object = type.init()
-            defaults = type.defaultPropertyValues()
-        }
-
-        /// The primary key that a new object has; nil if there is none, or if it is a required one that is nil.
-        func primaryKey(_ property: PropertyInfo) throws -> Value? {
-            guard let any = defaults?[property.name] else {
-                let value = property.wrapper.storeValue(object.address + property.offset)
-                return value == .null && property.isRequired ? nil : value
-            }
-            do {
-                try property.checkRequired(any)
-                return try property.wrapper.storeValue(from: any)
-            } catch let fault as ValueFault {
-                throw fault.inside(property.name)
             }
         }
     }
@@ -431,10 +355,9 @@ struct Resolution {
                 try property.checkRequired(any)
                 let content = try content(property, any, of: number)
                 if !task.isUpdate {
-                    let elements = content as? [LinkedElement] ?? []
-                    give(
-                        (content as? ObjectBase).map { [LinkedElement(object: $0)] } ?? elements, to: property, of: task
-                    )
+                    if property.isOwner, let change = try change(property, content) {
+                        give(change.elements, to: property, of: task)
+                    }
                     if property.shape.isMapped {
                         conversions.append((number, property, content))
                     } else {
@@ -533,19 +456,6 @@ extension Resolution {
     }
 }
 
-/// An element of a collection of mixed values.
-struct MixedElement {
-    /// The key in a map; nil in other collections.
-    var key: String?
-    var mixed: AnyRealmValue
-
-    /// The element as the store keeps it. `link` gives the link of each object.
-    func stored(_ link: (ObjectBase) throws -> Value) throws -> Value {
-        let value = try mixed.stored(link)
-        return key.map { .map([.init(key: $0, value: value)]) } ?? value
-    }
-}
-
 extension PropertyInfo {
     /// The elements of an untyped sequence or dictionary, with their keys if the property is a map. Throws `ValueFault`
     /// if the value is neither.
@@ -555,31 +465,5 @@ extension PropertyInfo {
             throw ValueFault(value, isNot: [ObjectBase].self)
         }
         return Firn.anyElements(of: sequence).map { (nil, $0) }
-    }
-}
-
-extension ObjectInserter {
-    /// The managed object that `any` describes: a new one, or an updated one.
-    ///
-    /// - Parameter isValidating: whether this throws, before it writes anything, what writing would stop at.
-    static func create(
-        _ type: ObjectBase.Type, _ any: Any, in realm: _RealmInstance, _ policy: Realm.UpdatePolicy,
-        isValidating: Bool = false
-    ) throws -> ObjectBase {
-        _ = realm.writing("create an object of \(type.className())")
-        if isValidating { try realm.checkFaults() }
-        try policy.check(isValidating ? realm.checkedBinding(of: type).info : realm.binding(of: type).info)
-        var resolution = Resolution(realm, policy)
-        let object = try resolution.resolve(type, any)
-        let inserter = ObjectInserter(realm, policy, "create an object of \(type.className())")
-        do {
-            if isValidating { try inserter.check(object, resolution.changes) }
-            try inserter.apply(resolution.changes)
-            _ = try inserter.add(object)
-        } catch {
-            resolution.dropLinks()
-            throw error
-        }
-        return object
     }
 }

@@ -183,29 +183,32 @@ final class SharedStore: @unchecked Sendable {
 
     /// Whether this process has the store open, or is opening it.
     static func isOpen(_ url: URL) -> Bool {
-        let identity = identity(url)
-        // The store is released outside the guard, because the reference may be the last one.
-        let (store, isOpening) = registry.withLock { registry in
-            registry.forgetParents()
-            return (registry.open[identity]?.store, registry.openings[identity] != nil)
-        }
+        let (store, isOpening) = known(identity(url))
         return store != nil || isOpening
     }
 
     /// Whether the caller, who is on `own`, is in a write transaction of a configuration's store.
     static func isWritten(_ configuration: Realm.Configuration, here own: Scheduler) -> Bool {
-        guard
-            let identity = configuration.fileURL.map(identity) ?? configuration.inMemoryIdentifier.map(Identity.memory)
-        else { return false }
-        let shared = registry.withLock { registry in
+        guard let identity = identity(configuration), case let store? = known(identity).store else { return false }
+        return store.isWritten(here: own)
+    }
+
+    /// The store, if this process has it open, and whether a thread is opening it. The reference may be the last one,
+    /// so it is returned to be released outside the guard.
+    private static func known(_ identity: Identity) -> (store: SharedStore?, isOpening: Bool) {
+        registry.withLock { registry in
             registry.forgetParents()
-            return registry.open[identity]?.store
+            return (registry.open[identity]?.store, registry.openings[identity] != nil)
         }
-        return shared?.isWritten(here: own) ?? false
     }
 
     private static func identity(_ url: URL) -> Identity {
         .file(PosixStorage.shared.canonicalPath(url.storePath))
+    }
+
+    /// Nil if the configuration names no store.
+    private static func identity(_ configuration: Realm.Configuration) -> Identity? {
+        configuration.fileURL.map(identity) ?? configuration.inMemoryIdentifier.map(Identity.memory)
     }
 
     /// The store of a configuration, opened if this process does not have it open. Waits if another thread is opening
@@ -221,15 +224,10 @@ final class SharedStore: @unchecked Sendable {
                 .unsupportedFeature, "This version of Firn can't encrypt. Open without an encryptionKey.",
                 fileURL: configuration.fileURL)
         }
-        let identity: Identity
-        if let url = configuration.fileURL {
-            guard url.isFileURL else {
-                throw Realm.Error(.invalidInput, "fileURL must name a local folder.", fileURL: url)
-            }
-            identity = SharedStore.identity(url)
-        } else if let name = configuration.inMemoryIdentifier {
-            identity = .memory(name)
-        } else {
+        if let url = configuration.fileURL, !url.isFileURL {
+            throw Realm.Error(.invalidInput, "fileURL must name a local folder.", fileURL: url)
+        }
+        guard let identity = identity(configuration) else {
             throw Realm.Error(.invalidInput, "The configuration names neither a fileURL nor an inMemoryIdentifier.")
         }
         try configuration.checkTimes()
@@ -315,13 +313,15 @@ final class SharedStore: @unchecked Sendable {
     /// Whether the caller, who is on `own`, is in a write transaction of the store. It can't be known for an actor
     /// that calls another one.
     func isWritten(here own: Scheduler) -> Bool {
+        live(here: own).contains(where: \.isInTransaction)
+    }
+
+    /// The realms that belong to the caller, who is on `own`. What belongs to another thread must not be read.
+    func live(here own: Scheduler) -> [_RealmInstance] {
         let live = instances.withLock { $0.live.values.compactMap(\.object) }
-        return live.contains { instance in
+        return live.filter { instance in
             guard let scheduler = instance.scheduler else { return false }
-            // What belongs to another thread is not read.
-            guard scheduler.key == own.key || (scheduler.isThread || scheduler.isQueue) && scheduler.isCurrent
-            else { return false }
-            return instance.isInTransaction
+            return scheduler.key == own.key || (scheduler.isThread || scheduler.isQueue) && scheduler.isCurrent
         }
     }
 

@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// While there is anything to do, this keeps the realm.
 final class AsyncWrites {
-    private enum Write {
+    enum Write {
         /// Commits by itself, or is undone.
         case block(() -> Void)
         /// Is committed after the block.
@@ -62,19 +62,7 @@ final class AsyncWrites {
 
     // MARK: Listing
 
-    func append(_ block: @escaping () -> Void, at callSite: CallSite) -> AsyncTransactionId {
-        append(.block(block), callSite)
-    }
-
-    func append(
-        _ block: @escaping () -> Void, _ onComplete: ((Error?) -> Void)?, at callSite: CallSite
-    ) -> AsyncTransactionId {
-        append(.committing(block, onComplete), callSite)
-    }
-
-    func append(_ task: Wakeup, at callSite: CallSite) -> AsyncTransactionId { append(.task(task), callSite) }
-
-    private func append(_ write: Write, _ callSite: CallSite) -> AsyncTransactionId {
+    func append(_ write: Write, at callSite: CallSite) -> AsyncTransactionId {
         defer { used() }
         let id = nextID()
         waiting[id] = (write, callSite)
@@ -142,6 +130,12 @@ final class AsyncWrites {
     }
     private static let endQueue = DispatchQueue(label: "firn-ends")
 
+    /// Runs `body` at a turn of the realm.
+    private func atTurn(_ body: @escaping @Sendable (AsyncWrites) -> Void) {
+        let reference = realm.reference
+        realm.scheduler?.schedule { reference.object?.asyncWrites.map(body) }
+    }
+
     private func withdraw() {
         let old = request
         request = nil
@@ -153,8 +147,7 @@ final class AsyncWrites {
         defer { used() }
         guard request != nil else { return }
         withdraw()
-        let reference = realm.reference
-        realm.scheduler?.schedule { reference.object?.asyncWrites?.askForLock() }
+        atTurn { $0.askForLock() }
     }
 
     /// A turn of the realm after the lock has arrived.
@@ -162,70 +155,61 @@ final class AsyncWrites {
         defer { used() }
         guard let request, !realm.isInTransaction, !isRunning else { return }
         if request.isOver { return askForLock() }
-        guard let first = next, let callSite = waiting[first]?.callSite else {
+        guard let first = next, let (write, callSite) = waiting[first] else {
             withdraw()
             return releaseIfDone()
         }
-        if case .task(let wakeup)? = waiting[first]?.write { return wakeup.call() }
-        guard isReady(at: callSite) else { return }
-        // An observer may have cancelled the write.
-        guard next == first, let write = waiting[first]?.write else { return runNext() }
-        guard let result = takeTransaction(of: first) else { return }
-        switch (write, result) {
-        case (.block(let block), .success(let transaction)):
-            realm.enter(transaction)
-            LockRank.expectNone("an asynchronous write is called")
+        if case .task(let wakeup) = write { return wakeup.call() }
+        guard let result = takeTransaction(of: first, at: callSite) else {
+            // An observer may have cancelled the write. Then the lock is there for another one.
+            if next != first { runNext() }
+            return
+        }
+        switch result {
+        case .success(let transaction): run(write, in: transaction)
+        case .failure(let error): fail(write, Realm.Error(error, realm.configuration.fileURL), at: callSite)
+        }
+        writeEnded()
+    }
+
+    private func run(_ write: Write, in transaction: WriteTransaction) {
+        realm.enter(transaction)
+        LockRank.expectNone("an asynchronous write is called")
+        switch write {
+        case .block(let block):
             block()
             if realm.isInTransaction { realm.cancelWrite() }
-        case (.committing(let block, let onComplete), .success(let transaction)):
-            realm.enter(transaction)
-            LockRank.expectNone("an asynchronous write is called")
+        case .committing(let block, let onComplete):
             block()
             if realm.isInTransaction { _ = commit(onComplete) }
-        case (.committing(_, let onComplete), .failure(let error)):
-            onComplete?(Realm.Error(error, realm.configuration.fileURL))
-        case (.block, .failure(let error)):
-            fatalError(
-                "Firn: beginAsyncWrite() at \(callSite) failed: \(Realm.Error(error, realm.configuration.fileURL)) Use writeAsync(_:onComplete:) or asyncWrite(_:) to handle this."
-            )
-        case (.task, _): break
+        case .task: preconditionFailure("Firn: a task's write runs in its task")
         }
-        isRunning = false
-        askForLock()
-        releaseIfDone()
     }
 
-    /// The transaction of a task whose write is the first; nil if it has to wait again.
+    private func fail(_ write: Write, _ error: Realm.Error, at callSite: CallSite) {
+        switch write {
+        case .block:
+            fatalError(
+                "Firn: beginAsyncWrite() at \(callSite) failed: \(error) Use writeAsync(_:onComplete:) or asyncWrite(_:) to handle this."
+            )
+        case .committing(_, let onComplete): onComplete?(error)
+        case .task: preconditionFailure("Firn: a task's write fails in its task")
+        }
+    }
+
+    /// Calls observers with what is due, and takes the transaction for a write. Nil if it has to wait again: it is not
+    /// the first, or an observer has itself written, or has cancelled it.
     func takeTransaction(of id: AsyncTransactionId, at callSite: CallSite) -> Result<WriteTransaction, StoreError>? {
         defer { used() }
-        guard next == id, !isRunning, isReady(at: callSite), next == id else { return nil }
-        return takeTransaction(of: id)
-    }
-
-    /// Ends a task's write.
-    func taskEnded() {
-        defer { used() }
-        isRunning = false
-        askForLock()
-        releaseIfDone()
-    }
-
-    /// Calls observers with what is due. Returns whether the lock is still there for a write: an observer may itself
-    /// have written.
-    private func isReady(at callSite: CallSite) -> Bool {
-        guard let request, !realm.isInTransaction else { return false }
+        guard next == id, !isRunning, let request, !realm.isInTransaction else { return nil }
         realm.advance(at: callSite)
-        return self.request === request && !realm.isInTransaction && !isRunning
-    }
-
-    /// Takes the transaction for the first write; nil if it has to wait again.
-    private func takeTransaction(of id: AsyncTransactionId) -> Result<WriteTransaction, StoreError>? {
-        guard let result = request?.take() else {
+        guard self.request === request, !realm.isInTransaction, !isRunning, next == id else { return nil }
+        guard let result = request.take() else {
             // It came too late, or too early.
             askForLock()
             return nil
         }
-        request = nil
+        self.request = nil
         patience = GrantWatch.leastPatience
         if case .failure(let error) = result, error.code == .tooManyActiveVersions, refused != id {
             // The version that the realm showed then counted. By now it has advanced.
@@ -238,15 +222,20 @@ final class AsyncWrites {
         return result
     }
 
+    /// Ends the write that runs.
+    func writeEnded() {
+        defer { used() }
+        isRunning = false
+        askForLock()
+        releaseIfDone()
+    }
+
     /// Removes the write of a task that has been cancelled.
     func leave(_ id: AsyncTransactionId) {
         defer { used() }
         waiting[id] = nil
         // The lock may have been granted for it. The next write takes it.
-        if let scheduler = realm.scheduler, request != nil {
-            let reference = realm.reference
-            scheduler.schedule { reference.object?.asyncWrites?.runNext() }
-        }
+        if request != nil { atTurn { $0.runNext() } }
         releaseIfDone()
     }
 

@@ -13,17 +13,12 @@ func onBlockingThread<Result: Sendable>(
 }
 
 extension SharedStore {
-    /// A store that is open, with a configuration's classes. As long as it is kept, a realm is opened without waiting.
-    struct Opened: @unchecked Sendable {
-        // Sound because nothing here is used; it is only kept.
-        fileprivate let shared: SharedStore
-        fileprivate let schema: SchemaBinding
-    }
-
-    /// Opens a store on the calling thread, which may be blocked.
-    fileprivate static func open(_ configuration: Realm.Configuration, at callSite: CallSite) throws -> Opened {
+    /// Opens a store with a configuration's classes on the calling thread, which may be blocked. As long as the store
+    /// is kept, a realm of it is opened without waiting.
+    fileprivate static func open(_ configuration: Realm.Configuration, at callSite: CallSite) throws -> SharedStore {
         let shared = try SharedStore.of(configuration)
-        return Opened(shared: shared, schema: try shared.schema(for: configuration, .current, at: callSite))
+        _ = try shared.schema(for: configuration, .current, at: callSite)
+        return shared
     }
 
     /// Opens a store for a task, without blocking the thread that runs it. Nil if the caller is in a write transaction
@@ -31,7 +26,7 @@ extension SharedStore {
     /// `.fail`.
     static func opened(
         _ configuration: Realm.Configuration, at callSite: CallSite, _ isolation: isolated (any Actor)?
-    ) async throws -> Opened? {
+    ) async throws -> SharedStore? {
         if let isolation, isWritten(configuration, here: .actor(isolation)) { return nil }
         nonisolated(unsafe) let configuration = configuration
         return try await onBlockingThread(isolation) {

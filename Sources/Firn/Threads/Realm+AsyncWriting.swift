@@ -1,6 +1,6 @@
 import FirnCore
-import Foundation
 import FirnStorage
+import Foundation
 
 /// Identifies an asynchronous write or commit of a realm, to cancel it: see ``Realm/cancelAsyncWrite(_:)``.
 public typealias AsyncTransactionId = UInt32
@@ -51,7 +51,7 @@ extension Realm {
         let version: UInt64?
         let result: Result
         do {
-            defer { writes.taskEnded() }
+            defer { writes.writeEnded() }
             instance.enter(transaction)
             LockRank.expectNone("an asynchronous write is called")
             do { result = try block() } catch {
@@ -97,7 +97,7 @@ extension Realm {
         onComplete: ((_ error: (any Swift.Error)?) -> Void)? = nil
     ) -> AsyncTransactionId {
         instance.checkAsyncWriting("writeAsync(_:onComplete:)")
-        return instance.writes.append(block, onComplete, at: CallSite(file, line))
+        return instance.writes.append(.committing(block, onComplete), at: CallSite(file, line))
     }
 
     /// Runs `asyncWriteBlock` in a write transaction later. The block commits it, with
@@ -120,7 +120,7 @@ extension Realm {
         file: StaticString = #fileID, line: UInt = #line, _ asyncWriteBlock: @escaping () -> Void
     ) -> AsyncTransactionId {
         instance.checkAsyncWriting("beginAsyncWrite(_:)")
-        return instance.writes.append(asyncWriteBlock, at: CallSite(file, line))
+        return instance.writes.append(.block(asyncWriteBlock), at: CallSite(file, line))
     }
 
     /// Commits the running transaction, however it was begun, without waiting for the disk.
@@ -168,7 +168,7 @@ extension Realm {
     /// Whether asynchronous writes of this realm wait or run, or commits of it are not durable yet. O(1). To be read on
     /// the realm's thread, queue or actor, which is not checked.
     public var isPerformingAsynchronousWriteOperations: Bool {
-        instance.asyncWrites?.isBusy ?? false || instance.isCommitting
+        instance.asyncWrites?.isBusy ?? false || instance.unpublished != nil
     }
 
     /// Advances to the newest version, for tasks: suspends where `refresh()` reads what other processes have written.
@@ -187,12 +187,14 @@ extension Realm {
                 "Firn: asyncRefresh() needs a realm of the main actor or of another actor, and to be called there. Use refresh()."
             )
         }
+        guard instance.mayRefresh else { return false }
         let store = instance.store
         await onBlockingThread(_isolation) {
             // As in `refresh`: what can't be shown here is passed over.
             ignoringError { () throws(StoreError) in try store.catchUp() }
         }
-        return instance.refreshToPublished(at: CallSite(file, line))
+        // The realm may have begun a write meanwhile.
+        return instance.mayRefresh && instance.advance(at: CallSite(file, line))
     }
 }
 
@@ -202,7 +204,7 @@ extension AsyncWrites {
         _ isolation: isolated (any Actor)?, _ fileURL: URL?, at callSite: CallSite
     ) async throws -> WriteTransaction {
         let wakeup = Wakeup()
-        let id = append(wakeup, at: callSite)
+        let id = append(.task(wakeup), at: callSite)
         while true {
             await wakeup.wait(isolation)
             if Task.isCancelled {
@@ -215,7 +217,7 @@ extension AsyncWrites {
             switch takeTransaction(of: id, at: callSite) {
             case .success(let transaction)?: return transaction
             case .failure(let error)?:
-                taskEnded()
+                writeEnded()
                 throw Realm.Error(error, fileURL)
             case nil: break
             }

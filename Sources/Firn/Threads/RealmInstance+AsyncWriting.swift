@@ -27,10 +27,10 @@ extension _RealmInstance {
         }
         ahead = committed.pin
         leaveTransaction()
-        if base == nil {
+        if let base, let own = committed.pin {
+            keepOwnChanges(of: own, from: base)
+        } else {
             announcedVersion = max(announcedVersion, committed.number)
-        } else if let base, let own = committed.pin, let observer = observers.active.first(where: \.wantsOldValues) {
-            ownChanges.append((own.version, observer.cursor.changes(from: base, to: own)))
         }
         return committed.number
     }
@@ -46,7 +46,7 @@ extension _RealmInstance {
 
     /// Waits until what the realm shows is durable: for what hands it to others.
     func waitForOwnCommit() {
-        guard let ahead, ahead.version > store.publishedVersion else { return }
+        guard let ahead = unpublished else { return }
         let isPublished = (try? store.waitUntilPublished(ahead.version)) != nil
         if !isPublished { dropAhead() }
     }
@@ -64,12 +64,15 @@ extension _RealmInstance {
 
     /// Whether the realm shows its own commit, which is not durable yet.
     var isAhead: Bool {
-        guard let ahead, let pin else { return false }
-        return pin.version == ahead.version && ahead.version > store.publishedVersion
+        guard let pin, let unpublished else { return false }
+        return pin.version == unpublished.version
     }
 
-    /// Whether a commit of the realm is on its way, shown or not.
-    var isCommitting: Bool { ahead.map { $0.version > store.publishedVersion } ?? false }
+    /// The realm's newest commit, shown or not, if it is on its way.
+    var unpublished: Pin? {
+        guard let ahead, ahead.version > store.publishedVersion else { return nil }
+        return ahead
+    }
 
     /// Runs `body` while the realm shows nothing that is not published.
     func showingPublished(_ body: () -> Void) {
@@ -104,12 +107,6 @@ extension SharedStore {
 
     @inline(never)
     private func withdrawRequests(here own: Scheduler) {
-        let live = instances.withLock { $0.live.values.compactMap(\.object) }
-        for instance in live {
-            guard let scheduler = instance.scheduler,
-                scheduler.key == own.key || (scheduler.isThread || scheduler.isQueue) && scheduler.isCurrent
-            else { continue }
-            instance.asyncWrites?.makeWay()
-        }
+        for instance in live(here: own) { instance.asyncWrites?.makeWay() }
     }
 }

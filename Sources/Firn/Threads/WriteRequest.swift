@@ -30,7 +30,7 @@ final class WriteRequest: @unchecked Sendable {
     ) {
         self.store = store
         self.requests = requests
-        requests.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        requests.count.wrappingAdd(1, ordering: .relaxed)
         store.requestWrite(at: callSite) { [self] result in
             nonisolated(unsafe) let result = result
             let isWanted = state.withLock { state in
@@ -73,7 +73,7 @@ final class WriteRequest: @unchecked Sendable {
             return state
         }
         if case .over = old { return nil }
-        requests.count.wrappingSubtract(1, ordering: .sequentiallyConsistent)
+        requests.count.wrappingSubtract(1, ordering: .relaxed)
         if case .granted(let result) = old { return result }
         return nil
     }
