@@ -75,8 +75,7 @@ extension AnyRealmCollection: DescribedCollection {}
 extension AnyRealmCollection: Encodable where Element: Encodable {
     /// Encodes the elements as an array. Throws what the encoder or an element throws.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.unkeyedContainer()
-        for element in self { try container.encode(element) }
+        try encodeElements(to: encoder)
     }
 }
 

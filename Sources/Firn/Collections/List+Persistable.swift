@@ -57,7 +57,6 @@ extension List: Decodable where Element: Decodable {
 extension List: Encodable where Element: Encodable {
     /// Encodes the elements as an array. Throws what the encoder or an element throws.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.unkeyedContainer()
-        for element in self { try container.encode(element) }
+        try encodeElements(to: encoder)
     }
 }

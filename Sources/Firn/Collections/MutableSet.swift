@@ -273,8 +273,7 @@ extension MutableSet: Decodable where Element: Decodable {
 extension MutableSet: Encodable where Element: Encodable {
     /// Encodes the elements as an array. Throws what the encoder or an element throws.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.unkeyedContainer()
-        for element in self { try container.encode(element) }
+        try encodeElements(to: encoder)
     }
 }
 

@@ -96,14 +96,11 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
             addLinking(list, before, affectedTargets(summary, old, new), old, to: &difference)
             return difference
         }
-        guard list.property.isLink else { return difference }
+        guard list.property.isLink, let target = source.binding?.table else { return difference }
         let affected = affected(summary, old, new)
-        // The backlinks tell whether the list has such an element, at less cost than a search if few objects changed:
-        // one look-up costs about as much as to search 16 elements.
-        let table = old.table(list.binding.table)
-        let isSearched =
-            affected.count * 16 >= before.count || affected.contains { table.isLinked(from: key, to: $0, list.column) }
-        guard isSearched else { return difference }
+        guard old.table(list.binding.table).mayHaveLink(list, toOneOf: [target: affected], among: before.count) else {
+            return difference
+        }
         let keys = before.keys
         difference.addModifications(keys.indices.filter { affected.contains(keys[$0]) })
         return difference

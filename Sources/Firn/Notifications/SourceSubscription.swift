@@ -54,13 +54,17 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
 }
 
 extension TableView {
-    /// Whether a collection of `count` mixed values may link to one of some objects. If not, it need not be searched.
-    /// A look-up among the backlinks costs about as much as to search 16 elements.
+    /// Whether a collection of `count` links or mixed values may link to one of some objects. If not, it need not be
+    /// searched. A look-up among the backlinks costs about as much as to search 16 elements.
     func mayHaveLink(_ collection: CollectionLocation, toOneOf objects: [TableID: Set<Int64>], among count: Int) -> Bool
     {
         objects.contains { table, keys in
             keys.count * 16 >= count
-                || keys.contains { mayBeLinked(from: collection.row.key, to: $0, in: table, mixed: collection.column) }
+                || keys.contains { key in
+                    collection.property.isMixed
+                        ? mayBeLinked(from: collection.row.key, to: key, in: table, mixed: collection.column)
+                        : isLinked(from: collection.row.key, to: key, collection.column)
+                }
         }
     }
 }

@@ -63,14 +63,19 @@ extension KeyedDecodingContainer {
 extension Results: Encodable where Element: Encodable {
     /// Encodes the elements as an array. Throws what the encoder or an element throws.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.unkeyedContainer()
-        for element in self { try container.encode(element) }
+        try encodeElements(to: encoder)
     }
 }
 
 extension LinkingObjects: Encodable where Element: Encodable {
     /// Encodes the elements as an array. Throws what the encoder or an element throws.
     public func encode(to encoder: any Encoder) throws {
+        try encodeElements(to: encoder)
+    }
+}
+
+extension Sequence where Element: Encodable {
+    func encodeElements(to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
         for element in self { try container.encode(element) }
     }
