@@ -1,6 +1,14 @@
 import FirnBytes
 import FirnStorage
 
+extension Log {
+    /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation or
+    /// deletion has left. Throws if there is something else.
+    package static func exists(at path: String, storage: any Storage) throws(LogError) -> Bool {
+        try StoreFolder(path: path, storage: storage).find() == .store
+    }
+}
+
 /// What exists at the path where a store is to be opened or deleted.
 extension StoreFolder {
     enum Found: Equatable {

@@ -114,7 +114,7 @@ public class CollectionBase {
     public final var _source: _CollectionSource {
         let location = managed(to: "queried or observed")
         let realm = location.realm
-        let binding = location.property.shape.target.map { realm.binding(of: $0) }
+        let binding = location.property.isLink ? realm.target(of: location.property, in: location.binding) : nil
         return _CollectionSource(realm, binding, .list(location))
     }
 
@@ -133,9 +133,9 @@ public class CollectionBase {
     @inline(never)
     private func dynamicElement<Element: RealmCollectionValue>(_ key: Int64) -> Element {
         let location = location!
-        guard let target = location.property.shape.target else { stopForUnknownValue("an object", Element.self) }
-        return unsafeBitCast(
-            location.realm.dynamicAccessor(location.realm.binding(of: target), key), to: Element.self)
+        let realm = location.realm
+        let target = realm.target(of: location.property, in: location.binding)
+        return unsafeBitCast(realm.dynamicAccessor(target, key), to: Element.self)
     }
 
     @inline(never)
@@ -153,7 +153,7 @@ public class CollectionBase {
     final func existing(_ element: some RealmCollectionValue) -> Value? {
         let location = location!
         if location.layout.type == .link, let object = unwrapped(element) as? ObjectBase,
-            object.modelType != location.property.shape.target
+            !object.isManaged || TableBinding.of(object._row).table != location.binding.target(of: location.property)
         {
             return nil
         }

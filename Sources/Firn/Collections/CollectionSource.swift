@@ -170,7 +170,7 @@ public final class _CollectionSource {
     }
 
     func index(of object: ObjectBase) -> Int? {
-        guard object.isManaged, !object.isInvalidated, !isDead, let binding, binding.info.type == object.modelType
+        guard object.isManaged, !object.isInvalidated, !isDead, let binding, binding.info === object.classInfo
         else { return nil }
         guard _RealmInstance.of(object._row) === realm else {
             fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")

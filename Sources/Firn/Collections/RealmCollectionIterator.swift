@@ -26,8 +26,9 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     /// Iterates over a managed collection without making a source for it.
     init(_ collection: CollectionBase, _ location: CollectionLocation, _ cell: ListCell) {
         let realm = location.realm
-        if let target = location.property.shape.target, !location.property.shape.isMapped {
-            self.init(ObjectCursor(realm, realm.binding(of: target), cell.keys, isDynamic: isDynamic(Element.self)))
+        if location.property.isLink, !location.property.shape.isMapped {
+            let target = realm.target(of: location.property, in: location.binding)
+            self.init(ObjectCursor(realm, target, cell.keys, isDynamic: isDynamic(Element.self)))
         } else {
             self.init(cell.values.enumerated().map { collection.element($1, at: .index($0)) })
         }

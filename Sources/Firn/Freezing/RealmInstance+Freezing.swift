@@ -20,6 +20,7 @@ extension _RealmInstance {
     /// The calling thread's live instance of a frozen instance's store.
     func thaw(at callSite: CallSite) -> _RealmInstance {
         guard isFrozen else { return self }
+        stopIfMigrating("thaw an old object")
         let live = shared.instance(configuration, schema, .current, at: callSite)
         live.startListening()
         return live

@@ -49,9 +49,9 @@ extension ObjectBase {
             case .map: return Map<String, DynamicObject?>(at: location)
             }
         }
-        if property.isLink, let target = property.shape.target {
+        if property.isLink {
             let key = linkedKey(Int(column))
-            return key < 0 ? nil : realm.dynamicAccessor(realm.binding(of: target), key)
+            return key < 0 ? nil : realm.dynamicAccessor(realm.target(of: property, in: binding), key)
         }
         if property.isMixed {
             switch AnyRealmValue._get(_row, Int(column)) {
@@ -166,6 +166,14 @@ extension _RealmInstance {
         return binding
     }
 
+    /// The binding of the class that a property's links lead to.
+    func target(of property: PropertyInfo, in binding: TableBinding) -> TableBinding {
+        guard let table = binding.target(of: property), let target = schema.table(table) else {
+            preconditionFailure("Firn: \(binding.info.name).\(property.name) leads to no class of the realm")
+        }
+        return target
+    }
+
     /// The accessor of an object for code that does not know its class.
     func dynamicAccessor(_ binding: TableBinding, _ key: Int64) -> DynamicObject {
         var row = _Row.unlocated(core, key: key, table: binding.address)
@@ -195,4 +203,13 @@ func isDynamic(_ element: Any.Type) -> Bool {
 func typed(_ any: Any?) -> Any? {
     guard let object = unwrapped(any) as? DynamicObject, object.isManaged else { return any }
     return _RealmInstance.of(object._row).accessor(TableBinding.of(object._row), object._row.key)
+}
+
+/// What a link is set to: as `typed`, but an old object of a running migration stands for its new form, if that has not
+/// been deleted.
+func linkTarget(_ any: Any?) -> Any? {
+    guard let object = unwrapped(any) as? DynamicObject, object.isManaged, TableBinding.of(object._row).info.isStored,
+        let new = _RealmInstance.of(object._row).migration?.new(of: object)
+    else { return typed(any) }
+    return new
 }

@@ -20,7 +20,7 @@ extension ObjectBase {
         guard let row = realm.locateForChange(_row, in: transaction) else { return nil }
         _row = row
         let binding = TableBinding.of(_row)
-        if binding.info.primaryKey.map({ binding.column($0) }) == column {
+        if binding.info.primaryKey.map({ binding.column($0) }) == column, !realm.mayChangePrimaryKey(of: binding) {
             fatalError(
                 "Firn: \(name(column)) is the primary key, which can't be changed once the object is managed. Create another object."
             )
@@ -162,7 +162,7 @@ extension ObjectBase {
         }
         if property.isLink {
             guard let target = property.shape.target else { return }
-            guard let value = unwrapped(storedObject(typed(any))) else {
+            guard let value = unwrapped(storedObject(linkTarget(any))) else {
                 try property.checkShowsNoNewObject()
                 return setLink(nil, to: target, column: column)
             }

@@ -105,18 +105,50 @@ extension Realm {
         /// Whether the realm is opened for reading only: it shows what was committed when it was opened, and can't be
         /// written or observed. All realms of a store in one process must agree. See <doc:Security> for which
         /// permissions are needed.
-        public var readOnly: Bool
+        public var readOnly: Bool {
+            didSet { checkDeleting() }
+        }
 
         /// The version of the application's classes. Raise it when a class that the store has adds, drops or retypes
         /// a property, changes whether one is optional, or changes its primary key. New classes and changed indexes
         /// need no new version.
         ///
         /// The next opening then migrates the store. New properties have blank values; the values of a dropped or
-        /// retyped property are gone; nil becomes a blank value if a property is no longer optional. If the
-        /// migration does more than add something, opening throws `.alreadyOpen` as long as this process holds a
-        /// realm, an object, a collection or an observer of the store, or another process has it open. A version
-        /// below the store's throws `.schemaMismatch`.
+        /// retyped property are gone; nil becomes a blank value if a property is no longer optional. A
+        /// `migrationBlock` can do more. If the migration does more than add something, opening throws `.alreadyOpen`
+        /// as long as this process holds a realm, an object, a collection or an observer of the store, or another
+        /// process has it open. A version below the store's throws `.schemaMismatch`. <doc:Migrations> has examples.
         public var schemaVersion: UInt64
+
+        /// Changes the data when the store is opened with a higher `schemaVersion` than it has.
+        ///
+        /// It is called once, on the opening thread, in the write transaction that changes the schema, before any
+        /// realm is opened; it is not called for a new store. Opening throws `.alreadyOpen` instead as long as this
+        /// process holds anything of the store. When it returns, the primary keys and the parents of embedded objects
+        /// are checked, and everything is committed at once: if opening throws, nothing was changed. Opening the store
+        /// in the block throws `.alreadyOpen`.
+        ///
+        /// The commit is held in memory until it is complete: what the block changes, and what the change of the
+        /// schema rewrites.
+        public var migrationBlock: MigrationBlock?
+
+        /// Whether opening deletes the store, and creates it anew, where it would have to be migrated: if its schema
+        /// version is another one, or its classes differ in more than additions. For data that can be fetched again.
+        ///
+        /// `migrationBlock` is not called then. Opening throws `.alreadyOpen` if the store has to be deleted while
+        /// this process or another has it open. Stops the program if `readOnly` is set, too.
+        public var deleteRealmIfMigrationNeeded = false {
+            didSet { checkDeleting() }
+        }
+
+        /// A store that is copied to `fileURL` when there is nothing there yet, such as one that an application is
+        /// shipped with; nil to begin with an empty store.
+        ///
+        /// The copy is as `Realm.writeCopy(toFile:encryptionKey:)` makes it: the newest version of the seed, without
+        /// its history, and with `fileMode`. An opening that is interrupted leaves no part of it. Opening throws
+        /// `.fileNotFound` if there is no store at this URL; the seed itself is not changed. Not used for a realm in
+        /// memory.
+        public var seedFilePath: URL?
 
         /// The realm's classes; nil for all that the program has. Classes that they link to must be among them, or
         /// opening throws `.schemaMismatch`.
@@ -190,14 +222,30 @@ extension Realm {
         /// - Parameter inMemoryIdentifier: the name of a realm in memory.
         public init(
             fileURL: URL? = Configuration.defaultFileURL, inMemoryIdentifier: String? = nil, encryptionKey: Data? = nil,
-            readOnly: Bool = false, schemaVersion: UInt64 = 0, objectTypes: [ObjectBase.Type]? = nil
+            readOnly: Bool = false, schemaVersion: UInt64 = 0, migrationBlock: MigrationBlock? = nil,
+            deleteRealmIfMigrationNeeded: Bool = false,
+            shouldCompactOnLaunch: ((_ totalBytes: Int, _ usedBytes: Int) -> Bool)? = nil,
+            objectTypes: [ObjectBase.Type]? = nil, seedFilePath: URL? = nil
         ) {
             self.fileURL = inMemoryIdentifier == nil ? fileURL : nil
             identifier = inMemoryIdentifier
             self.encryptionKey = encryptionKey
             self.readOnly = readOnly
             self.schemaVersion = schemaVersion
+            self.migrationBlock = migrationBlock
+            self.deleteRealmIfMigrationNeeded = deleteRealmIfMigrationNeeded
+            self.shouldCompactOnLaunch = shouldCompactOnLaunch
             self.objectTypes = objectTypes
+            self.seedFilePath = seedFilePath
+            checkDeleting()
+        }
+
+        private func checkDeleting() {
+            if readOnly && deleteRealmIfMigrationNeeded {
+                fatalError(
+                    "Firn: a configuration can't have both readOnly and deleteRealmIfMigrationNeeded, because what is opened read-only is not deleted. Set one of them."
+                )
+            }
         }
 
         /// The configuration that `Realm()` opens. Setting it affects realms that are opened later. May be read and
@@ -232,6 +280,9 @@ extension Realm {
             if let identifier { parts.append("inMemoryIdentifier: \(identifier)") }
             if readOnly { parts.append("readOnly") }
             parts.append("schemaVersion: \(schemaVersion)")
+            if migrationBlock != nil { parts.append("migrationBlock") }
+            if deleteRealmIfMigrationNeeded { parts.append("deleteRealmIfMigrationNeeded") }
+            if let seedFilePath { parts.append("seedFilePath: \(seedFilePath.path)") }
             if let maximumNumberOfActiveVersions {
                 parts.append("maximumNumberOfActiveVersions: \(maximumNumberOfActiveVersions)")
             }
@@ -245,10 +296,12 @@ extension Realm {
 }
 
 extension Realm.Configuration: Equatable {
-    /// Whether both have the same settings. The closures `shouldCompactOnLaunch` and `onDamage` are not compared.
+    /// Whether both have the same settings. The closures `migrationBlock`, `shouldCompactOnLaunch` and `onDamage` are
+    /// not compared.
     public static func == (a: Realm.Configuration, b: Realm.Configuration) -> Bool {
         a.fileURL == b.fileURL && a.identifier == b.identifier && a.encryptionKey == b.encryptionKey
-            && a.readOnly == b.readOnly
+            && a.readOnly == b.readOnly && a.seedFilePath == b.seedFilePath
+            && a.deleteRealmIfMigrationNeeded == b.deleteRealmIfMigrationNeeded
             && a.schemaVersion == b.schemaVersion && a.durability == b.durability && a.verifyOnOpen == b.verifyOnOpen
             && a.lockTimeout == b.lockTimeout && a.readsByMapping == b.readsByMapping
             && a.maximumNumberOfActiveVersions == b.maximumNumberOfActiveVersions

@@ -146,6 +146,7 @@ extension _RealmInstance {
     /// Commits the running transaction, and shows the newest version.
     func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {
         check()
+        stopIfMigrating("commit a write")
         guard let base = transaction?.base.version else {
             fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() first.")
         }
@@ -166,6 +167,7 @@ extension _RealmInstance {
     /// Undoes the running transaction, and shows the newest version.
     func cancelWrite() {
         check()
+        stopIfMigrating("cancel a write")
         guard let transaction else {
             fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() first.")
         }

@@ -247,25 +247,7 @@ public struct Realm {
                 fileURL: url
             )
         }
-        let removal: StoreRemoval
-        do throws(StoreError) {
-            removal = try Store.remove(url.storePath, storage: PosixStorage.shared)
-        } catch {
-            if case .log(let log) = error.code, case .locked = log.code {
-                throw Error(
-                    .alreadyOpen,
-                    "The store was not deleted, because it is open, or a version of it is held: close it in every process.",
-                    fileURL: url)
-            }
-            throw Error(error, url)
-        }
-        guard removal.left.isEmpty else {
-            throw Error(
-                .fileOperationFailed,
-                "The store was deleted. Its folder stays, because it also holds files that Firn did not make: \(removal.left.joined(separator: ", ")).",
-                fileURL: url)
-        }
-        return removal.wasThere
+        return try SharedStore.remove(url)
     }
 }
 

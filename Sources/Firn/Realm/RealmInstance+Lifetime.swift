@@ -97,10 +97,16 @@ extension _RealmInstance {
         asyncWrites?.end()
         ahead = nil
         _ = abandonTransaction()
+        scheduler?.threadEnds()
+        endForGood()
+    }
+
+    /// Ends the realm, which is in no transaction: its observers end, it shows nothing any more, and what belongs to it
+    /// can only be released.
+    func endForGood() {
         observers.end()
         listener = nil
         waker = nil
-        scheduler?.threadEnds()
         show(nil)
         moveCores(to: .max)
         hasEnded.store(true, ordering: .sequentiallyConsistent)

@@ -58,6 +58,9 @@ public final class _RealmInstance {
     @exclusivity(unchecked) var inserter: ObjectInserter?
     /// What the realm itself changed, as long as an observer that wants old values has not been called for it.
     @exclusivity(unchecked) var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
+    /// The migration that shows its old or its new objects through this instance; nil for the realms of an
+    /// application. Set before anybody sees the instance.
+    var migration: MigrationRun?
     /// The asynchronous writes, once there was one.
     var asyncWrites: AsyncWrites?
     /// The realm's newest asynchronous commit, as long as it may not be durable: see `RealmInstance+AsyncWriting`.
@@ -145,7 +148,10 @@ public final class _RealmInstance {
     @inline(never)
     private func changeThread() {
         if isForked { stopInForkedChild() }
-        guard case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else { stopOnWrongThread() }
+        // That of a migration stays on the thread of its block.
+        guard migration == nil, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else {
+            stopOnWrongThread()
+        }
         // The thread may go on to other work while the main queue's next job runs on another one. What it releases
         // then is not the realm's own work. So from now on a release checks which queue it runs on.
         moveCores(to: firn_thread_number())
@@ -332,6 +338,13 @@ public final class _RealmInstance {
         return base
     }
 
+    /// Stops showing the running transaction's state. The transaction goes on.
+    func releaseTransaction() {
+        inserter = nil
+        transaction?.detachAccessors()
+        transaction = nil
+    }
+
     /// Ends the transaction, and shows the newest version.
     func leaveTransaction() {
         let callSite = pin?.callSite ?? openedAt
@@ -365,6 +378,7 @@ public final class _RealmInstance {
     /// Releases the version shown; accessors made so far stay invalid, and results empty.
     func invalidate() {
         check()
+        stopIfMigrating("invalidate a realm")
         // The next read must not show less than what the transaction began from.
         if let base = abandonTransaction() { waitUntilPublished(base) }
         let old = core

@@ -184,7 +184,7 @@ struct Resolution {
     private mutating func object(
         _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
-        let any = storedObject(typed(any)) as Any
+        let any = storedObject(location == nil ? typed(any) : linkTarget(any)) as Any
         if let location, location.property.isOwner { return try embedded(type, any, at: location, replacing: old) }
         if let object = unwrapped(any) as? ObjectBase {
             try object.checkIsThere()

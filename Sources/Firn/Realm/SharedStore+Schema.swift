@@ -45,7 +45,7 @@ extension SharedStore {
     }
 
     /// A schema that the store had in an era.
-    private struct Found {
+    private struct FoundSchema {
         let schema: StoreSchema
         let era: Int
     }
@@ -53,29 +53,35 @@ extension SharedStore {
     /// Brings the store to the classes. If somebody else changes the schema meanwhile, it starts again.
     private func migrate(
         _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, _ callSite: CallSite
-    ) throws -> Found {
+    ) throws -> FoundSchema {
         while true {
             // The era is read first, so that a schema from before a migration is never taken for one from after it.
             let era = instances.withLock { $0.era }
-            let current = Found(schema: store.schema, era: era)
+            let current = FoundSchema(schema: store.schema, era: era)
             if let found = try migrate(infos, configuration, scheduler, from: current, callSite) { return found }
         }
     }
 
     /// Nil if the schema had changed by the time this process could write.
     private func migrate(
-        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, from found: Found,
+        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, from found: FoundSchema,
         _ callSite: CallSite
-    ) throws -> Found? {
+    ) throws -> FoundSchema? {
         let current = found.schema
         let isNew = current.tables.isEmpty
+        let plan = SchemaPlan(infos, version: configuration.schemaVersion, on: current)
+        if !isNew, configuration.deleteRealmIfMigrationNeeded, plan.needsMigration(to: configuration.schemaVersion) {
+            throw Realm.Error(
+                .alreadyOpen,
+                "The store has to be deleted, as deleteRealmIfMigrationNeeded says, but this process has it open. Release all its realms, objects, collections and observers first.",
+                fileURL: configuration.fileURL)
+        }
         guard isNew || configuration.schemaVersion >= current.version else {
             throw Realm.Error(
                 .schemaMismatch,
                 "The store's schema version is \(current.version), the configuration's \(configuration.schemaVersion). Set schemaVersion to at least \(current.version).",
                 fileURL: configuration.fileURL)
         }
-        let plan = SchemaPlan(infos, version: configuration.schemaVersion, on: current)
         if !isNew, configuration.schemaVersion == current.version, !plan.differences.isEmpty {
             throw mismatch(
                 "The store differs from the classes. Raise Configuration.schemaVersion above \(current.version) to migrate it:",
@@ -91,13 +97,9 @@ extension SharedStore {
             }
             return found
         }
+        let block = isNew || configuration.schemaVersion == current.version ? nil : configuration.migrationBlock
         let difference = plan.schema.breaks(current)
-        if let difference, let other = store.otherProcesses.first {
-            throw Realm.Error(
-                .alreadyOpen,
-                "The store can't be migrated (\(difference)) while process \(other.processID) has it open, because that process could not go on. Close it there.",
-                fileURL: configuration.fileURL)
-        }
+        if let error = otherProcessError(difference, configuration) { throw error }
         guard !isWritten(here: scheduler) else {
             throw Realm.Error(
                 .fail,
@@ -105,41 +107,65 @@ extension SharedStore {
                 fileURL: configuration.fileURL)
         }
         makeWay(here: scheduler)
-        guard let difference else {
-            return try change(plan, from: current, configuration, callSite)
-                ? Found(schema: plan.schema, era: found.era) : nil
+        guard difference != nil || block != nil else {
+            return try change(plan, infos, from: current, nil, configuration, callSite)
+                .map { FoundSchema(schema: $0, era: found.era) }
         }
-        let migration = try beginMigration(difference, configuration)
-        let result = Result { try change(plan, from: current, configuration, callSite) }
+        let migration = try beginMigration(difference ?? "it has a migrationBlock", configuration)
+        let result = Result { try change(plan, infos, from: current, block, configuration, callSite) }
         let era = end(migration)
-        return try result.get() ? Found(schema: plan.schema, era: era) : nil
+        return try result.get().map { FoundSchema(schema: $0, era: era) }
     }
 
-    /// Changes the schema. Returns false if it had changed by the time this process could write.
+    /// Why the store can't be migrated while other processes have it open, which could not go on; nil if it can.
+    private func otherProcessError(_ difference: String?, _ configuration: Realm.Configuration) -> Realm.Error? {
+        guard let difference, let other = store.otherProcesses.first else { return nil }
+        return Realm.Error(
+            .alreadyOpen,
+            "The store can't be migrated (\(difference)) while process \(other.processID) has it open, because that process could not go on. Close it there.",
+            fileURL: configuration.fileURL)
+    }
+
+    /// Changes the schema, with a migration block if there is one. Returns the schema that the store has then; nil if
+    /// it had changed by the time this process could write.
     private func change(
-        _ plan: SchemaPlan, from current: StoreSchema, _ configuration: Realm.Configuration, _ callSite: CallSite
-    ) throws -> Bool {
+        _ plan: SchemaPlan, _ infos: [ClassInfo], from current: StoreSchema, _ block: MigrationBlock?,
+        _ configuration: Realm.Configuration, _ callSite: CallSite
+    ) throws -> StoreSchema? {
+        var plan = plan
         var faults: [String] = []
+        var refusal: Realm.Error?
         do throws(StoreError) {
             let transaction = try store.beginWrite(replacing: .none, at: callSite)
             guard transaction.resolvedSchema.schema == current else {
                 transaction.cancel()
-                return false
+                return nil
+            }
+            if let block {
+                let run = try MigrationRun(
+                    self, transaction, MigrationPlan(plan, infos), infos, configuration, at: callSite)
+                LockRank.expectNone("the migration block is called")
+                block(Migration(run), current.version)
+                run.end()
+                plan = run.plan.final
             }
             try transaction.changeSchema(to: plan.schema)
             faults = transaction.recordingDamage { plan.objectFaults(in: transaction) }
             // The commit throws the damage that was met.
             if transaction.hasFault { faults = [] }
-            if faults.isEmpty { try transaction.commit() } else { transaction.cancel() }
+            // The block may have changed more than was known when it began.
+            refusal = block.flatMap { _ in otherProcessError(plan.schema.breaks(current), configuration) }
+            if faults.isEmpty, refusal == nil { try transaction.commit() } else { transaction.cancel() }
         } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
+        if let refusal { throw refusal }
         guard faults.isEmpty else {
             throw mismatch(
                 "The store can't be migrated, because its objects do not fit the classes. Nothing was changed. Open it with the previous classes, and change the objects:",
                 faults, configuration)
         }
-        return true
+        return plan.schema
     }
 
     // MARK: Migrations that no open realm survives
@@ -149,7 +175,8 @@ extension SharedStore {
         while let migration = instances.withLock({ $0.migration }) {
             guard migration.thread != currentThreadID() else {
                 throw Realm.Error(
-                    .alreadyOpen, "The realm was opened by code that its own migration calls, such as onDamage.",
+                    .alreadyOpen,
+                    "The realm was opened by code that its own migration calls: the migration block, or onDamage. Use the migration's objects there.",
                     fileURL: configuration.fileURL)
             }
             migration.wait()

@@ -141,7 +141,7 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
-    private enum Found {
+    enum Found {
         case store(SharedStore)
         case opening(Opening)
         /// The caller is to open it.
@@ -149,7 +149,7 @@ final class SharedStore: @unchecked Sendable {
     }
 
     /// The store, or its opening; registers an opening by the caller if there is neither.
-    private static func find(_ identity: Identity) -> Found {
+    static func find(_ identity: Identity) -> Found {
         registry.withLock { registry in
             registry.forgetParents()
             if let store = registry.open[identity]?.store { return .store(store) }
@@ -202,7 +202,7 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
-    private static func identity(_ url: URL) -> Identity {
+    static func identity(_ url: URL) -> Identity {
         .file(PosixStorage.shared.canonicalPath(url.storePath))
     }
 
@@ -237,17 +237,30 @@ final class SharedStore: @unchecked Sendable {
             case .store(let shared):
                 try shared.join(configuration, retention)
                 return shared
-            case .opening(let opening):
-                guard opening.thread != currentThreadID() else {
-                    throw Realm.Error(
-                        .alreadyOpen, "The realm was opened by code that its own opening calls, such as onDamage.",
-                        fileURL: configuration.fileURL)
-                }
-                // The registry shows whether it succeeded.
-                opening.wait()
+            // The registry shows whether it succeeded.
+            case .opening(let opening): try wait(for: opening, configuration.fileURL)
             case .own(let opening): return try open(configuration, identity, retention, opening)
             }
         }
+    }
+
+    /// Waits until a thread has opened a store.
+    static func wait(for opening: Opening, _ url: URL?) throws {
+        guard opening.thread != currentThreadID() else {
+            throw Realm.Error(
+                .alreadyOpen, "The realm was opened by code that its own opening calls, such as onDamage.", fileURL: url
+            )
+        }
+        opening.wait()
+    }
+
+    /// Notes that the caller's opening of a store has ended, and lets those continue that wait for it.
+    static func endOpening(_ opening: Opening, _ identity: Identity, with store: SharedStore? = nil) {
+        registry.withLock { registry in
+            registry.openings[identity] = nil
+            if let store { registry.open[identity] = store.entry }
+        }
+        opening.end()
     }
 
     /// Joins a store that is already open in this process.
@@ -269,11 +282,7 @@ final class SharedStore: @unchecked Sendable {
         _ opening: Opening
     ) throws -> SharedStore {
         let result = Result { try makeStore(configuration, identity, retention) }
-        registry.withLock { registry in
-            registry.openings[identity] = nil
-            if case .success(let shared) = result { registry.open[identity] = shared.entry }
-        }
-        opening.end()
+        endOpening(opening, identity, with: try? result.get())
         let shared = try result.get()
         watchExit()
         // From here on other threads may use the store: the application may do what it likes, with this store's
@@ -293,18 +302,29 @@ final class SharedStore: @unchecked Sendable {
     private static func makeStore(
         _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnCore.HistoryRetention
     ) throws -> SharedStore {
-        if configuration.readOnly, let url = configuration.fileURL,
-            !FileManager.default.fileExists(atPath: url.storePath)
-        {
-            throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
+        if let url = configuration.fileURL, let seed = configuration.seedFilePath {
+            try copySeed(seed, to: url, configuration)
         }
+        if configuration.readOnly, let url = configuration.fileURL { try checkExists(url) }
         let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
         var options = configuration.storeOptions
         options.historyRetention = retention
-        do throws(StoreError) {
-            return SharedStore(identity, try Store(options, storage: storage), isReadOnly: configuration.readOnly)
-        } catch {
+        do {
+            var store = try Store(options, storage: storage)
+            if let url = configuration.fileURL, hasToBeDeleted(store, configuration) {
+                try store.close()
+                _ = try remove(url)
+                store = try Store(options, storage: storage)
+            }
+            return SharedStore(identity, store, isReadOnly: configuration.readOnly)
+        } catch let error as StoreError {
             throw Realm.Error(error, configuration.fileURL)
+        }
+    }
+
+    static func checkExists(_ url: URL) throws {
+        guard FileManager.default.fileExists(atPath: url.storePath) else {
+            throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
         }
     }
 

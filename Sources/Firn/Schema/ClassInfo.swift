@@ -12,6 +12,8 @@ final class ClassInfo: @unchecked Sendable {
     // Immutable after its initialiser, but metatypes are not Sendable to the compiler.
     let type: ObjectBase.Type
     let name: String
+    /// Whether only the store describes the class; `type` is `DynamicObject` then.
+    let isStored: Bool
     /// Whether the class is one of embedded objects.
     let isEmbedded: Bool
     /// All properties, backlinks included.
@@ -72,8 +74,28 @@ final class ClassInfo: @unchecked Sendable {
         }
     }
 
+    /// A class that only the store describes: see `ClassInfo+Stored`.
+    init(stored name: String, isEmbedded: Bool, _ stored: [PropertyInfo]) {
+        type = DynamicObject.self
+        isStored = true
+        self.name = name
+        self.isEmbedded = isEmbedded
+        properties = stored
+        self.stored = stored
+        primaryKey = stored.first(where: \.isPrimaryKey)
+        faults = []
+        hasReferences = stored.contains(where: \.isReference)
+        for (number, property) in stored.enumerated() { (property.number, property.position) = (number, number) }
+        ignored = []
+        required = []
+        template = nil
+        byName = NameMap(stored.map { ($0.name, $0) })
+        needsInitialValues = Atomic(true)
+    }
+
     private init(_ type: ObjectBase.Type) {
         self.type = type
+        isStored = false
         name = type.className()
         isEmbedded = type is EmbeddedObject.Type
         var faults: [String] = []
@@ -205,6 +227,8 @@ final class PropertyInfo: @unchecked Sendable {
     let isRequired: Bool
     /// The name of the linking property; nil unless the property holds backlinks.
     let origin: String?
+    /// The name of the class that a link leads to, or whose objects link here; nil for other properties.
+    let targetName: String?
     /// Its index among the stored properties; -1 for backlinks.
     fileprivate(set) var number = -1
     /// Its index among all properties.
@@ -232,7 +256,7 @@ final class PropertyInfo: @unchecked Sendable {
 
     init(
         name: String, columnName: String, offset: Int, wrapper: any AnyPersisted.Type, options: _PersistedOptions,
-        isNamedKey: Bool, isNamedIndex: Bool, isRequired: Bool, origin: String?
+        isNamedKey: Bool, isNamedIndex: Bool, isRequired: Bool, origin: String?, targetName: String? = nil
     ) {
         self.name = name
         self.columnName = columnName
@@ -241,6 +265,7 @@ final class PropertyInfo: @unchecked Sendable {
         self.isRequired = isRequired
         self.origin = origin
         shape = wrapper.shape
+        self.targetName = targetName ?? shape.target?.className()
         valueOffset = offset + wrapper.valueOffset
         isOwner = !shape.isLinkingObjects && shape.target is EmbeddedObject.Type
         isPrimaryKey = options.contains(.primaryKey) || isNamedKey

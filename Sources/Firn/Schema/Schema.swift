@@ -89,7 +89,7 @@ public struct Property: CustomStringConvertible, Equatable {
         isArray = info.shape.collection == .list || info.isLinkingObjects
         isSet = info.shape.collection == .set
         isMap = info.shape.collection == .map
-        objectClassName = info.shape.target?.className()
+        objectClassName = info.targetName
         linkOriginPropertyName = info.origin
     }
 

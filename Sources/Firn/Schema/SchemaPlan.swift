@@ -10,13 +10,17 @@ import Foundation
 /// blank values.
 struct SchemaPlan {
     /// The schema that the store is to have.
-    private(set) var schema: StoreSchema
+    var schema: StoreSchema
     /// What a higher schema version is needed for, one sentence each.
     private(set) var differences: [String] = []
-    private let old: StoreSchema
+    /// The schema that the store has.
+    let old: StoreSchema
 
     /// Whether the store's schema has to be changed at all.
     var changesAnything: Bool { schema != old }
+
+    /// Whether a store with objects has to be migrated for a schema version.
+    func needsMigration(to version: UInt64) -> Bool { version != old.version || !differences.isEmpty }
 
     init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
         self.old = old
@@ -88,7 +92,7 @@ struct SchemaPlan {
     }
 
     /// Marks a column as removed. It keeps its number.
-    private static func remove(_ column: Int, from table: inout TableSchema) {
+    static func remove(_ column: Int, from table: inout TableSchema) {
         table.columns[column].isRemoved = true
         table.columns[column].isIndexed = false
     }

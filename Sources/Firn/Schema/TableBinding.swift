@@ -9,6 +9,8 @@ final class TableBinding: @unchecked Sendable {
     /// The column of each stored property, by the property's number.
     let columns: [Int]
     let layouts: [ElementLayout]
+    /// The table that each stored property's links lead to, by the property's number.
+    private let targets: [TableID?]
     /// What is written into each wrapper of a managed instance.
     private let binds: Binds
     /// What accessors are copied from; nil if the class's initialiser has to make them.
@@ -57,7 +59,7 @@ final class TableBinding: @unchecked Sendable {
         var columns: [Int] = []
         var layouts: [ElementLayout] = []
         var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)
-        let binds = UnsafeMutableBufferPointer<Bind>.allocate(capacity: info.properties.count + info.ignored.count)
+        var binds: [Bind] = []
         for property in info.properties {
             guard let column = property.isLinkingObjects ? property.position : schema.column(named: property.columnName)
             else {
@@ -76,19 +78,21 @@ final class TableBinding: @unchecked Sendable {
                     bound |= _BoundColumn.writesThroughStore | _BoundColumn.readsSpecially
                 }
             }
-            binds.initializeElement(at: property.position, to: Bind(offset: Int32(property.offset), column: bound))
+            // The wrappers of a class that only the store describes are in no instance.
+            if !info.isStored { binds.append(Bind(offset: Int32(property.offset), column: bound)) }
         }
-        for (number, property) in info.ignored.enumerated() {
-            binds.initializeElement(
-                at: info.properties.count + number,
-                to: Bind(offset: Int32(property.offset), column: _BoundColumn.ignored))
+        for property in info.ignored {
+            binds.append(Bind(offset: Int32(property.offset), column: _BoundColumn.ignored))
         }
         self.columns = columns
         self.layouts = layouts
         integerKeyColumn =
             info.primaryKey.map { $0.shape.type == .int && !$0.isNullable ? columns[$0.number] : -1 } ?? -1
         self.byColumn = byColumn
-        self.binds = Binds(all: UnsafeBufferPointer(binds))
+        targets = columns.map { schema.columns[$0].target }
+        let bindMemory = UnsafeMutableBufferPointer<Bind>.allocate(capacity: binds.count)
+        _ = bindMemory.initialize(fromContentsOf: binds)
+        self.binds = Binds(all: UnsafeBufferPointer(bindMemory))
         template = info.template.map { [binds = self.binds] in AccessorTemplate($0, binds) }
         func steps(_ isIncluded: (PropertyInfo) -> Bool) -> UnsafeBufferPointer<Fill> {
             let steps = info.stored.filter(isIncluded).map {
@@ -121,6 +125,9 @@ final class TableBinding: @unchecked Sendable {
     func column(_ property: PropertyInfo) -> Int {
         property.isLinkingObjects ? property.position : columns[property.number]
     }
+
+    /// The table that a stored property's links lead to; nil for other properties.
+    func target(of property: PropertyInfo) -> TableID? { targets[property.number] }
 
     /// The property of a column. The column must be one of the class's.
     func property(column: Int) -> PropertyInfo {
@@ -179,6 +186,11 @@ final class SchemaBinding: Sendable {
     /// How many migrations that no open realm survives had been made before.
     let era: Int
 
+    /// The tables of a schema, through classes that only the store describes. No realm is opened with it.
+    convenience init(stored schema: StoreSchema) {
+        self.init(schema.tables.filter { !$0.isRemoved }.map { ClassInfo($0, in: schema) }, schema, era: -1)
+    }
+
     init(_ infos: [ClassInfo], _ schema: StoreSchema, era: Int) {
         var tables: [TableBinding] = []
         var byTable: [TableBinding?] = Array(repeating: nil, count: schema.tables.count)
@@ -193,7 +205,7 @@ final class SchemaBinding: Sendable {
         self.tables = tables
         self.byTable = byTable
         var byType = ClassMap<TableBinding>()
-        for table in tables { byType.insert(table.info.type, table) }
+        for table in tables where !table.info.isStored { byType.insert(table.info.type, table) }
         self.byType = byType
         version = schema.version
         self.era = era

@@ -15,7 +15,7 @@ func onBlockingThread<Result: Sendable>(
 extension SharedStore {
     /// Opens a store with a configuration's classes on the calling thread, which may be blocked. As long as the store
     /// is kept, a realm of it is opened without waiting.
-    fileprivate static func open(_ configuration: Realm.Configuration, at callSite: CallSite) throws -> SharedStore {
+    static func open(_ configuration: Realm.Configuration, at callSite: CallSite) throws -> SharedStore {
         let shared = try SharedStore.of(configuration)
         _ = try shared.schema(for: configuration, .current, at: callSite)
         return shared

@@ -83,6 +83,7 @@ extension _RealmInstance {
     /// Stops the program if nothing can be written asynchronously here.
     func checkAsyncWriting(_ what: String) {
         check()
+        stopIfMigrating("write asynchronously")
         if isFrozen {
             fatalError("Firn: \(what) on a frozen realm, which can't be written. Thaw it and write to the live one.")
         }

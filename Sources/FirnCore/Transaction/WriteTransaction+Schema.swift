@@ -164,6 +164,7 @@ extension WriteTransaction {
                 LeafChange(
                     oldCount: old.columns.count,
                     converted: converted.filter { old.columns[$0].collection == .none },
+                    marked: converted.filter { layout.columns[$0].isNullable && !wasRequired(id, $0) },
                     emptied: converted.filter { old.columns[$0].collection != .none }))
         }
         for (column, key, elements) in collections { fillConverted(id, layout.columns[column], column, key, elements) }
@@ -179,6 +180,13 @@ extension WriteTransaction {
                     layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer)
             }
         }
+    }
+
+    /// Whether a column was there before the transaction and could hold no nulls.
+    private func wasRequired(_ id: TableID, _ column: Int) -> Bool {
+        let tables = base.snapshot.schema.tables
+        guard id.index < tables.count, column < tables[id.index].columns.count else { return false }
+        return !tables[id.index].columns[column].isNullable
     }
 
     /// Returns the elements of collections whose encoding is about to change, and retires their nodes. O(elements),
@@ -251,6 +259,9 @@ struct LeafChange {
     let oldCount: Int
     /// Columns that keep their values in the new layout; a null becomes 0 or empty where nulls are no longer allowed.
     let converted: [Int]
+    /// Those of them that may hold nulls, and have blank values from an earlier change of this transaction. The log has
+    /// only the last schema, with which they would be null, so it needs their values.
+    let marked: [Int]
     /// Columns of collections that are emptied.
     let emptied: [Int]
 }
@@ -285,6 +296,7 @@ extension RowWriter {
             if let oldChunk, !change.emptied.contains(column) {
                 if change.converted.contains(column) {
                     chunk = convert(oldChunk, to: layout, rows: old.count)
+                    if change.marked.contains(column) { for row in 0..<old.count { chunk.mark(row) } }
                     writer.retire(old.chunkNode(column))
                 } else {
                     chunk = oldChunk

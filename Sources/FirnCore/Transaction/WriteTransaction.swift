@@ -84,6 +84,12 @@ package final class WriteTransaction {
         self.core = core
     }
 
+    /// Disconnects the accessors, while the transaction goes on: they write nothing any more.
+    package func detachAccessors() {
+        core?.pointee.stamp = FIRN_STAMP_READ_ONLY
+        core = nil
+    }
+
     init(_ context: TransactionContext, owner: any TransactionOwner, base: Pin) {
         self.context = context
         self.owner = owner

@@ -1,0 +1,50 @@
+public import Foundation
+import FirnCore
+
+extension Realm {
+    /// Migrates a store without using it: opens it with a configuration, and closes it again.
+    ///
+    /// ```swift
+    /// try await Task.detached { try Realm.performMigration(for: configuration) }.value
+    /// ```
+    ///
+    /// Opening it for the first time does the same; this is for a moment of the application's choice, such as a thread
+    /// that may be blocked while the application shows that it is busy. May be called on any thread. Costs what opening
+    /// and the `migrationBlock` cost.
+    ///
+    /// - Throws: `Realm.Error`: `.alreadyOpen` if this process has the store open; otherwise as
+    ///   `init(configuration:queue:file:line:)`.
+    public static func performMigration(
+        for configuration: Configuration = .defaultConfiguration, file: StaticString = #fileID, line: UInt = #line
+    ) throws {
+        if let url = configuration.fileURL, SharedStore.isOpen(url) {
+            throw Error(
+                .alreadyOpen,
+                "The realm is open in this process; migrate it first, or release everything that belongs to it.",
+                fileURL: url)
+        }
+        _ = try SharedStore.open(configuration, at: CallSite(file, line))
+    }
+}
+
+/// The schema version of a store: `Realm.Configuration.schemaVersion` of the opener that last migrated it.
+///
+/// ```swift
+/// if try schemaVersionAtURL(url) < 3 { showThatThisTakesAWhile() }
+/// ```
+///
+/// May be called on any thread, also while the store is open, here or in another process. Costs what opening it for
+/// reading costs.
+///
+/// - Parameter fileURL: the store's folder.
+/// - Parameter encryptionKey: must be nil; encryption does not exist yet.
+/// - Throws: `Realm.Error`: `.fileNotFound` if there is no store; `.unsupportedFeature` for a key;
+///   `.invalidInput` for a URL that is not a file's; `.invalidDatabase` if it is damaged, or is none;
+///   `.filePermissionDenied` and other codes if the file system refuses.
+public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
+    if encryptionKey != nil {
+        throw Realm.Error(
+            .unsupportedFeature, "This version of Firn can't encrypt. Ask without an encryptionKey.", fileURL: fileURL)
+    }
+    return try SharedStore.examining(fileURL) { $0.schema.version }
+}

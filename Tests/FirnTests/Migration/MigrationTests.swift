@@ -1,0 +1,249 @@
+import Firn
+import FirnTestSupport
+import Foundation
+import Testing
+
+/// Migration blocks (R26, R80 to R83; SEMANTICS 80 to 83).
+@Suite(.timeLimit(.minutes(20))) struct MigrationTests {
+    private let store = MigratingStore()
+    private let notes = MigrationNotes()
+
+    // MARK: When it runs
+
+    @Test func theBlockRunsOnceForAHigherVersionAndNotForANewStore() throws {
+        let notes = notes
+        let block: MigrationBlock = { notes.note("from \($1)") }
+        _ = try store.open(MigratingStore.first, 1, block)
+        _ = try store.open(MigratingStore.first, 1, block)
+        #expect(notes.lines.isEmpty)
+        _ = try store.open(MigratingStore.first, 3, block)
+        #expect(notes.lines == ["from 1"])
+        _ = try store.open(MigratingStore.first, 3, block)
+        #expect(try notes.lines == ["from 1"] && schemaVersionAtURL(store.url) == 3)
+        let error = try #require(throws: Realm.Error.self) { _ = try store.open(MigratingStore.first, 2, block) }
+        #expect(error.code == .schemaMismatch && notes.lines.count == 1)
+    }
+
+    @Test func everythingIsOneCommit() throws {
+        try store.fill()
+        var configuration = store.configuration(MigratingStore.first, 1)
+        configuration.historyRetention = .everything
+        let before = try Realm(configuration: configuration).versions.last?.number
+        configuration.schemaVersion = 2
+        configuration.migrationBlock = { migration, _ in
+            migration.enumerateObjects(ofType: "Dog") { _, new in new?["title"] = "x" }
+            migration.create("Collar", value: ["colour": "blue"])
+        }
+        let realm = try Realm(configuration: configuration)
+        #expect(realm.versions.last?.number == before.map { $0 + 1 })
+        #expect(realm.objects(DogV1.self).map(\.title) == ["x", "x", "x"])
+        #expect(realm.objects(CollarV1.self).map(\.colour) == ["red", "blue"])
+    }
+
+    @Test func aBlockNeedsTheStoreForItself() throws {
+        let notes = notes
+        let open = try store.open(MigratingStore.first, 1)
+        let error = try #require(throws: Realm.Error.self) {
+            _ = try store.open(MigratingStore.first, 2) { _, _ in notes.note("called") }
+        }
+        #expect(error.code == .alreadyOpen && error.message.contains("migrationBlock") && notes.lines.isEmpty)
+        withExtendedLifetime(open) {}
+    }
+
+    @Test func theStoreCanNotBeOpenedInTheBlock() throws {
+        try store.fill()
+        let (store, notes) = (store, notes)
+        _ = try store.open(MigratingStore.first, 2) { _, _ in
+            let error = #expect(throws: Realm.Error.self) { _ = try store.open(MigratingStore.first, 2) }
+            notes.note("\(error?.code == .alreadyOpen)")
+            // Another store is no problem.
+            _ = try? Realm(configuration: .init(inMemoryIdentifier: "in a migration", objectTypes: [DogV1.self]))
+        }
+        #expect(notes.lines == ["true"])
+    }
+
+    // MARK: What it sees
+
+    @Test func oldObjectsHaveTheirPropertiesAndNewOnesThoseOfTheClasses() throws {
+        try store.fill()
+        let notes = notes
+        let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+            notes.note(migration.oldSchema.objectSchema.map(\.className).sorted().joined(separator: ","))
+            notes.note(migration.newSchema.objectSchema.map(\.className).sorted().joined(separator: ","))
+            notes.note(migration.oldSchema["Owner"]?["dogs"]?.objectClassName ?? "")
+            notes.note(migration.oldSchema["Owner"]?.primaryKeyProperty?.name ?? "")
+            migration.enumerateObjects(ofType: "Owner") { old, new in
+                new?["fullName"] = "\(old!["firstName"]!) \(old!["lastName"]!)"
+                new?["key"] = old?["id"]
+                // Old objects stand for the new ones.
+                new?["pack"] = old?["dogs"]
+                new?["first"] = old?["favourite"]
+                #expect(old?.dynamicList("dogs").map { $0["title"] as? String } == ["Rex", "Ida"])
+                #expect((old?["favourite"] as? MigrationObject)?["title"] as? String == "Ida")
+            }
+            migration.enumerateObjects(ofType: "Dog") { old, new in
+                guard let old, let new else { return notes.note("nil") }
+                // SEMANTICS 82: an integer is read as Int, and as its own width.
+                #expect(old["age"] as? Int == (old["age"] as? Int8).map { Int($0) })
+                new["name"] = old["title"]
+                #expect(old["weight"] as? Double == 1.5 && new["weight"] as? Double == 1.5)
+                #expect((old["tags"] as? List<String>)?.count == 2)
+                #expect((old["scores"] as? MutableSet<Int>)?.contains(3) == true)
+                let kept = old["notes"] as? Map<String, String?>
+                #expect(kept?["k"] == "v" && kept?.count == 2)
+                // Renamed properties and those that went are none of the new class.
+                #expect(new.objectSchema["title"] == nil && new.objectSchema["name"] != nil)
+                if old["title"] as? String == "Rex" {
+                    #expect(
+                        (old.dynamicMap("friends") as Map<String, DynamicObject?>)["best"]??["title"] as? String
+                            == "Ida")
+                    #expect(old.dynamicMutableSet("rivals").first?["title"] as? String == "Max")
+                    #expect(old["any"] as? String == "text" && old.isFrozen && !new.isFrozen)
+                }
+                if old["title"] as? String == "Ida" {
+                    #expect((old["any"] as? MigrationObject)?["title"] as? String == "Max")
+                    #expect((new["any"] as? MigrationObject)?.objectSchema.className == "Dog")
+                }
+            }
+        }
+        #expect(notes.lines == ["Collar,Dog,Owner", "Dog,Owner", "Dog", "id"])
+        let owner = try #require(realm.object(ofType: OwnerV2.self, forPrimaryKey: 7))
+        #expect(owner.fullName == "Ann Lee" && owner.pack.map(\.name) == ["Rex", "Ida"] && owner.first?.name == "Ida")
+        #expect(realm.objects(DogV2.self).map(\.age) == [3, 4, 5])
+        // A null that is not allowed any more is a blank value.
+        #expect(realm.objects(DogV2.self).map(\.code) == ["c0", "c1", ""])
+        #expect(realm.objects(DogV2.self).where { $0.name == "Ida" }.first?.owners.first == owner)
+    }
+
+    @Test func whatIsCreatedAndDeletedMeanwhile() throws {
+        try store.fill()
+        let notes = notes
+        let realm = try store.open(MigratingStore.first, 2) { migration, _ in
+            migration.enumerateObjects(ofType: "Dog") { old, new in
+                notes.note("\(old!["title"]!) \(new.map { "\($0["title"]!)" } ?? "nil")")
+                guard let new else { return }
+                migration.create("Dog", value: ["title": "\(old!["title"]!)'s puppy"])
+                if old!["title"] as? String == "Rex" {
+                    let next = (old!.dynamicMap("friends") as Map<String, DynamicObject?>)["best"] ?? nil
+                    migration.enumerateObjects(ofType: "Dog") { other, new in
+                        if let new, other == next { migration.delete(new) }
+                    }
+                    migration.delete(new)
+                }
+            }
+            migration.enumerateObjects(ofType: "Nobody") { _, _ in notes.note("never") }
+        }
+        // SEMANTICS 82: the new object is nil if it was deleted, and created ones are not enumerated.
+        #expect(notes.lines == ["Rex Rex", "Ida nil", "Max Max"])
+        #expect(realm.objects(DogV1.self).map(\.title) == ["Max", "Rex's puppy", "Max's puppy"])
+        #expect(realm.objects(OwnerV1.self).first?.dogs.isEmpty == true)
+    }
+
+    @Test func aClassThatIsGoneCanBeReadAndRemoved() throws {
+        try store.fill()
+        let notes = notes
+        var realm: Realm? = try store.open(MigratingStore.second, 2) { migration, _ in
+            migration.enumerateObjects(ofType: "Collar") { old, new in
+                notes.note("\(old!["colour"]!) \(new == nil)")
+                migration.create("Dog", value: ["name": "with a \(old!["colour"]!) collar"])
+            }
+            notes.note("\(migration.deleteData(forType: "Collar")) \(migration.deleteData(forType: "Nobody"))")
+            // It was there when the migration began.
+            migration.enumerateObjects(ofType: "Collar") { old, _ in notes.note("\(old!["colour"]!)") }
+        }
+        #expect(notes.lines == ["red true", "true false", "red"])
+        #expect(realm?.objects(DogV2.self).last?.name == "with a red collar")
+        realm = nil
+        // The class is gone: opening with it again makes a new one.
+        let again = try store.open([CollarV1.self, DogV1.self], 3)
+        #expect(again.objects(CollarV1.self).isEmpty)
+    }
+
+    @Test func theDataOfAClassOfTheRealmIsDeletedAndItsTableStays() throws {
+        try store.fill()
+        let notes = notes
+        let realm = try store.open(MigratingStore.first, 2) { migration, _ in
+            notes.note("\(migration.deleteData(forType: "Dog"))")
+            migration.enumerateObjects(ofType: "Dog") { old, new in notes.note("\(old!["title"]!) \(new == nil)") }
+            migration.create("Dog", value: ["title": "new"])
+        }
+        #expect(notes.lines == ["true", "Rex true", "Ida true", "Max true"])
+        #expect(realm.objects(DogV1.self).map(\.title) == ["new"])
+        #expect(realm.objects(CollarV1.self).first?.dog == nil && realm.objects(OwnerV1.self).first?.dogs.count == 0)
+    }
+
+    @Test func oldObjectsOutliveTheMigration() throws {
+        try store.fill()
+        nonisolated(unsafe) var old: MigrationObject?
+        let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+            migration.enumerateObjects(ofType: "Dog") { object, _ in old = old ?? object }
+        }
+        #expect(old?["title"] as? String == "Rex" && old?.isFrozen == true && old?.description.contains("Rex") == true)
+        #expect(realm.objects(DogV2.self).count == 3)
+    }
+
+    // MARK: Primary keys
+
+    @Test func aNewPrimaryKeyIsMadeUniqueByTheBlock() throws {
+        try store.fill()
+        class KeyedDog: Object {
+            @Persisted(primaryKey: true) var key: String
+            @Persisted var title = ""
+            override class func _realmObjectName() -> String? { "Dog" }
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        // Three dogs have the blank key: nothing is changed.
+        let refused = try #require(throws: Realm.Error.self) { _ = try store.open([KeyedDog.self], 2) { _, _ in } }
+        #expect(refused.code == .schemaMismatch && refused.message.contains("\"\" (3 objects)"))
+        #expect(try schemaVersionAtURL(store.url) == 1)
+        let realm = try store.open([KeyedDog.self], 2) { migration, _ in
+            migration.enumerateObjects(ofType: "Dog") { old, new in new?["key"] = "key of \(old!["title"]!)" }
+        }
+        #expect(realm.object(ofType: KeyedDog.self, forPrimaryKey: "key of Ida")?.title == "Ida")
+        #expect(realm.objects(KeyedDog.self).count == 3)
+        // It is a primary key like any other from now on.
+        try realm.write {
+            realm.create(KeyedDog.self, value: ["key": "key of Ida", "title": "Eve"], update: .modified)
+        }
+        #expect(realm.objects(KeyedDog.self).map(\.title) == ["Rex", "Eve", "Max"])
+    }
+
+    // MARK: On the disk
+
+    @Test func aMigratedStoreIsReadBackFromItsLog() throws {
+        try store.fill()
+        func state(_ realm: Realm) -> [String] {
+            realm.objects(OwnerV2.self).map { "\($0.key) \($0.fullName) \($0.pack.map(\.name))" }
+                + realm.objects(DogV2.self).map { "\($0.name) \($0.code) \($0.age) \($0.any)" }
+        }
+        let migrated = try autoreleased {
+            let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+                migration.renameProperty(onType: "Owner", from: "dogs", to: "pack")
+                migration.renameProperty(onType: "Owner", from: "id", to: "key")
+                migration.renameProperty(onType: "Dog", from: "title", to: "name")
+                migration.enumerateObjects(ofType: "Owner") { old, new in
+                    new?["fullName"] = "\(old!["firstName"]!) \(old!["lastName"]!)"
+                    new?.dynamicList("pack").append(migration.create("Dog", value: ["name": "late", "age": 1]))
+                }
+                migration.deleteData(forType: "Collar")
+            }
+            return (state(realm), try copyOfFiles())
+        }
+        #expect(migrated.0.first == "7 Ann Lee [\"Rex\", \"Ida\", \"late\"]" && migrated.0.count == 5)
+        // As a kill leaves it: nothing but the log has the migration.
+        let copy = try Realm(
+            configuration: .init(fileURL: migrated.1, schemaVersion: 2, objectTypes: MigratingStore.second))
+        #expect(state(copy) == migrated.0)
+        #expect(copy.objects(DogV2.self).where { $0.name == "late" }.first?.owners.count == 1)
+        try Realm(configuration: store.configuration(MigratingStore.second, 2)).writeCopy(
+            toFile: URL(filePath: store.folder.path + "/copy.firn"))
+    }
+
+    private func autoreleased<T>(_ body: () throws -> T) rethrows -> T { try body() }
+
+    private func copyOfFiles() throws -> URL {
+        let copy = URL(filePath: store.folder.path + "/killed.firn")
+        try FileManager.default.copyItem(at: store.url, to: copy)
+        return copy
+    }
+}
