@@ -2,8 +2,8 @@ import FirnBytes
 import FirnStorage
 
 extension Log {
-    /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation or
-    /// deletion has left. Throws if there is something else.
+    /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation
+    /// or deletion has left. Throws if there is something else.
     package static func exists(at path: String, storage: any Storage) throws(LogError) -> Bool {
         try StoreFolder(path: path, storage: storage).find() == .store
     }

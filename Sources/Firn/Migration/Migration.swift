@@ -29,8 +29,8 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 ///
 /// Old objects are frozen and have the properties that the store had, by their stored names; they may be kept. New
 /// objects are those of the classes; they, and the migration itself, belong to the thread that runs the block, and end
-/// with it: to use them later stops the program. If a new object is set to an old one, it is set to the new form of that
-/// object.
+/// with it: to use them later stops the program. If a new object is set to an old one, it is set to the new form of
+/// that object.
 ///
 /// What can't be done stops the program. Nothing has been changed then: the store keeps its old version until the
 /// block has returned, and then everything is committed at once.

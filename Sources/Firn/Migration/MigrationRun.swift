@@ -3,8 +3,8 @@ import FirnStorage
 import Foundation
 
 /// What runs a migration block: the store's transaction, and the two realms whose objects the block sees. The **old**
-/// one is frozen and shows the version before, through classes made from its schema. The **new** one is live, belongs to
-/// the block's thread, and shows the transaction's state; no opener ever gets it.
+/// one is frozen and shows the version before, through classes made from its schema. The **new** one is live, belongs
+/// to the block's thread, and shows the transaction's state; no opener ever gets it.
 final class MigrationRun: @unchecked Sendable {
     // Old objects may be read on any thread, and refer to this. All but `thread` is used on that thread only.
     private let thread = currentThreadID()

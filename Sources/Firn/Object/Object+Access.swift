@@ -145,7 +145,7 @@ extension ObjectBase {
 
     /// Sets a property to what an untyped value stands for. Throws `ValueFault` if the value does not fit.
     private final func setAny(_ property: PropertyInfo, _ any: Any?) throws {
-        if let collection = unwrapped(any) as? CollectionBase, property.isCollection,
+        if property.isCollection, let collection = unwrapped(any) as? CollectionBase,
             (anyValue(property) as? CollectionBase)?.isAssignedToItself(collection) == true
         {
             return

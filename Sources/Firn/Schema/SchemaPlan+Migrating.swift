@@ -3,9 +3,9 @@ import FirnCore
 
 /// The schemas of a migration that runs a block.
 ///
-/// The block sees the new classes on an **interim** schema: that of the plan, but with the properties that the classes no
-/// longer have, so that they can be renamed, and without the primary keys that change, so that the block can make them
-/// unique. When the block has returned, the store gets the plan's own schema.
+/// The block sees the new classes on an **interim** schema: that of the plan, but with the properties that the classes
+/// no longer have, so that they can be renamed, and without the primary keys that change, so that the block can make
+/// them unique. When the block has returned, the store gets the plan's own schema.
 struct MigrationPlan {
     private(set) var final: SchemaPlan
     private(set) var interim: StoreSchema

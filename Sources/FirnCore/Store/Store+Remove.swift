@@ -10,8 +10,8 @@ extension Store {
         do { return try Log.remove(path, storage: storage) } catch { throw StoreError(error) }
     }
 
-    /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation or
-    /// deletion has left.
+    /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation
+    /// or deletion has left.
     ///
     /// - Throws: the log's error if there is something else.
     package static func exists(at path: String, storage: any Storage) throws(StoreError) -> Bool {

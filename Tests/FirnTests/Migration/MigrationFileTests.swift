@@ -5,8 +5,8 @@ import Testing
 
 @testable import Firn
 
-/// The settings of a configuration that delete or copy a store, and what is asked of a store that is not open (R26, R30,
-/// R82; SEMANTICS 84 and 88).
+/// The settings of a configuration that delete or copy a store, and what is asked of a store that is not open (R26,
+/// R30, R82; SEMANTICS 84 and 88).
 @Suite(.timeLimit(.minutes(20))) struct MigrationFileTests {
     private let store = MigratingStore()
 

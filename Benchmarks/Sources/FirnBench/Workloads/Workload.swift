@@ -85,6 +85,7 @@ struct Workload: Sendable {
         bulkInserts + singleCommits + [commitsBesideCompactions, groupCommit] + pointReads + scans + updates + snapshots
         + [filesWhileHeld] + openings + fileSizes + [
             writtenBytes, residentMemory, otherProcess, pastVersions, commitsWhileHeld, propertyAccess, valuesInObjects,
+            migrations,
         ]
 
     static func named(_ id: String) -> Workload? { all.first { $0.id.lowercased() == id.lowercased() } }
