@@ -181,15 +181,21 @@ public final class _CollectionSource {
     }
 
     /// The elements as they are now.
-    var content: Content {
+    var content: Content { stampedContent.content }
+
+    /// The elements as they are now, and the birth stamp of the root that they were read from: as long as it is the
+    /// same, the elements are.
+    var stampedContent: (content: Content, stamp: UInt64) {
         realm.check()
-        if isDead { return binding == nil ? .values([]) : .keys([]) }
-        if let known, known.stamp == realm.snapshot.root.stamp, let content = known.content { return content }
+        if isDead { return (binding == nil ? .values([]) : .keys([]), .max) }
+        if let known, known.stamp == realm.snapshot.root.stamp, let content = known.content {
+            return (content, known.stamp)
+        }
         // In a transaction, pinning the state gives the transaction a new stamp, so the next write makes a new root.
         let pin = realm.pinShown()
         let content = evaluate(pin.snapshot)
         keep(Cache(stamp: pin.snapshot.root.stamp, count: content.count, content: content))
-        return content
+        return (content, pin.snapshot.root.stamp)
     }
 
     private func keep(_ new: Cache) {

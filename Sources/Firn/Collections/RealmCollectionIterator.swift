@@ -23,6 +23,19 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         }
     }
 
+    /// Iterates over the elements of a source at some positions.
+    init(_ source: _CollectionSource, at positions: [Int]) {
+        if let binding = source.binding, isDynamic(Element.self) || !source.isMapped,
+            case .keys(let keys) = source.content
+        {
+            self.init(
+                ObjectCursor(
+                    source.realm, binding, positions.map { keys[$0] }, isDynamic: isDynamic(Element.self)))
+        } else {
+            self.init(positions.map { source.element(at: $0) })
+        }
+    }
+
     /// Iterates over a managed collection without making a source for it.
     init(_ collection: CollectionBase, _ location: CollectionLocation, _ cell: ListCell) {
         let realm = location.realm

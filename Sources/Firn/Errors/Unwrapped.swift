@@ -4,19 +4,26 @@ import Foundation
 func unwrapped(_ any: Any?) -> Any? {
     var value = any
     while let some = value {
-        guard mayBeNil(type(of: some)) else { return some }
-        if some is NSNull { return nil }
-        guard let optional = some as? any AnyOptional else { return some }
-        value = optional.content
+        let kind = TypeKind(type(of: some))
+        if kind.isOptional, let optional = some as? any AnyOptional {
+            value = optional.content
+        } else {
+            return kind.mayBeClass && some is NSNull ? nil : some
+        }
     }
     return nil
 }
 
-/// Whether values of a type may stand for nil: those of optionals, and of classes, of which `NSNull` is one. The answer
-/// costs a load, where a cast that fails searches for a conformance. A type's metadata begins with its kind (Swift's
-/// ABI documentation, "Type Metadata").
-private func mayBeNil(_ type: Any.Type) -> Bool {
-    let kind = unsafeBitCast(type, to: UnsafePointer<UInt>.self).pointee
-    let (optional, foreignClass, wrappedClass, lastKind): (UInt, UInt, UInt, UInt) = (0x202, 0x203, 0x305, 0x7FF)
-    return kind == optional || kind == 0 || kind > lastKind || kind == foreignClass || kind == wrappedClass
+/// What a type is, by the kind with which its metadata begins (Swift's ABI documentation, "Type Metadata"). Finding
+/// that out costs a load; a cast that fails searches for conformances, and bridges a dictionary with all that is in it.
+private struct TypeKind {
+    private let kind: UInt
+
+    init(_ type: Any.Type) { kind = unsafeBitCast(type, to: UnsafePointer<UInt>.self).pointee }
+
+    var isOptional: Bool { kind == 0x202 }
+
+    /// Classes of Swift have no kind there, or one above those of other types; 0x203 is a foreign class, and 0x305 one
+    /// of Objective-C.
+    var mayBeClass: Bool { kind == 0 || kind > 0x7FF || kind == 0x203 || kind == 0x305 }
 }

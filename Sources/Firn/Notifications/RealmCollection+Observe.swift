@@ -74,9 +74,25 @@ extension RealmCollection {
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
+        await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+            CollectionSubscription($0, from: $1, $2, $3)
+        }
+    }
+}
+
+extension _SourcedCollection {
+    /// Adds an observer to the realm of an actor.
+    ///
+    /// - Parameter subscription: makes the observer of the actor's collection.
+    func observe<A: Actor, Change>(
+        _ keyPaths: [String]?, on actor: A, _isolation: isolated (any Actor)?, at site: CallSite,
+        _ block: @escaping @Sendable (isolated A, Change) -> Void,
+        _ subscription:
+            @escaping (Self, SubscriptionStart, [ObservedPath]?, @escaping (Change) -> Void) ->
+            DataSubscription
+    ) async -> NotificationToken {
         let source = _source
         source.checkIsAlive()
-        let site = CallSite(file, line)
         let start = source.realm.startObserving(at: site)
         let paths = source.observedPaths(keyPaths)
         let token = NotificationToken()
@@ -89,7 +105,7 @@ extension RealmCollection {
         await ActorObserving.install(source.realm, on: actor, from: start, _isolation: _isolation) { realm in
             let own = frozen._moved(to: realm)
             // The actor may keep the token.
-            let subscription = CollectionSubscription(own, from: start, paths) { [weak actor] change in
+            let subscription = subscription(own, start, paths) { [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
@@ -98,13 +114,11 @@ extension RealmCollection {
         }
         return token
     }
-}
 
-extension _SourcedCollection {
     /// Adds an observer: to the collection's realm, or to that of a queue.
     ///
     /// - Parameter subscription: makes the observer of this collection, or of the queue's.
-    fileprivate func observe(
+    func observe(
         _ keyPaths: [String]?, on queue: DispatchQueue?, at site: CallSite,
         _ subscription: @escaping (Self, SubscriptionStart, [ObservedPath]?) -> DataSubscription
     ) -> NotificationToken {

@@ -1,0 +1,78 @@
+import FirnCore
+
+extension RealmCollection where Element: ObjectBase {
+    /// The elements sorted by a property and divided by its values, live.
+    ///
+    /// ```swift
+    /// let byAge = realm.objects(Dog.self).sectioned(by: \.age)
+    /// ```
+    ///
+    /// The key path may lead through links. Nothing is read here: see `SectionedResults` for what reading costs. Stops
+    /// the program if the key path does not lead to a stored property that can be sorted by, if the collection is
+    /// unmanaged, and on the wrong thread.
+    public func sectioned<Key: _Persistable & Hashable>(
+        by keyPath: KeyPath<Element, Key>, ascending: Bool = true
+    ) -> SectionedResults<Key, Element> {
+        SectionedResults(_SectionSource(sorted(by: keyPath, ascending: ascending)._source) { $0[keyPath: keyPath] })
+    }
+
+    /// The elements sorted by several properties and divided by the values of the first of them, live.
+    ///
+    /// ```swift
+    /// let byAge = dogs.sectioned(by: \.age, sortDescriptors: ["age", "name"])
+    /// ```
+    ///
+    /// Stops the program if the first sort descriptor is not that of the key path, and whenever
+    /// `sectioned(by:ascending:)` does.
+    public func sectioned<Key: _Persistable & Hashable>(
+        by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
+    ) -> SectionedResults<Key, Element> {
+        let name = TracedKeyPath.of(keyPath).name
+        guard sortDescriptors.first?.keyPath == name else {
+            fatalError(
+                "Firn: sectioned(by:sortDescriptors:) on \(Element.self): the first sort descriptor must be that of the key path, \"\(name)\"."
+            )
+        }
+        return sectioned(by: { $0[keyPath: keyPath] }, sortDescriptors: sortDescriptors)
+    }
+
+    /// The elements sorted, and divided by what a block computes of each, live.
+    ///
+    /// ```swift
+    /// let byLetter = people.sectioned(by: { String($0.name.prefix(1)) }, sortDescriptors: ["name"])
+    /// ```
+    ///
+    /// The block is called for each element at the first read after a change, and for a frozen collection on whichever
+    /// thread reads it. It must not write. If there are no sort descriptors, the elements keep their order. Stops the
+    /// program as `sorted(by:)` does.
+    public func sectioned<Key: _Persistable & Hashable>(
+        by block: @escaping (Element) -> Key, sortDescriptors: [SortDescriptor]
+    ) -> SectionedResults<Key, Element> {
+        let source = sortDescriptors.isEmpty ? _source : sorted(by: sortDescriptors)._source
+        return SectionedResults(_SectionSource(source, block))
+    }
+
+    /// The elements sorted, and divided by what a block computes of each, live: `sectioned(by:sortDescriptors:)` with
+    /// the block at the end.
+    public func sectioned<Key: _Persistable & Hashable>(
+        sortDescriptors: [SortDescriptor], _ keyBlock: @escaping (Element) -> Key
+    ) -> SectionedResults<Key, Element> {
+        sectioned(by: keyBlock, sortDescriptors: sortDescriptors)
+    }
+}
+
+extension RealmCollection where Element: SortableType {
+    /// The values sorted, and divided by what a block computes of each, live.
+    ///
+    /// ```swift
+    /// let byLetter = dog.nicknames.sectioned(by: { String($0.prefix(1)) })
+    /// ```
+    ///
+    /// See `SectionedResults` for what reading costs. Stops the program if the collection is unmanaged, and on the
+    /// wrong thread.
+    public func sectioned<Key: _Persistable & Hashable>(
+        by block: @escaping (Element) -> Key, ascending: Bool = true
+    ) -> SectionedResults<Key, Element> {
+        SectionedResults(_SectionSource(sorted(ascending: ascending)._source, block))
+    }
+}

@@ -1,0 +1,98 @@
+import FirnCore
+
+/// The elements of sectioned results that have one key: live.
+///
+/// It is the section of its key: if the last of its elements goes, it is empty, and if one comes again, it has that.
+/// Costs and stops the program as `SectionedResults` does.
+public struct ResultsSection<Key: _Persistable & Hashable, Element: RealmCollectionValue>: RealmSectionedResult,
+    Identifiable
+{
+    let sections: _SectionSource<Key, Element>
+    /// The key that the elements have in common.
+    public let key: Key
+    /// The key, which identifies the section among those of its results.
+    public var id: Key { key }
+
+    init(_ sections: _SectionSource<Key, Element>, _ key: Key) {
+        self.sections = sections
+        self.key = key
+    }
+
+    /// The collection's elements, those of the other sections included.
+    public var _source: _CollectionSource { sections.source }
+    /// The section itself: sections of a list that is gone are empty.
+    public var _withoutOwner: ResultsSection { self }
+
+    /// The positions of the elements in the collection.
+    private var members: [Int] {
+        let sections = sections.sections
+        return sections.section(of: key).map { sections.members[$0] } ?? []
+    }
+
+    /// The number of elements.
+    public var count: Int { members.count }
+    /// Always 0.
+    public var startIndex: Int { 0 }
+    /// The number of elements.
+    public var endIndex: Int { count }
+
+    /// The element at an index. Stops the program if it is out of bounds.
+    public subscript(position: Int) -> Element {
+        let members = members
+        guard members.indices.contains(position) else { stopForIndex(position, members.count, "elements of a section") }
+        return sections.source.element(at: members[position])
+    }
+
+    /// The realm that the elements belong to. Never nil.
+    public var realm: Realm? { Realm(_source.realm) }
+    /// Whether the realm was invalidated after the results were made, or the object that they belong to was deleted.
+    /// The section is empty then.
+    public var isInvalidated: Bool { _source.isInvalidated }
+    /// Whether it belongs to a frozen realm and never changes. May be read on any thread.
+    public var isFrozen: Bool { _source.realm.isFrozen }
+
+    /// What `freeze()` does.
+    public func _freeze(_ file: StaticString, _ line: UInt) -> ResultsSection {
+        isFrozen ? self : ResultsSection(sections.with(_source.frozen(at: CallSite(file, line))), key)
+    }
+    /// What `thaw()` does: nil if the object that the collection belongs to no longer exists.
+    public func _thaw(_ file: StaticString, _ line: UInt) -> ResultsSection? {
+        isFrozen ? _source.thawed(at: CallSite(file, line)).map { ResultsSection(sections.with($0), key) } : self
+    }
+    /// The same section in another realm of the store.
+    public func _moved(to realm: _RealmInstance) -> ResultsSection {
+        ResultsSection(sections.with(_source.unlocated(in: realm)), key)
+    }
+
+    /// Whether both are the section of the same key of the same results.
+    public static func == (a: ResultsSection, b: ResultsSection) -> Bool {
+        a.sections === b.sections && a.key == b.key
+    }
+
+    /// Iterates over the elements that there are now.
+    public func makeIterator() -> SectionIterator<Element> {
+        SectionIterator(RealmCollectionIterator(_source, at: members))
+    }
+
+    /// The key and the first 100 elements as text.
+    public var description: String {
+        let elements = prefix(100).enumerated().map { "\t[\($0)] \(indented("\($1)"))" }.joined(separator: ",\n")
+        return "\(type(of: self)) key: \(key) (\n\(elements)\n)"
+    }
+}
+
+/// Iterates over the elements that a section had when it was made. The object of an element that was deleted meanwhile
+/// is invalidated.
+public struct SectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
+    private var elements: RealmCollectionIterator<Element>
+
+    init(_ elements: RealmCollectionIterator<Element>) { self.elements = elements }
+
+    /// The next element; nil at the end.
+    public mutating func next() -> Element? { elements.next() }
+}
+
+@available(
+    *, unavailable, message: "a section belongs to the thread, queue or actor of its realm; hand over a frozen one"
+)
+extension ResultsSection: Sendable {}

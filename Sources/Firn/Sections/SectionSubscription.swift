@@ -1,0 +1,164 @@
+import FirnCore
+public import Foundation
+
+/// An observer of sectioned results, or of the section of one key.
+///
+/// It keeps the sections that it has shown. A change costs computing the sections again, and comparing the elements.
+final class SectionSubscription<
+    C: RealmSectionedResult, Key: _Persistable & Hashable, Element: RealmCollectionValue
+>: SourceSubscription<C> {
+    private let sections: (C) -> _SectionSource<Key, Element>
+    /// The key of the section; nil for all sections.
+    private let key: Key?
+    private let block: (SectionedResultsChange<C>) -> Void
+    private var known = Sections<Key>.none
+
+    init(
+        _ collection: C, _ sections: @escaping (C) -> _SectionSource<Key, Element>, _ key: Key?,
+        from start: SubscriptionStart, _ paths: [ObservedPath]?, _ block: @escaping (SectionedResultsChange<C>) -> Void
+    ) {
+        self.sections = sections
+        self.key = key
+        self.block = block
+        super.init(collection, from: start, paths)
+    }
+
+    override func showInitial(_ collection: C) { block(.initial(collection)) }
+
+    override func skipped(_ pin: Pin) { realm.showing(pin) { known = sections(shown()).sections } }
+
+    override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
+        guard !summary.isEmpty else { return }
+        let shown = shown()
+        let (before, after) = (known, sections(shown).sections)
+        known = after
+        let isChanged = changed(before.content, summary, old.snapshot, new.snapshot)
+        var difference = SectionDifference(comparing: before, to: after, isChanged)
+        if let key { difference.keepOnly(before.section(of: key), after.section(of: key)) }
+        guard !difference.isEmpty else { return }
+        block(
+            .update(
+                shown, deletions: difference.deletions, insertions: difference.insertions,
+                modifications: difference.modifications, sectionsToInsert: difference.sectionsToInsert,
+                sectionsToDelete: difference.sectionsToDelete))
+    }
+
+    /// Tells of an element, by its old position, whether its object counts as changed.
+    private func changed(
+        _ content: _CollectionSource.Content, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
+    ) -> (Int) -> Bool {
+        switch content {
+        case .keys(let keys):
+            let affected = affected(summary, old, new)
+            return { affected.contains(keys[$0]) }
+        case .values(let values):
+            let targets = affectedTargets(summary, old, new)
+            return { !targets.isEmpty && values[$0].links(toOneOf: targets) }
+        }
+    }
+}
+
+/// How the sections of a collection differ between two states.
+///
+/// The elements of the old sections without the deleted ones are, section by section and in order, those of the new
+/// sections without the inserted ones.
+struct SectionDifference {
+    private(set) var deletions: [IndexPath] = []
+    private(set) var insertions: [IndexPath] = []
+    private(set) var modifications: [IndexPath] = []
+    private(set) var sectionsToInsert = IndexSet()
+    private(set) var sectionsToDelete = IndexSet()
+
+    var isEmpty: Bool {
+        deletions.isEmpty && insertions.isEmpty && modifications.isEmpty && sectionsToInsert.isEmpty
+            && sectionsToDelete.isEmpty
+    }
+
+    /// - Parameter isChanged: whether an element that stays counts as changed, by its old position.
+    init<Key>(comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
+        let difference =
+            switch (old.content, new.content) {
+            case (.keys(let before), .keys(let after)): ListDifference(comparing: before, to: after)
+            case (.values(let before), .values(let after)): ListDifference(comparing: before, to: after)
+            // The first sections are compared with none.
+            default: ListDifference(insertions: Array(new.paths.indices))
+            }
+        // Sections that stay, but change places, are deleted and inserted with everything in them.
+        let staying = SectionDifference.staying(old, new)
+        for section in old.keys.indices where staying[section] == nil { sectionsToDelete.insert(section) }
+        let targets = Set(staying.compactMap { $0 })
+        for section in new.keys.indices where !targets.contains(section) { sectionsToInsert.insert(section) }
+
+        var (deleted, inserted) = (difference.deletions[...], difference.insertions[...])
+        var (before, after) = (0, 0)
+        while before < old.paths.count || after < new.paths.count {
+            if deleted.first == before {
+                deletions.append(IndexPath(old.paths[before]))
+                deleted.removeFirst()
+                before += 1
+            } else if inserted.first == after {
+                insertions.append(IndexPath(new.paths[after]))
+                inserted.removeFirst()
+                after += 1
+            } else {
+                // The same element in both states.
+                if staying[old.paths[before].section] != new.paths[after].section {
+                    deletions.append(IndexPath(old.paths[before]))
+                    insertions.append(IndexPath(new.paths[after]))
+                } else if isChanged(before) {
+                    modifications.append(IndexPath(old.paths[before]))
+                }
+                before += 1
+                after += 1
+            }
+        }
+        deletions.sort()
+        insertions.sort()
+        modifications.sort()
+    }
+
+    /// For each old section, the new section that it is; nil if it is gone. Those that stay keep their order.
+    private static func staying<Key>(_ old: Sections<Key>, _ new: Sections<Key>) -> [Int?] {
+        let (before, after) = (
+            old.keys.filter { new.section(of: $0) != nil }, new.keys.filter { old.section(of: $0) != nil }
+        )
+        var staying: [Int?] = old.keys.map { new.section(of: $0) }
+        guard before != after else { return staying }
+        let difference = ListDifference(
+            comparing: before.map { Int64(new.section(of: $0) ?? 0) }, to: after.map { Int64(new.section(of: $0) ?? 0) }
+        )
+        for index in difference.deletions {
+            if let section = old.section(of: before[index]) { staying[section] = nil }
+        }
+        return staying
+    }
+
+    /// Keeps what concerns one section, by its old and its new index.
+    mutating func keepOnly(_ old: Int?, _ new: Int?) {
+        deletions.removeAll { $0[0] != old }
+        modifications.removeAll { $0[0] != old }
+        insertions.removeAll { $0[0] != new }
+        sectionsToDelete = sectionsToDelete.filteredIndexSet { $0 == old }
+        sectionsToInsert = sectionsToInsert.filteredIndexSet { $0 == new }
+    }
+}
+
+extension IndexPath {
+    fileprivate init(_ path: (section: Int, item: Int)) { self.init(indexes: [path.section, path.item]) }
+}
+
+#if !canImport(Darwin)
+    /// What UIKit and AppKit add on Apple's platforms.
+    extension IndexPath {
+        /// The path of an item in a section.
+        public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
+        /// The path of a row in a section.
+        public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
+        /// The index of the section: the first index.
+        public var section: Int { self[0] }
+        /// The index of the item in its section: the second index.
+        public var item: Int { self[1] }
+        /// The index of the row in its section: the second index.
+        public var row: Int { self[1] }
+    }
+#endif

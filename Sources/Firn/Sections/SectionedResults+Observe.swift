@@ -1,0 +1,117 @@
+public import Dispatch
+import FirnCore
+
+extension SectionedResults {
+    /// Calls `block` once with the sections, then after each write that changes them: by index paths.
+    ///
+    /// ```swift
+    /// token = byLetter.observe { change in
+    ///     switch change {
+    ///     case .initial: table.reload()
+    ///     case .update(_, let deletions, let insertions, let modifications, let newSections, let goneSections):
+    ///         table.update(deletions, insertions, modifications, newSections, goneSections)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// When and where the block is called, what holding the token costs, and what stops the program is as for other
+    /// collections: see `RealmCollection.observe(keyPaths:on:_:file:line:)`. Being shown a version costs finding the
+    /// sections again, O(elements), with a call of the block that computes keys for each element.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: names of the elements' properties that make an element modified; nil or an empty array for all.
+    ///     An element that goes to another section is always shown.
+    ///   - queue: a serial queue to be called on, with the sections of that queue.
+    ///   - block: is called with the change.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
+    /// - Returns: a token to be held as long as the block is to be called.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> NotificationToken {
+        observe(keyPaths, on: queue, at: CallSite(file, line)) {
+            SectionSubscription($0, { $0.sections }, nil, from: $1, $2, block)
+        }
+    }
+
+    /// Calls `block` on an actor, with the actor's own sections: once, and then after each write that changes them.
+    /// Otherwise as `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the returned token has
+    /// ended and the block is never called.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, SectionedResultsChange<SectionedResults>) -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) async -> NotificationToken {
+        await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+            SectionSubscription($0, { $0.sections }, nil, from: $1, $2, $3)
+        }
+    }
+}
+
+extension SectionedResults where SectionElement: ObjectBase {
+    /// Calls `block` once, then after each write that changes the sections or one of the properties:
+    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
+    /// property.
+    public func observe(
+        keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
+    }
+}
+
+extension ResultsSection {
+    /// Calls `block` once with the section, then after each write that changes it: by index paths that begin with the
+    /// section's index.
+    ///
+    /// What happens in other sections is not shown, not even if it changes the index of this one. Costs what observing
+    /// all sections costs, and stops the program as that does.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: names of the elements' properties that make an element modified; nil or an empty array for all.
+    ///   - queue: a serial queue to be called on, with the section of that queue.
+    ///   - block: is called with the change.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
+    /// - Returns: a token to be held as long as the block is to be called.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> NotificationToken {
+        let key = key
+        return observe(keyPaths, on: queue, at: CallSite(file, line)) {
+            SectionSubscription($0, { $0.sections }, key, from: $1, $2, block)
+        }
+    }
+
+    /// Calls `block` on an actor, with the actor's own section: once, and then after each write that changes it.
+    /// Otherwise as `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the returned token has
+    /// ended and the block is never called.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, SectionedResultsChange<ResultsSection>) -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) async -> NotificationToken {
+        let key = key
+        return await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+            SectionSubscription($0, { $0.sections }, key, from: $1, $2, $3)
+        }
+    }
+}
+
+extension ResultsSection where Element: ObjectBase {
+    /// Calls `block` once, then after each write that changes the section or one of the properties:
+    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
+    /// property.
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
+    }
+}

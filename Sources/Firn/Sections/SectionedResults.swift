@@ -1,0 +1,136 @@
+public import Dispatch
+import FirnCore
+public import Foundation
+
+/// What `SectionedResults` and `ResultsSection` have in common: a live collection that observers are shown by index
+/// paths.
+public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection where Index == Int {
+    /// Calls a block with the collection, and then after each write that changes it.
+    func observe(
+        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void,
+        file: StaticString, line: UInt
+    ) -> NotificationToken
+}
+
+/// The elements of a collection in sections: live, and divided when they are read.
+///
+/// ```swift
+/// let byLetter = realm.objects(Person.self).sectioned(sortDescriptors: ["name"]) { String($0.name.prefix(1)) }
+/// for section in byLetter {
+///     print(section.key, section.count)
+///     for person in section { print("- \(person.name)") }
+/// }
+/// print(byLetter[IndexPath(item: 0, section: 2)].name)
+/// ```
+///
+/// Elements with equal keys make a section. The sections have the order in which their keys first occur in the
+/// collection, and the elements of a section keep the collection's order. A section without elements is no section.
+///
+/// **Cost.** The sections are found at the first read after a change of the realm: the collection's query runs, and the
+/// key of each element is computed, O(elements). Further reads cost O(1), and O(log objects) to find an element.
+///
+/// They belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones
+/// may be used on any thread, where they call the block that computes keys. An index that is out of bounds stops the
+/// program.
+public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue>: RealmSectionedResult
+{
+    /// What the collection consists of.
+    public typealias Element = ResultsSection<Key, SectionElement>
+
+    let sections: _SectionSource<Key, SectionElement>
+
+    init(_ sections: _SectionSource<Key, SectionElement>) { self.sections = sections }
+
+    /// The collection's elements.
+    public var _source: _CollectionSource { sections.source }
+    /// The results themselves: results of a list that is gone are empty.
+    public var _withoutOwner: SectionedResults { self }
+
+    /// The key of each section, in the sections' order.
+    public var allKeys: [Key] { sections.sections.keys }
+    /// The number of sections.
+    public var count: Int { sections.sections.keys.count }
+    /// Always 0.
+    public var startIndex: Int { 0 }
+    /// The number of sections.
+    public var endIndex: Int { count }
+
+    /// The section at an index. It stays that of its key, whatever is written. Stops the program if the index is out of
+    /// bounds.
+    public subscript(position: Int) -> ResultsSection<Key, SectionElement> {
+        let keys = sections.sections.keys
+        guard keys.indices.contains(position) else { stopForIndex(position, keys.count, "sections") }
+        return ResultsSection(sections, keys[position])
+    }
+
+    /// The element at an index path of two indices: that of the section, and that of the element in it. Stops the
+    /// program if there is none.
+    public subscript(indexPath: IndexPath) -> SectionElement {
+        guard indexPath.count == 2 else {
+            fatalError("Firn: an index path of \(indexPath.count) indices names no element; give section and item.")
+        }
+        return self[indexPath[0]][indexPath[1]]
+    }
+
+    /// The realm that the elements belong to. Never nil.
+    public var realm: Realm? { Realm(_source.realm) }
+    /// Whether the realm was invalidated after the results were made, or the object that they belong to was deleted.
+    /// There are no sections then.
+    public var isInvalidated: Bool { _source.isInvalidated }
+    /// Whether they belong to a frozen realm and never change. May be read on any thread.
+    public var isFrozen: Bool { _source.realm.isFrozen }
+
+    /// What `freeze()` does.
+    public func _freeze(_ file: StaticString, _ line: UInt) -> SectionedResults {
+        isFrozen ? self : SectionedResults(sections.with(_source.frozen(at: CallSite(file, line))))
+    }
+    /// What `thaw()` does: nil if the object that the collection belongs to no longer exists.
+    public func _thaw(_ file: StaticString, _ line: UInt) -> SectionedResults? {
+        isFrozen ? _source.thawed(at: CallSite(file, line)).map { SectionedResults(sections.with($0)) } : self
+    }
+    /// The same sections in another realm of the store.
+    public func _moved(to realm: _RealmInstance) -> SectionedResults {
+        SectionedResults(sections.with(_source.unlocated(in: realm)))
+    }
+
+    /// Whether both are copies of the same results. O(1).
+    public static func == (a: SectionedResults, b: SectionedResults) -> Bool { a.sections === b.sections }
+
+    /// Iterates over the sections that there are now.
+    public func makeIterator() -> SectionedResultsIterator<Key, SectionElement> {
+        SectionedResultsIterator(sections, sections.sections.keys)
+    }
+
+    /// The type and the sections as text.
+    public var description: String {
+        "\(type(of: self)) (\n\(map { "\t" + indented($0.description) }.joined(separator: ",\n"))\n)"
+    }
+}
+
+/// Iterates over the sections that there were when it was made.
+public struct SectionedResultsIterator<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue>:
+    IteratorProtocol
+{
+    private let sections: _SectionSource<Key, SectionElement>
+    private var keys: IndexingIterator<[Key]>
+
+    fileprivate init(_ sections: _SectionSource<Key, SectionElement>, _ keys: [Key]) {
+        self.sections = sections
+        self.keys = keys.makeIterator()
+    }
+
+    /// The next section; nil at the end. A section that has lost all its elements meanwhile is empty.
+    public mutating func next() -> ResultsSection<Key, SectionElement>? {
+        keys.next().map { ResultsSection(sections, $0) }
+    }
+}
+
+@available(
+    *, unavailable, message: "results belong to the thread, queue or actor of their realm; hand over frozen ones"
+)
+extension SectionedResults: Sendable {}
+
+@inline(never)
+func stopForIndex(_ index: Int, _ count: Int, _ what: String) -> Never {
+    fatalError("Firn: index \(index) is out of bounds of \(count) \(what).")
+}
