@@ -18,13 +18,18 @@ extension Log {
     /// Of the files that hold data, the manifest is removed last, once the removal of the others is durable. So a
     /// crash leaves a folder that is still marked as a store: it can't be opened unless everything is there, and it
     /// can be deleted again. If the manifest is gone, only the shared page and the lock are left.
-    package static func remove(_ path: String, storage: any Storage) throws(LogError) -> StoreRemoval {
-        try StoreFolder(path: path, storage: storage).remove()
+    ///
+    /// - Parameter keepsOthers: whether other files in the folder are kept, and the folder with them. If not, they make
+    ///   this throw `.foreignFolder`, having changed nothing.
+    package static func remove(
+        _ path: String, keepsOthers: Bool = true, storage: any Storage
+    ) throws(LogError) -> StoreRemoval {
+        try StoreFolder(path: path, storage: storage).remove(keepsOthers: keepsOthers)
     }
 }
 
 extension StoreFolder {
-    func remove() throws(LogError) -> StoreRemoval {
+    func remove(keepsOthers: Bool = true) throws(LogError) -> StoreRemoval {
         guard try !isLink(path) else {
             throw LogError(.notAStore, path: path, detail: "it is a symbolic link, which deleting does not follow")
         }
@@ -38,6 +43,9 @@ extension StoreFolder {
         defer { locks.releaseAll() }
         // From here on no other process changes anything.
         if try find() == .store { _ = try readManifest() }
+        if !keepsOthers, let other = try leftNames().first(where: { !Self.isOwn($0) }) {
+            throw LogError(.foreignFolder, path: path, detail: other)
+        }
         return try removeAll()
     }
 
@@ -122,6 +130,13 @@ extension StoreFolder {
             for innerName in try names(inner).sorted() { result.append(name + "/" + innerName) }
         }
         return result
+    }
+
+    /// Whether a name that `leftNames` gives is one of those that `removeAll` removes.
+    private static func isOwn(_ name: String) -> Bool {
+        let parts = name.split(separator: "/").map(String.init)
+        guard parts.count == 2 else { return isName(name) || ScratchName.matches(name) }
+        return parts[0] == "log" ? segmentNumber(of: parts[1]) != nil : checkpointID(of: parts[1]) != nil
     }
 
     private func names(_ folder: String) throws(LogError) -> [String] {

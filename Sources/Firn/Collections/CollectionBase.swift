@@ -167,9 +167,13 @@ public class CollectionBase {
         let location = location!
         _ = location.realm.writing(location.change)
         if isDynamic(Swift.type(of: element)), let object = unwrapped(element) as? DynamicObject,
-            let target = location.property.shape.target, object.modelType != target
+            let target = location.property.shape.target
         {
-            fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
+            guard let form = object.currentForm else {
+                fatalError("Firn: can't \(location.change): the migration has deleted the object that is added.")
+            }
+            if form.modelType != target { fatalError("Firn: \(ValueFault(form, isNoTargetOf: target))") }
+            if form !== object { return .link(location.realm.linkKey(of: form, as: target)) }
         }
         return element._element(for: location.realm)
     }

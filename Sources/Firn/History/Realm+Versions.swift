@@ -100,6 +100,7 @@ extension _RealmInstance {
 
     /// The frozen instance of a past version.
     func past(_ version: PastVersion, at callSite: CallSite) throws -> _RealmInstance {
+        stopIfMigrating("open a past version")
         let faults = schema.faults(seeing: version.schema, now: store.schema)
         guard faults.isEmpty else {
             let heading = "Version \(version.pin.version) can't be shown with today's classes:"

@@ -29,8 +29,10 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 ///
 /// Old objects are frozen and have the properties that the store had, by their stored names; they may be kept. New
 /// objects are those of the classes; they, and the migration itself, belong to the thread that runs the block, and end
-/// with it: to use them later stops the program. If a new object is set to an old one, it is set to the new form of
-/// that object.
+/// with it: to use them later stops the program.
+///
+/// Where a link is set to an old object, it is set to the new form of that object; if that was deleted, the link is
+/// nil, and a list or set is left without it. Embedded objects are copied.
 ///
 /// What can't be done stops the program. Nothing has been changed then: the store keeps its old version until the
 /// block has returned, and then everything is committed at once.
@@ -69,14 +71,15 @@ public final class Migration {
     @discardableResult
     public func deleteData(forType typeName: String) -> Bool { run.deleteData(typeName) }
 
-    /// Renames a property of a class, so that its values stay. Costs O(1) if it is as optional as before, and
-    /// O(objects) otherwise: nil becomes a blank value if it is no longer optional.
+    /// Renames a property of a class, so that its values stay. O(objects), without reading the values: nil becomes a
+    /// blank value if the property is no longer optional.
     ///
-    /// A property can be renamed several times: it is removed at the end unless the class has its last name. New
-    /// objects that were read before have ended.
+    /// A property can be renamed several times. If the class does not have its last name, opening throws
+    /// `.schemaMismatch`, and nothing was changed. What the block has set in the new property before is replaced, and
+    /// new objects that were read before have ended.
     ///
     /// Stops the program if the store lacks the class or the old property, if the class still has the old property,
-    /// if the types differ, and in `enumerateObjects`.
+    /// if the types differ, in `enumerateObjects`, and after the block has created objects of the class.
     ///
     /// - Parameter typeName: the class.
     /// - Parameter oldName: the name under which the property was stored.

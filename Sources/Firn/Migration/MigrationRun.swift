@@ -1,110 +1,145 @@
 import FirnCore
 import FirnStorage
-import Foundation
 
 /// What runs a migration block: the store's transaction, and the two realms whose objects the block sees. The **old**
 /// one is frozen and shows the version before, through classes made from its schema. The **new** one is live, belongs
 /// to the block's thread, and shows the transaction's state; no opener ever gets it.
+///
+/// What the block keeps keeps this, so it lets everything go when the block has returned.
 final class MigrationRun: @unchecked Sendable {
-    // Old objects may be read on any thread, and refer to this. All but `thread` is used on that thread only.
+    private struct Running {
+        let store: SharedStore
+        let transaction: WriteTransaction
+        let configuration: Realm.Configuration
+        let infos: [ClassInfo]
+        let callSite: CallSite
+        var plan: MigrationPlan
+        let old: _RealmInstance
+        var new: _RealmInstance
+        var enumerations = 0
+    }
     private let thread = currentThreadID()
-    private let store: SharedStore
-    private let transaction: WriteTransaction
-    private let configuration: Realm.Configuration
-    private let infos: [ClassInfo]
-    private let callSite: CallSite
-    private(set) var plan: MigrationPlan
-    private var shown: (old: _RealmInstance, new: _RealmInstance)?
-    private var enumerations = 0
+    // Used on the block's thread only. Old objects, which refer to this, may be read on others.
+    private var state: Running?
 
     init(
         _ store: SharedStore, _ transaction: WriteTransaction, _ plan: MigrationPlan, _ infos: [ClassInfo],
         _ configuration: Realm.Configuration, at callSite: CallSite
     ) throws(StoreError) {
-        self.store = store
-        self.transaction = transaction
-        self.plan = plan
-        self.infos = infos
-        self.configuration = configuration
-        self.callSite = callSite
         let old = _RealmInstance(
             store, configuration, SchemaBinding(stored: transaction.resolvedSchema.schema), scheduler: nil,
             pin: transaction.base, at: callSite)
-        old.migration = self
         try transaction.changeSchema(to: plan.interim)
-        shown = (old, makeNew())
-    }
-
-    private func makeNew() -> _RealmInstance {
-        let new = _RealmInstance(
-            store, configuration, SchemaBinding(infos, plan.interim, era: -1), scheduler: .current, pin: nil,
-            at: callSite)
+        let new = MigrationRun.makeNew(store, transaction, infos, configuration, callSite)
+        state = Running(
+            store: store, transaction: transaction, configuration: configuration, infos: infos, callSite: callSite,
+            plan: plan, old: old, new: new)
+        old.migration = self
         new.migration = self
         new.enter(transaction, async: false)
-        return new
+    }
+
+    private static func makeNew(
+        _ store: SharedStore, _ transaction: WriteTransaction, _ infos: [ClassInfo],
+        _ configuration: Realm.Configuration, _ callSite: CallSite
+    ) -> _RealmInstance {
+        let schema = SchemaBinding(infos, transaction.resolvedSchema.schema, era: -1)
+        return _RealmInstance(store, configuration, schema, scheduler: .current, pin: nil, at: callSite)
+    }
+
+    /// Ends the realm of the new objects. The old ones can still be read.
+    func end() -> MigrationPlan {
+        let running = running
+        running.new.migrationEnds()
+        state = nil
+        return running.plan
+    }
+
+    /// Stops the program on another thread, and after the block has returned.
+    private var running: Running {
+        guard thread == currentThreadID() else {
+            fatalError("Firn: a migration was used on another thread than its block's.")
+        }
+        guard let state else { fatalError("Firn: a migration was used after its block had returned.") }
+        return state
     }
 
     var old: _RealmInstance { running.old }
     var new: _RealmInstance { running.new }
 
-    private var running: (old: _RealmInstance, new: _RealmInstance) {
-        guard thread == currentThreadID() else {
-            fatalError("Firn: a migration was used on another thread than its block's.")
+    /// The run, if the caller is its block.
+    var ifRunningHere: MigrationRun? { thread == currentThreadID() && state != nil ? self : nil }
+
+    /// The new form of an old object; nil if it was deleted, or if the realm does not have its class.
+    func new(of object: ObjectBase) -> ObjectBase? {
+        let new = running.new
+        guard let binding = new.schema.table(TableBinding.of(object._row).table), has(binding, object._row.key) else {
+            return nil
         }
-        guard let shown else { fatalError("Firn: a migration was used after its block had returned.") }
-        return shown
-    }
-
-    /// Ends the realm of the new objects. The old ones can still be read.
-    func end() {
-        shown?.new.migrationEnds()
-        shown = nil
-    }
-
-    /// The form that an old object has in the running migration; nil on other threads, and if it was deleted.
-    func new(of object: DynamicObject) -> ObjectBase? {
-        guard thread == currentThreadID(), let new = shown?.new,
-            let binding = new.schema.table(TableBinding.of(object._row).table), has(binding, object._row.key)
-        else { return nil }
         return new.accessor(binding, object._row.key)
     }
 
     private func has(_ binding: TableBinding, _ key: Int64) -> Bool {
-        transaction.recordingDamage { transaction.table(binding.table).find(key) != nil }
+        let transaction = running.transaction
+        return transaction.recordingDamage { transaction.table(binding.table).find(key) != nil }
     }
 
+    /// Ends early if damage is met, which the commit throws.
     func enumerate(_ typeName: String, _ block: MigrationObjectEnumerateBlock) {
-        let (old, new) = running
-        guard let before = old.schema.table(named: typeName) else { return }
+        let (old, new, transaction) = (running.old, running.new, running.transaction)
+        guard let before = old.schema.table(named: typeName), let table = old.table(before) else { return }
         let after = new.schema.table(named: typeName)
-        enumerations += 1
-        defer { enumerations -= 1 }
-        for object in Results<DynamicObject>(.table(old, before)) {
-            let isThere = after.map { has($0, object._row.key) } ?? false
-            block(object, isThere ? after.map { new.dynamicAccessor($0, object._row.key) } : nil)
+        state?.enumerations += 1
+        defer { state?.enumerations -= 1 }
+        var position = 0
+        while position < table.count {
+            let keys = transaction.recordingDamage {
+                let (leaf, row) = table.location(at: position)
+                return (row..<leaf.count).map { leaf.key($0) }
+            }
+            for key in keys {
+                let isThere = after.map { has($0, key) } ?? false
+                if transaction.hasFault { return }
+                block(old.dynamicAccessor(before, key), isThere ? after.map { new.dynamicAccessor($0, key) } : nil)
+            }
+            if transaction.hasFault || keys.isEmpty { return }
+            position += keys.count
         }
     }
 
     func deleteData(_ typeName: String) -> Bool {
-        let new = running.new
-        guard let id = transaction.resolvedSchema.schema.table(named: typeName) else { return false }
-        transaction.deleteAll(id)
-        if new.schema.table(id) == nil { plan.remove(id) }
-        return true
+        let (old, new, transaction) = (running.old, running.new, running.transaction)
+        if let id = transaction.resolvedSchema.schema.table(named: typeName) {
+            transaction.deleteAll(id)
+            if new.schema.table(id) == nil { state?.plan.remove(id) }
+        }
+        return old.schema.table(named: typeName) != nil
     }
 
     func rename(_ typeName: String, _ oldName: String, _ newName: String) {
-        let new = running.new
         func stop(_ reason: String) -> Never {
             fatalError(
                 "Firn: renameProperty(onType: \"\(typeName)\", from: \"\(oldName)\", to: \"\(newName)\"): \(reason).")
         }
-        if enumerations > 0 { stop("it can't be called in enumerateObjects") }
-        do { try plan.rename(typeName, oldName, newName) } catch { stop(error.description) }
-        new.migrationEnds()
-        // Damage that is met is noted in the transaction, whose commit throws it.
-        ignoringError { () throws(StoreError) in try transaction.changeSchema(to: plan.interim) }
-        shown?.new = makeNew()
+        let running = running
+        let transaction = running.transaction
+        if running.enumerations > 0 { stop("it can't be called in enumerateObjects") }
+        do { try state?.plan.rename(typeName, oldName, newName) } catch { stop(error.description) }
+        if let id = transaction.base.snapshot.schema.table(named: typeName), transaction.hasCreated(id) {
+            stop("the migration has created objects of the class already; rename its properties first")
+        }
+        running.new.migrationEnds()
+        // Damage that was met stays in the transaction, whose commit throws it, and so does the schema.
+        if let plan = state?.plan, !transaction.hasFault {
+            do throws(StoreError) { try transaction.changeSchema(to: plan.interim) } catch {
+                if !transaction.hasFault { stop(error.description) }
+            }
+        }
+        let new = MigrationRun.makeNew(
+            running.store, transaction, running.infos, running.configuration, running.callSite)
+        state?.new = new
+        new.migration = self
+        new.enter(transaction, async: false)
     }
 }
 

@@ -205,11 +205,23 @@ func typed(_ any: Any?) -> Any? {
     return _RealmInstance.of(object._row).accessor(TableBinding.of(object._row), object._row.key)
 }
 
-/// What a link is set to: as `typed`, but an old object of a running migration stands for its new form, if that has not
-/// been deleted.
+/// What a link is set to: as `typed`, but for an old object of a running migration its new form, which is nil if it was
+/// deleted.
 func linkTarget(_ any: Any?) -> Any? {
-    guard let object = unwrapped(any) as? DynamicObject, object.isManaged, TableBinding.of(object._row).info.isStored,
-        let new = _RealmInstance.of(object._row).migration?.new(of: object)
-    else { return typed(any) }
-    return new
+    guard let object = unwrapped(any) as? DynamicObject, let run = object.runningMigration else { return typed(any) }
+    return run.new(of: object)
+}
+
+extension ObjectBase {
+    /// The migration that this is an old object of, if it is running on the calling thread.
+    fileprivate final var runningMigration: MigrationRun? {
+        guard isManaged, TableBinding.of(_row).info.isStored else { return nil }
+        return _RealmInstance.of(_row).migration?.ifRunningHere
+    }
+
+    /// The object, or the new form of an old object of a running migration; nil if that was deleted.
+    final var currentForm: ObjectBase? {
+        guard let run = runningMigration else { return self }
+        return run.new(of: self)
+    }
 }

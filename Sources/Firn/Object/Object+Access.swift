@@ -162,7 +162,10 @@ extension ObjectBase {
         }
         if property.isLink {
             guard let target = property.shape.target else { return }
-            guard let value = unwrapped(storedObject(linkTarget(any))) else {
+            let binding = _RealmInstance.of(_row).target(of: property, in: TableBinding.of(_row))
+            // An embedded object that has a parent is copied.
+            let any = binding.isEmbedded ? typed(any) : linkTarget(any)
+            guard let value = unwrapped(storedObject(any)) else {
                 try property.checkShowsNoNewObject()
                 return setLink(nil, to: target, column: column)
             }

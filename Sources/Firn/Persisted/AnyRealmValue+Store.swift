@@ -21,7 +21,7 @@ extension AnyRealmValue {
         case .date(let value): return value._value
         case .object(let value):
             try AnyRealmValue.check(value)
-            return try link(value)
+            return try value.currentForm.map(link) ?? .null
         case .objectId(let value): return value._value
         case .decimal128(let value): return value._value
         case .uuid(let value): return value._value
@@ -68,7 +68,7 @@ extension AnyRealmValue {
         switch self {
         case .object(let object):
             try AnyRealmValue.check(object)
-            return .object(try replace(object))
+            return try (object.currentForm as? Object).map { .object(try replace($0)) } ?? .none
         case .list(let list):
             try AnyRealmValue.check(depth)
             return .fromArray(try Array(list).map { try $0.replacingObjects(depth + 1, replace) })

@@ -128,15 +128,16 @@ extension Realm {
         /// are checked, and everything is committed at once: if opening throws, nothing was changed. Opening the store
         /// in the block throws `.alreadyOpen`.
         ///
-        /// The commit is held in memory until it is complete: what the block changes, and what the change of the
-        /// schema rewrites.
+        /// What the block changes, and what the change of the schema rewrites, lies in memory until it is committed,
+        /// and in scratch files once it is large.
         public var migrationBlock: MigrationBlock?
 
         /// Whether opening deletes the store, and creates it anew, where it would have to be migrated: if its schema
         /// version is another one, or its classes differ in more than additions. For data that can be fetched again.
         ///
         /// `migrationBlock` is not called then. Opening throws `.alreadyOpen` if the store has to be deleted while
-        /// this process or another has it open. Stops the program if `readOnly` is set, too.
+        /// this process or another has it open, and `.fileOperationFailed` if its folder also holds files that Firn
+        /// did not make; nothing was deleted then. Stops the program if `readOnly` is set, too.
         public var deleteRealmIfMigrationNeeded = false {
             didSet { checkDeleting() }
         }
@@ -145,9 +146,9 @@ extension Realm {
         /// shipped with; nil to begin with an empty store.
         ///
         /// The copy is as `Realm.writeCopy(toFile:encryptionKey:)` makes it: the newest version of the seed, without
-        /// its history, and with `fileMode`. An opening that is interrupted leaves no part of it. Opening throws
-        /// `.fileNotFound` if there is no store at this URL; the seed itself is not changed. Not used for a realm in
-        /// memory.
+        /// its history, and with `fileMode`. An opening that is interrupted leaves no store, and the next one copies
+        /// the seed. Opening throws `.fileNotFound` if there is no store at this URL; the seed itself is not changed.
+        /// Not used for a realm in memory.
         public var seedFilePath: URL?
 
         /// The realm's classes; nil for all that the program has. Classes that they link to must be among them, or

@@ -288,7 +288,7 @@ extension _RealmInstance {
         }
         if object.isManaged {
             let key = location(of: object, to: "link to").1
-            if TableBinding.of(object._row).info.isEmbedded, link.map({ $0.owner.linkedKey($0.column) }) != key {
+            if TableBinding.of(object._row).isEmbedded, link.map({ $0.owner.linkedKey($0.column) }) != key {
                 fatalError("Firn: \(ValueFault(hasParent: object))")
             }
             return key

@@ -184,8 +184,9 @@ struct Resolution {
     private mutating func object(
         _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
-        let any = storedObject(location == nil ? typed(any) : linkTarget(any)) as Any
-        if let location, location.property.isOwner { return try embedded(type, any, at: location, replacing: old) }
+        let isCopied = location?.property.isOwner ?? true
+        let any = storedObject(isCopied ? typed(any) : linkTarget(any)) as Any
+        if let location, isCopied { return try embedded(type, any, at: location, replacing: old) }
         if let object = unwrapped(any) as? ObjectBase {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
@@ -395,6 +396,7 @@ struct Resolution {
         }
         if unwrapped(any) == nil { try property.checkShowsNoNewObject() }
         if property.isMixed { return try mixedContent(property, any, of: task) }
+        let any = property.isLink && !property.isCollection && !property.isOwner ? linkTarget(any) : any
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         // If nothing is copied, a list is taken as it is.
         if realm == nil, !property.isOwner, property.wrapper.isElements(value) {
@@ -416,8 +418,12 @@ struct Resolution {
         for (key, element) in try property.anyElements(of: value) {
             location.element = key.map { "\"\($0)\"" } ?? "\(elements.count)"
             do {
+                let isGone =
+                    !property.isOwner && (unwrapped(element) as? ObjectBase).map { $0.currentForm == nil } ?? false
+                // Links to what a migration has deleted are left out.
+                if isGone, key == nil { continue }
                 // Only a map has a nil object.
-                let isNil = key != nil && unwrapped(element) == nil
+                let isNil = key != nil && (isGone || unwrapped(element) == nil)
                 let old = existing.object(at: elements.count, orOf: key)
                 let object = isNil ? nil : try object(target, element as Any, at: location, replacing: old)
                 elements.append(LinkedElement(key: key, object: object))

@@ -5,15 +5,25 @@ import Foundation
 /// What is done with the files of a store that no realm of this process has open.
 extension SharedStore {
     /// Deletes a store that this process does not have open. Returns whether there was one.
-    static func remove(_ url: URL) throws -> Bool {
+    ///
+    /// - Parameter keepsOthers: whether files that Firn did not make are left in the folder, and an error names them.
+    /// If
+    ///   not, they keep the store from being deleted.
+    static func remove(_ url: URL, keepsOthers: Bool = true) throws -> Bool {
         let removal: StoreRemoval
         do throws(StoreError) {
-            removal = try Store.remove(url.storePath, storage: PosixStorage.shared)
+            removal = try Store.remove(url.storePath, keepsOthers: keepsOthers, storage: PosixStorage.shared)
         } catch {
             if error.isLocked {
                 throw Realm.Error(
                     .alreadyOpen,
                     "The store was not deleted, because it is open, or a version of it is held: close it in every process.",
+                    fileURL: url)
+            }
+            if !keepsOthers, case .log(let log) = error.code, log.code == .foreignFolder {
+                throw Realm.Error(
+                    .fileOperationFailed,
+                    "The store was not deleted, because its folder also holds a file that Firn did not make: \(log.detail). Move it elsewhere.",
                     fileURL: url)
             }
             throw Realm.Error(error, url)
@@ -52,13 +62,14 @@ extension SharedStore {
                 try checkExists(url)
                 var configuration = Realm.Configuration(fileURL: url, readOnly: true)
                 configuration.verifyOnOpen = .directory
-                do {
-                    let store = try Store(configuration.storeOptions, storage: PosixStorage.shared)
-                    defer { ignoringError { () throws(StoreError) in try store.close() } }
-                    return try body(store)
-                } catch let error as StoreError {
+                let store: Store
+                do throws(StoreError) {
+                    store = try Store(configuration.storeOptions, storage: PosixStorage.shared)
+                } catch {
                     throw Realm.Error(error, url)
                 }
+                defer { ignoringError { () throws(StoreError) in try store.close() } }
+                return try body(store)
             }
         }
     }
@@ -67,24 +78,30 @@ extension SharedStore {
 
     /// Copies a configuration's seed to its own URL, unless there is a store. The caller has registered the opening of
     /// that store.
+    ///
+    /// If another process is just making a store there, this waits: when it has ended, there is that store, or none.
     static func copySeed(_ seed: URL, to url: URL, _ configuration: Realm.Configuration) throws {
-        let path = PosixStorage.shared.canonicalPath(url.storePath)
-        do {
-            if try Store.exists(at: path, storage: PosixStorage.shared) { return }
-            try examining(seed) { store in
-                // What an interrupted creation or deletion has left, or an empty folder, is no store.
-                if FileManager.default.fileExists(atPath: path) {
-                    _ = try Store.remove(path, storage: PosixStorage.shared)
-                    ignoringError { () throws(StorageError) in try PosixStorage.shared.remove(path) }
+        let storage = PosixStorage.shared
+        let path = storage.canonicalPath(url.storePath)
+        let deadline = Date(timeIntervalSinceNow: configuration.lockTimeout)
+        while true {
+            do {
+                if try Store.exists(at: path, storage: storage) { return }
+                // Asked first, so that no opening waits for that of a seed which waits for a seed.
+                guard try Store.exists(at: seed.storePath, storage: storage) else {
+                    throw Realm.Error(.fileNotFound, "There is no store at seedFilePath to be copied.", fileURL: seed)
                 }
-                try Store.writeCopy(
-                    of: store.pin(at: CallSite(#fileID, #line)), to: path, fileMode: FileMode(configuration.fileMode),
-                    storage: PosixStorage.shared)
+                return try examining(seed) { store in
+                    try Store.writeCopy(
+                        of: store.pin(at: CallSite(#fileID, #line)), to: path,
+                        fileMode: FileMode(configuration.fileMode), replacesRemains: true, storage: storage)
+                }
+            } catch let error as StoreError {
+                guard error.isLocked || error.saysThatNameIsTaken, Date() < deadline else {
+                    throw Realm.Error(error, url)
+                }
+                sleepThread(nanoseconds: 5_000_000)
             }
-        } catch let error as StoreError {
-            // Another process was faster, or is just copying it. It is opened like any other store.
-            if error.isLocked || error.saysThatNameIsTaken { return }
-            throw Realm.Error(error, url)
         }
     }
 }

@@ -132,7 +132,7 @@ extension SharedStore {
         _ plan: SchemaPlan, _ infos: [ClassInfo], from current: StoreSchema, _ block: MigrationBlock?,
         _ configuration: Realm.Configuration, _ callSite: CallSite
     ) throws -> StoreSchema? {
-        var plan = plan
+        var schema = plan.schema
         var faults: [String] = []
         var refusal: Realm.Error?
         do throws(StoreError) {
@@ -141,20 +141,25 @@ extension SharedStore {
                 transaction.cancel()
                 return nil
             }
-            if let block {
-                let run = try MigrationRun(
-                    self, transaction, MigrationPlan(plan, infos), infos, configuration, at: callSite)
-                LockRank.expectNone("the migration block is called")
-                block(Migration(run), current.version)
-                run.end()
-                plan = run.plan.final
+            do throws(StoreError) {
+                if let block {
+                    let plan = try run(block, transaction, infos, from: current, configuration, callSite)
+                    schema = plan.final
+                    try transaction.changeSchema(to: schema)
+                    faults = transaction.recordingDamage { plan.faults(in: transaction) }
+                } else {
+                    try transaction.changeSchema(to: schema)
+                    faults = transaction.recordingDamage { SchemaPlan.objectFaults(in: transaction, from: current) }
+                }
+            } catch {
+                // What the block has kept may keep the transaction, which must not keep the write lock.
+                transaction.cancel()
+                throw error
             }
-            try transaction.changeSchema(to: plan.schema)
-            faults = transaction.recordingDamage { plan.objectFaults(in: transaction) }
             // The commit throws the damage that was met.
             if transaction.hasFault { faults = [] }
             // The block may have changed more than was known when it began.
-            refusal = block.flatMap { _ in otherProcessError(plan.schema.breaks(current), configuration) }
+            refusal = otherProcessError(schema.breaks(current), configuration)
             if faults.isEmpty, refusal == nil { try transaction.commit() } else { transaction.cancel() }
         } catch {
             throw Realm.Error(error, configuration.fileURL)
@@ -165,7 +170,19 @@ extension SharedStore {
                 "The store can't be migrated, because its objects do not fit the classes. Nothing was changed. Open it with the previous classes, and change the objects:",
                 faults, configuration)
         }
-        return plan.schema
+        return schema
+    }
+
+    /// Runs a migration block in a transaction. Returns which schema the store is to have then.
+    private func run(
+        _ block: MigrationBlock, _ transaction: WriteTransaction, _ infos: [ClassInfo], from current: StoreSchema,
+        _ configuration: Realm.Configuration, _ callSite: CallSite
+    ) throws(StoreError) -> MigrationPlan {
+        let plan = MigrationPlan(infos, version: configuration.schemaVersion, on: current)
+        let run = try MigrationRun(self, transaction, plan, infos, configuration, at: callSite)
+        LockRank.expectNone("the migration block is called")
+        block(Migration(run), current.version)
+        return run.end()
     }
 
     // MARK: Migrations that no open realm survives

@@ -313,7 +313,7 @@ final class SharedStore: @unchecked Sendable {
             var store = try Store(options, storage: storage)
             if let url = configuration.fileURL, hasToBeDeleted(store, configuration) {
                 try store.close()
-                _ = try remove(url)
+                _ = try remove(url, keepsOthers: false)
                 store = try Store(options, storage: storage)
             }
             return SharedStore(identity, store, isReadOnly: configuration.readOnly)

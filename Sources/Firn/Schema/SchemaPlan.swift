@@ -10,11 +10,10 @@ import Foundation
 /// blank values.
 struct SchemaPlan {
     /// The schema that the store is to have.
-    var schema: StoreSchema
+    private(set) var schema: StoreSchema
     /// What a higher schema version is needed for, one sentence each.
     private(set) var differences: [String] = []
-    /// The schema that the store has.
-    let old: StoreSchema
+    private let old: StoreSchema
 
     /// Whether the store's schema has to be changed at all.
     var changesAnything: Bool { schema != old }
@@ -111,8 +110,13 @@ extension SchemaPlan {
 
     /// Why the objects that there are do not fit the classes, one sentence for each class: a primary key that more than
     /// one object would have, and embedded objects without a parent or with several. The transaction has changed its
-    /// schema to the plan's.
-    func objectFaults(in transaction: WriteTransaction) -> [String] {
+    /// schema from `old`.
+    ///
+    /// - Parameter checked: tables whose primary keys are examined although they were primary keys before.
+    static func objectFaults(
+        in transaction: WriteTransaction, from old: StoreSchema, checking checked: Set<TableID> = []
+    ) -> [String] {
+        let schema = transaction.resolvedSchema.schema
         var faults: [String] = []
         for (index, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
             if table.isEmbedded, !before.isEmbedded {
@@ -125,10 +129,12 @@ extension SchemaPlan {
             }
             guard let column = table.primaryKey else { continue }
             // A column that was the primary key has no duplicates, unless several nil keys became blank.
-            if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable {
+            if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable,
+                !checked.contains(TableID(index))
+            {
                 continue
             }
-            let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: Self.namedKeys)
+            let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: namedKeys)
             guard total > 0 else { continue }
             let keys = first.map { "\($0.value.keyText) (\($0.count) objects)" } + (total > first.count ? ["…"] : [])
             faults.append(

@@ -11,6 +11,8 @@ final class TableBinding: @unchecked Sendable {
     let layouts: [ElementLayout]
     /// The table that each stored property's links lead to, by the property's number.
     private let targets: [TableID?]
+    /// Whether the objects belong to parents. False for a class that becomes embedded, while a migration block runs.
+    let isEmbedded: Bool
     /// What is written into each wrapper of a managed instance.
     private let binds: Binds
     /// What accessors are copied from; nil if the class's initialiser has to make them.
@@ -31,7 +33,7 @@ final class TableBinding: @unchecked Sendable {
         /// The offset of the unmanaged value in an instance.
         let valueOffset: Int
         let column: Int
-        /// Lives as long as the class's info, which is until the process ends.
+        /// Lives as long as the class's info, which the binding keeps.
         unowned(unsafe) let property: PropertyInfo
     }
 
@@ -56,6 +58,7 @@ final class TableBinding: @unchecked Sendable {
         self.info = info
         self.table = table
         self.schema = schema
+        isEmbedded = info.isEmbedded && schema.isEmbedded
         var columns: [Int] = []
         var layouts: [ElementLayout] = []
         var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)

@@ -7,15 +7,17 @@ extension Store {
     /// - Parameters:
     ///   - folder: its parent must exist. The folder itself must not exist, unless it is a copy that was interrupted.
     ///   - fileMode: the mode of the copy's files.
+    ///   - replacesRemains: whether an empty folder, or what an interrupted creation or deletion has left in one, is no
+    ///     obstacle.
     package static func writeCopy(
-        of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, storage: any Storage,
-        randomness: any Randomness = SystemRandomness.shared
+        of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false,
+        storage: any Storage, randomness: any Randomness = SystemRandomness.shared
     ) throws(StoreError) {
         var failure: StoreError?
         do throws(LogError) {
             try Log.create(
                 folder, beginningWith: (pin.version, pin.time, SchemaCoding.encode(pin.snapshot.schema)),
-                fileMode: fileMode, storage: storage, randomness: randomness
+                fileMode: fileMode, replacesRemains: replacesRemains, storage: storage, randomness: randomness
             ) { (file) throws(LogError) in
                 do throws(StoreError) {
                     let root = try Faults.throwing { () throws(StoreError) in

@@ -218,3 +218,8 @@ extension WriteTransaction {
         }
     }
 }
+
+extension WriteTransaction {
+    /// Whether the transaction has created objects of a table.
+    package func hasCreated(_ id: TableID) -> Bool { table(id).nextKey != baseTable(id).nextKey }
+}

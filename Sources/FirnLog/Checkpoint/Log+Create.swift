@@ -11,20 +11,24 @@ extension Log {
     ///
     /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
     /// - Parameter write: writes the checkpoint's nodes, and returns its `state`.
+    /// - Parameter replacesRemains: whether an empty folder, or what an interrupted creation or deletion has left in
+    /// one,
+    ///   is no obstacle.
     /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy; `.locked` if another
     ///   opener is making a store there. If it throws, nothing is left of the copy; or, if that can't be removed
     ///   either, an interrupted copy or the complete one.
     package static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
-        fileMode: FileMode = .ownerOnly, storage: any Storage, randomness: any Randomness,
-        _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
+        fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false, storage: any Storage,
+        randomness: any Randomness, _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
     ) throws(LogError) {
         var folder = StoreFolder(path: path, storage: storage)
         folder.fileMode = fileMode
-        let locks = try claimFolder(folder)
+        let locks = try claimFolder(folder, replacesRemains: replacesRemains)
         defer { locks.releaseAll() }
         do {
             try folder.removeUnfinishedCopy()
+            try folder.removeIfPresent(folder.newManifest)
             try folder.markCopy()
             try folder.createFolderIfAbsent(folder.log)
             try folder.createFolderIfAbsent(folder.checkpoints)
@@ -48,9 +52,13 @@ extension Log {
 
     /// Creates the copy's folder, or takes over that of an interrupted copy. Returns the store's locks, all of them
     /// held.
-    private static func claimFolder(_ folder: StoreFolder) throws(LogError) -> StoreLocks {
+    private static func claimFolder(
+        _ folder: StoreFolder, replacesRemains: Bool
+    ) throws(LogError) -> StoreLocks {
         let found = try find(folder)
-        guard found == .nothing || found == .unfinishedCopy else { throw nameIsTaken(folder) }
+        guard found == .nothing || found == .unfinishedCopy || found == .empty && replacesRemains else {
+            throw nameIsTaken(folder)
+        }
         if found == .nothing {
             // If another process makes something at the path meanwhile, this throws and leaves it there.
             try stored { () throws(StorageError) in

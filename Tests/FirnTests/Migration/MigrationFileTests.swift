@@ -1,4 +1,6 @@
 import FirnCore
+import FirnLog
+import FirnStorage
 import FirnTestSupport
 import Foundation
 import Testing
@@ -79,6 +81,17 @@ import Testing
             configuration.readOnly = true
         }
         expectMessage(result, "can't have both readOnly and deleteRealmIfMigrationNeeded")
+    }
+
+    @Test func aStoreWithOtherFilesInItsFolderIsNotDeleted() throws {
+        try store.fill()
+        try Data("mine".utf8).write(to: store.url.appending(path: "notes.txt"))
+        let error = try #require(throws: Realm.Error.self) {
+            _ = try Realm(configuration: deleting(MigratingStore.second, 1))
+        }
+        #expect(error.code == .fileOperationFailed && error.message.contains("was not deleted"))
+        #expect(error.message.contains("notes.txt"))
+        #expect(try store.open(MigratingStore.first, 1).objects(DogV1.self).count == 3)
     }
 
     // MARK: A migration by another opener
@@ -199,6 +212,30 @@ import Testing
         #expect(try Realm(configuration: seeded).objects(DogV1.self).count == 3)
     }
 
+    /// Another process is just copying the seed, and ends without a store: this one copies it, and makes no empty
+    /// store.
+    @Test func aSeedIsWaitedForWhileAnotherProcessCopiesIt() async throws {
+        try store.fill()
+        let configuration = seeded
+        let url = try #require(configuration.fileURL)
+        let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let seed = try Store(StoreOptions(log: LogOptions(folder: store.url.path)), storage: PosixStorage.shared)
+        Thread.detachNewThread {
+            // It holds the locks of the folder, and fails.
+            _ = try? Log.create(
+                url.path, beginningWith: (1, 0, []), storage: PosixStorage.shared, randomness: SystemRandomness.shared
+            ) { (_) throws(LogError) in
+                begun.signal()
+                ended.wait()
+                throw LogError(.diskFull, path: url.path)
+            }
+        }
+        begun.wait()
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) { ended.signal() }
+        #expect(try Realm(configuration: configuration, queue: nil).objects(DogV1.self).count == 3)
+        try seed.close()
+    }
+
     @Test func aSeedThatIsMissingOrSomethingElse() throws {
         let missing = try #require(throws: Realm.Error.self) { _ = try Realm(configuration: seeded) }
         #expect(missing.code == .fileNotFound && missing.fileURL == store.url)
@@ -212,7 +249,7 @@ import Testing
         var own = store.configuration(MigratingStore.first, 1)
         own.fileURL = URL(filePath: store.folder.path + "/self.firn")
         own.seedFilePath = own.fileURL
-        #expect(throws: Realm.Error.self) { _ = try Realm(configuration: own) }
+        #expect(throws: Realm.Error.fileNotFound) { _ = try Realm(configuration: own) }
     }
 
     @Test func aSeedIsMigratedAfterItWasCopied() throws {

@@ -6,8 +6,8 @@ import Testing
 /// What a migration block must not do (R80, R81).
 @Suite(.timeLimit(.minutes(20))) struct MigrationStopTests {
     private enum Mistake: String, CaseIterable, Codable {
-        case commits, cancels, invalidates, freezes, thaws, writesAsynchronously, createsEmbedded, deletesOld, setsOld
-        case usesMigrationLater, usesObjectLater, usesObjectAfterRenaming, usesOtherThread
+        case commits, cancels, invalidates, freezes, thaws, writesAsynchronously, createsUnknown, deletesOld, setsOld
+        case usesMigrationLater, usesObjectLater, usesObjectAfterRenaming, usesOtherThread, opensPast, appendsDeleted
 
         var message: String {
             switch self {
@@ -17,12 +17,14 @@ import Testing
             case .freezes: "can't be frozen within a write transaction"
             case .thaws: "can't thaw an old object: it belongs to a migration"
             case .writesAsynchronously: "can't write asynchronously: it belongs to a migration"
-            case .createsEmbedded: "has no class Nobody"
+            case .createsUnknown: "has no class Nobody"
             case .deletesOld: "belongs to another realm, or is frozen"
             case .setsOld: "it is frozen"
             case .usesMigrationLater: "a migration was used after its block had returned"
             case .usesObjectLater, .usesObjectAfterRenaming: "a new object of a migration was used after"
             case .usesOtherThread: "a migration was used on another thread"
+            case .opensPast: "can't open a past version: it belongs to a migration"
+            case .appendsDeleted: "the migration has deleted the object that is added"
             }
         }
 
@@ -34,9 +36,13 @@ import Testing
             case .freezes: _ = new.freeze()
             case .thaws: _ = old.thaw()
             case .writesAsynchronously: new.realm?.writeAsync {}
-            case .createsEmbedded: migration.create("Nobody")
+            case .createsUnknown: migration.create("Nobody")
             case .deletesOld: migration.delete(old)
             case .setsOld: old["title"] = "x"
+            case .opensPast: _ = try old.realm?.asOf(version: old.realm!.versions.last!.number)
+            case .appendsDeleted:
+                migration.delete(new)
+                migration.create("Owner", value: ["key": 1]).dynamicList("pack").append(old)
             case .usesMigrationLater, .usesObjectLater: break
             case .usesObjectAfterRenaming: break
             case .usesOtherThread:

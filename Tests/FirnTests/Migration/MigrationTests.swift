@@ -154,7 +154,10 @@ import Testing
         #expect(notes.lines == ["red true", "true false", "red"])
         #expect(realm?.objects(DogV2.self).last?.name == "with a red collar")
         realm = nil
-        // The class is gone: opening with it again makes a new one.
+        let other = try ForeignStore(store.url.path)
+        #expect(try other.tables().sorted() == ["Dog", "Owner"])
+        try other.close()
+        // Opening with the class again makes a new one.
         let again = try store.open([CollarV1.self, DogV1.self], 3)
         #expect(again.objects(CollarV1.self).isEmpty)
     }
@@ -180,6 +183,208 @@ import Testing
         }
         #expect(old?["title"] as? String == "Rex" && old?.isFrozen == true && old?.description.contains("Rex") == true)
         #expect(realm.objects(DogV2.self).count == 3)
+    }
+
+    @Test func oldObjectsStandForNewOnesInEveryValue() throws {
+        try store.fill()
+        class Holder: Object {
+            @Persisted var one: DogV2?
+            @Persisted var many: List<DogV2>
+            @Persisted var named: Map<String, DogV2?>
+            @Persisted var any: AnyRealmValue
+            @Persisted var anys: List<AnyRealmValue>
+            @Persisted var copied: DogV2?
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let realm = try store.open(MigratingStore.second + [Holder.self], 2) { migration, _ in
+            migration.renameProperty(onType: "Dog", from: "title", to: "name")
+            var olds: [MigrationObject] = []
+            migration.enumerateObjects(ofType: "Dog") { old, _ in olds.append(old!) }
+            migration.enumerateObjects(ofType: "Dog") { old, new in
+                if old!["title"] as? String == "Max" { migration.delete(new!) }
+            }
+            let holder = migration.create("Holder")
+            holder["one"] = olds[0]
+            holder["many"] = olds
+            holder.dynamicList("many").append(olds[0])
+            holder["named"] = ["a": olds[1], "gone": olds[2]]
+            holder["any"] = olds[1]
+            holder["anys"] = [olds[0], [olds[2], 5] as [Any]] as [Any]
+            let other = migration.create(
+                "Holder", value: ["one": olds[2], "any": olds[2], "copied": ["name": "copy"]] as [String: Any])
+            other["one"] = olds[2]
+        }
+        let (holder, other) = (realm.objects(Holder.self)[0], realm.objects(Holder.self)[1])
+        #expect(realm.objects(DogV2.self).map(\.name) == ["Rex", "Ida", "copy"])
+        #expect(holder.one?.name == "Rex" && holder.many.map(\.name) == ["Rex", "Ida", "Rex"])
+        #expect(holder.named.count == 2 && holder.named["a"]??.name == "Ida" && holder.named["gone"] == .some(nil))
+        #expect(holder.any.object(DogV2.self)?.name == "Ida" && holder.anys[0].object(DogV2.self)?.name == "Rex")
+        #expect(holder.anys[1].listValue?.map { $0 } == [.none, .int(5)])
+        // A link to what was deleted is nil.
+        #expect(other.one == nil && other.any == .none && other.copied?.name == "copy")
+    }
+
+    // MARK: Embedded classes
+
+    private class Address: Object {
+        @Persisted var street = ""
+        override class func _realmObjectName() -> String? { "Address" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private class Resident: Object {
+        @Persisted var address: Address?
+        @Persisted var former: Address?
+        override class func _realmObjectName() -> String? { "Resident" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private class OwnedAddress: EmbeddedObject {
+        @Persisted var street = ""
+        override class func _realmObjectName() -> String? { "Address" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private class OwningResident: Object {
+        @Persisted var address: OwnedAddress?
+        override class func _realmObjectName() -> String? { "Resident" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private func fillAddresses() throws {
+        let realm = try store.open([Resident.self, Address.self], 1)
+        try realm.write {
+            let street = realm.create(Address.self, value: ["street": "Main Street"])
+            for _ in 0..<2 { realm.create(Resident.self, value: ["address": street, "former": street]) }
+            realm.create(Address.self, value: ["street": "nowhere"])
+        }
+    }
+
+    @Test func aClassIsOrdinaryUntilTheBlockHasReturned() throws {
+        try fillAddresses()
+        // Nothing is deleted behind the removed links, and nobody gets an address of two residents.
+        let refused = try #require(throws: Realm.Error.self) {
+            _ = try store.open([OwningResident.self, OwnedAddress.self], 2) { _, _ in }
+        }
+        #expect(refused.message.contains("2 of its objects are not linked to by exactly one property"))
+        let realm = try store.open([OwningResident.self, OwnedAddress.self], 2) { migration, _ in
+            var isFirst = true
+            migration.enumerateObjects(ofType: "Resident") { old, new in
+                if !isFirst { new?["address"] = ["street": "copy"] }
+                isFirst = false
+                #expect(((new?["address"] as? MigrationObject)?["street"] as? String)?.isEmpty == false)
+            }
+            migration.enumerateObjects(ofType: "Address") { old, new in
+                if old?["street"] as? String == "nowhere" { migration.delete(new!) }
+            }
+        }
+        #expect(realm.objects(OwningResident.self).map { $0.address?.street } == ["Main Street", "copy"])
+        try realm.write { realm.delete(realm.objects(OwningResident.self)) }
+    }
+
+    @Test func anOldLinkCanBeGivenToAnotherPropertyBeforeItsClassIsEmbedded() throws {
+        let before = try store.open([Resident.self, Address.self], 1)
+        try before.write { before.create(Resident.self, value: ["former": ["street": "Main Street"]]) }
+        let copy = URL(filePath: store.folder.path + "/copy.firn")
+        try before.writeCopy(toFile: copy)
+        let configuration = Realm.Configuration(
+            fileURL: copy, schemaVersion: 2,
+            migrationBlock: { migration, _ in
+                migration.enumerateObjects(ofType: "Resident") { old, new in new?["address"] = old?["former"] }
+            }, objectTypes: [OwningResident.self, OwnedAddress.self])
+        let realm = try Realm(configuration: configuration)
+        #expect(realm.objects(OwningResident.self).map { $0.address?.street } == ["Main Street"])
+    }
+
+    @Test func anEmbeddedObjectIsCopied() throws {
+        class Moved: Object {
+            @Persisted var home: OwnedAddress?
+            @Persisted var homes: List<OwnedAddress>
+            override class func _realmObjectName() -> String? { "Resident" }
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let before = try store.open([OwningResident.self, OwnedAddress.self], 1)
+        try before.write { before.create(OwningResident.self, value: ["address": ["street": "Main Street"]]) }
+        let copy = URL(filePath: store.folder.path + "/copy.firn")
+        try before.writeCopy(toFile: copy)
+        let configuration = Realm.Configuration(
+            fileURL: copy, schemaVersion: 2,
+            migrationBlock: { migration, _ in
+                migration.enumerateObjects(ofType: "Resident") { old, new in
+                    new?["home"] = old?["address"]
+                    new?["homes"] = [old?["address"], old?["address"]]
+                }
+            }, objectTypes: [Moved.self, OwnedAddress.self])
+        let moved = try #require(try Realm(configuration: configuration).objects(Moved.self).first)
+        #expect(moved.home?.street == "Main Street" && moved.homes.map(\.street) == ["Main Street", "Main Street"])
+    }
+
+    // MARK: Failures
+
+    /// What the block keeps must not keep the write lock (the second opening would wait for ever).
+    @Test func aMigrationThatFailsLeavesNothingBehind() throws {
+        try store.fill()
+        nonisolated(unsafe) var kept: [Any] = []
+        let error = try #require(throws: Realm.Error.self) {
+            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+                kept.append(migration)
+                migration.enumerateObjects(ofType: "Dog") { old, new in kept += [old as Any, new as Any] }
+                migration.create("Owner", value: ["key": 0])
+            }
+        }
+        #expect(error.code == .schemaMismatch && error.message.contains("0 (2 objects)"))
+        let realm = try store.open(MigratingStore.first, 1)
+        try realm.write { realm.create(DogV1.self, value: ["title": "Eve"]) }
+        #expect(realm.objects(DogV1.self).count == 4 && kept.count == 7)
+    }
+
+    /// Damage that a migration meets is thrown by opening, however much of the block runs before that.
+    @Test(arguments: DamageTests.Kind.allCases, [true, false])
+    func damageIsThrown(_ kind: DamageTests.Kind, _ renames: Bool) throws {
+        class Item: Object {
+            @Persisted var id: Int
+            @Persisted var label: String
+            @Persisted(indexed: true) var kind: String
+            override class func _realmObjectName() -> String? { "Part" }
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let path = store.folder.path + "/damaged.firn"
+        _ = try DamageTests.fill(path)
+        try DamageTests.damage(path, kind)
+        var configuration = DamageTests.configuration(path)
+        configuration.schemaVersion = 2
+        configuration.objectTypes = [Item.self]
+        configuration.migrationBlock = { migration, _ in
+            if renames { migration.renameProperty(onType: "Part", from: "text", to: "label") }
+            migration.enumerateObjects(ofType: "Part") { _, new in new?["kind"] = "x" }
+        }
+        do {
+            // An index that goes, or leaves that are not rebuilt, may be damaged without being read.
+            let realm = try Realm(configuration: configuration, queue: nil)
+            #expect(kind != .leaf && realm.objects(Item.self).where { $0.kind == "x" }.count == 3000)
+        } catch let error as Realm.Error {
+            #expect(error.code == .invalidDatabase, "\(error)")
+        }
+        #expect(try kind != .leaf || schemaVersionAtURL(URL(filePath: path)) == 0)
+    }
+
+    @Test func openersWaitWhileTheBlockRuns() throws {
+        try store.fill()
+        let (store, notes) = (store, notes)
+        let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            begun.wait()
+            let count = try? store.open(MigratingStore.first, 2).objects(DogV1.self).count
+            notes.note("\(count ?? -1)")
+            done.signal()
+        }
+        _ = try store.open(MigratingStore.first, 2) { migration, _ in
+            begun.signal()
+            Thread.sleep(forTimeInterval: 0.05)
+            migration.create("Dog", value: ["title": "Eve"])
+        }
+        done.wait()
+        #expect(notes.lines == ["4"])
     }
 
     // MARK: Primary keys
@@ -216,7 +421,7 @@ import Testing
             realm.objects(OwnerV2.self).map { "\($0.key) \($0.fullName) \($0.pack.map(\.name))" }
                 + realm.objects(DogV2.self).map { "\($0.name) \($0.code) \($0.age) \($0.any)" }
         }
-        let migrated = try autoreleased {
+        func migrate() throws -> ([String], URL) {
             let realm = try store.open(MigratingStore.second, 2) { migration, _ in
                 migration.renameProperty(onType: "Owner", from: "dogs", to: "pack")
                 migration.renameProperty(onType: "Owner", from: "id", to: "key")
@@ -229,17 +434,14 @@ import Testing
             }
             return (state(realm), try copyOfFiles())
         }
+        let migrated = try migrate()
         #expect(migrated.0.first == "7 Ann Lee [\"Rex\", \"Ida\", \"late\"]" && migrated.0.count == 5)
         // As a kill leaves it: nothing but the log has the migration.
         let copy = try Realm(
             configuration: .init(fileURL: migrated.1, schemaVersion: 2, objectTypes: MigratingStore.second))
         #expect(state(copy) == migrated.0)
         #expect(copy.objects(DogV2.self).where { $0.name == "late" }.first?.owners.count == 1)
-        try Realm(configuration: store.configuration(MigratingStore.second, 2)).writeCopy(
-            toFile: URL(filePath: store.folder.path + "/copy.firn"))
     }
-
-    private func autoreleased<T>(_ body: () throws -> T) rethrows -> T { try body() }
 
     private func copyOfFiles() throws -> URL {
         let copy = URL(filePath: store.folder.path + "/killed.firn")

@@ -37,8 +37,6 @@ import Testing
             if old < 2 { migration.renameProperty(onType: "Dog", from: "code", to: "sign") }
             if old < 3 { migration.renameProperty(onType: "Dog", from: "sign", to: "label") }
             if old < 4 { migration.renameProperty(onType: "Dog", from: "age", to: "number") }
-            // A name that the class does not have: the property is removed at the end.
-            migration.renameProperty(onType: "Dog", from: "title", to: "gone")
         }
         #expect(realm.objects(LastDog.self).map { $0.label ?? "nil" } == ["c0", "c1", "nil"])
         #expect(realm.objects(LastDog.self).map(\.number) == [3, 4, 5])
@@ -62,6 +60,37 @@ import Testing
         #expect(realm.objects(StrictDog.self).map(\.heaviness) == [1.5, 1.5, 1.5])
     }
 
+    @Test func aNameThatTheClassLacksFails() throws {
+        try store.fill()
+        let error = try #require(throws: Realm.Error.self) {
+            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+                migration.renameProperty(onType: "Dog", from: "title", to: "label")
+                migration.renameProperty(onType: "Dog", from: "label", to: "nmae")
+            }
+        }
+        #expect(error.code == .schemaMismatch && error.message.contains("\"Dog.label\" was renamed to \"nmae\""))
+        #expect(try store.open(MigratingStore.first, 1).objects(DogV1.self).map(\.title) == ["Rex", "Ida", "Max"])
+    }
+
+    @Test func historyIsSeenThroughTheNewName() throws {
+        var configuration = store.configuration(MigratingStore.first, 1)
+        configuration.historyRetention = .everything
+        let kept = try Realm(configuration: configuration).versions.count
+        try store.fill()
+        configuration.schemaVersion = 2
+        configuration.objectTypes = MigratingStore.second
+        configuration.migrationBlock = { migration, _ in
+            migration.renameProperty(onType: "Dog", from: "title", to: "name")
+            migration.enumerateObjects(ofType: "Dog") { old, new in new?["name"] = "new \(old!["title"]!)" }
+        }
+        let realm = try Realm(configuration: configuration)
+        #expect(realm.objects(DogV2.self).map(\.name) == ["new Rex", "new Ida", "new Max"])
+        let versions = realm.versions
+        #expect(versions.count > kept)
+        let before = try realm.asOf(version: versions[versions.count - 2].number)
+        #expect(before.objects(DogV2.self).map(\.name) == ["Rex", "Ida", "Max"])
+    }
+
     // MARK: What stops the program
 
     @Test(arguments: [
@@ -69,8 +98,10 @@ import Testing
         ("Collar", "colour", "b", "not among the realm's classes any more"),
         ("Dog", "weight", "name", "the class still has the property \"Dog.weight\""),
         ("Dog", "nothing", "name", "the store has no property \"Dog.nothing\""),
-        ("Dog", "tags", "name", "is of the type list of string, and \"name\" of the type string"),
-        ("Owner", "favourite", "key", "is of the type link to Dog, and \"key\" of the type int"),
+        ("Dog", "tags", "name", "is of the type list of string, and \"Dog.name\" of the type string"),
+        ("Dog", "title", "title", "the new name is the old one"),
+        ("Dog", "title", String(repeating: "x", count: 1000), "has not 1 to"),
+        ("Owner", "favourite", "key", "is of the type link to Dog, and \"Owner.key\" of the type int"),
     ])
     func whatCanNotBeRenamed(_ type: String, _ from: String, _ to: String, _ message: String) async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -82,6 +113,18 @@ import Testing
             }
         }
         expectMessage(result, "renameProperty(onType: \"\(type)\"", message)
+    }
+
+    @Test func renamingAfterCreating() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let store = MigratingStore()
+            try store.fill()
+            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+                migration.create("Owner", value: ["key": 1])
+                migration.renameProperty(onType: "Owner", from: "id", to: "key")
+            }
+        }
+        expectMessage(result, "has created objects of the class already")
     }
 
     @Test func renamingWhileEnumerating() async throws {

@@ -49,6 +49,6 @@ struct ForeignStore {
 
     func tables() throws -> [String] {
         try store.catchUp()
-        return store.schema.tables.map(\.name)
+        return store.schema.tables.filter { !$0.isRemoved }.map(\.name)
     }
 }

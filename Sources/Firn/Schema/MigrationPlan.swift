@@ -1,0 +1,131 @@
+import FirnBytes
+import FirnCore
+
+/// The schemas of a migration that runs a block.
+///
+/// The block sees the classes on an **interim** schema: that of the classes, but
+/// - with the properties that the classes no longer have, so that they can be renamed;
+/// - without the primary keys that change, so that the block can make them unique;
+/// - with the classes that become embedded still ordinary, so that the block can give each object one parent.
+///
+/// When the block has returned, the store gets the `final` schema.
+struct MigrationPlan {
+    private let old: StoreSchema
+    private let infos: [ClassInfo]
+    private(set) var interim: StoreSchema
+    /// The tables that had no primary key at some moment, so that keys must be checked.
+    private var withoutKey: Set<TableID> = []
+    private var removed: Set<TableID> = []
+    private var renamed: [(table: TableID, column: Int, from: String)] = []
+
+    init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
+        self.old = old
+        self.infos = infos
+        interim = SchemaPlan(infos, version: version, on: old).schema
+        for id in old.tables.indices.map(TableID.init) {
+            interim.tables[id.index].isEmbedded = interim[id].isEmbedded && old[id].isEmbedded
+            for (number, column) in old[id].columns.enumerated()
+            where !column.isRemoved && interim[id].columns[number].isRemoved
+                && interim[id].column(named: column.name) == nil
+            {
+                interim.tables[id.index].columns[number] = column
+            }
+            updateKey(id)
+        }
+    }
+
+    /// The class of a table; nil if the realm does not have it.
+    private func info(_ id: TableID) -> ClassInfo? { infos.first { $0.name == interim[id].name } }
+
+    /// Gives a table its primary key, unless its objects need not have unique ones yet.
+    private mutating func updateKey(_ id: TableID) {
+        guard let info = info(id) else { return }
+        var key = info.primaryKey.flatMap { interim[id].column(named: $0.columnName) }
+        if let column = key,
+            old[id].primaryKey != column
+                || old[id].columns[column].isNullable != interim[id].columns[column].isNullable
+        {
+            withoutKey.insert(id)
+            key = nil
+        }
+        interim.tables[id.index].primaryKey = key
+    }
+
+    /// Renames a property of a class, so that its values stay.
+    mutating func rename(_ className: String, _ from: String, _ to: String) throws(RenameFault) {
+        func text(_ name: String) -> String { "\"\(DisplayText.line(className)).\(DisplayText.line(name))\"" }
+        guard let id = old.table(named: className) else {
+            throw RenameFault("the store had no class \"\(DisplayText.line(className))\" before the migration")
+        }
+        guard let info = info(id) else {
+            throw RenameFault("the class \"\(DisplayText.line(className))\" is not among the realm's classes any more")
+        }
+        guard info.property(named: from) == nil, !info.stored.contains(where: { $0.columnName == from }) else {
+            throw RenameFault("the class still has the property \(text(from))")
+        }
+        guard let column = interim[id].column(named: from) else {
+            throw RenameFault("the store has no property \(text(from))")
+        }
+        let newName = info.property(named: to)?.columnName ?? to
+        guard newName != from, (1...Limits.nameByteCount).contains(newName.utf8.count) else {
+            throw RenameFault("the new name is the old one, or has not 1 to \(Limits.nameByteCount) bytes")
+        }
+        if let taken = interim[id].column(named: newName) {
+            let (old, new) = (interim[id].columns[column], interim[id].columns[taken])
+            guard old.type == new.type, old.collection == new.collection, old.target == new.target else {
+                throw RenameFault(
+                    "\(text(from)) is of the type \(SchemaPlan.name(old, interim)), and \(text(to)) of the type \(SchemaPlan.name(new, interim))"
+                )
+            }
+            interim.tables[id.index].columns[column] = new
+            SchemaPlan.remove(taken, from: &interim.tables[id.index])
+        }
+        interim.tables[id.index].columns[column].name = newName
+        renamed.append((id, column, from))
+        updateKey(id)
+    }
+
+    /// Removes the table of a class that the realm no longer has, once the block has returned, and the links to it.
+    mutating func remove(_ id: TableID) { removed.insert(id) }
+
+    /// The schema that the store has in the end.
+    var final: StoreSchema {
+        var schema = interim
+        for id in schema.tables.indices.map(TableID.init) {
+            if removed.contains(id) { schema.tables[id.index].isRemoved = true }
+            for (number, column) in schema[id].columns.enumerated()
+            where !column.isRemoved && column.target.map(removed.contains) ?? false {
+                SchemaPlan.remove(number, from: &schema.tables[id.index])
+            }
+            guard let info = info(id) else { continue }
+            let names = Set(info.stored.map(\.columnName))
+            for (number, column) in schema[id].columns.enumerated()
+            where !column.isRemoved && !names.contains(column.name) {
+                SchemaPlan.remove(number, from: &schema.tables[id.index])
+            }
+            schema.tables[id.index].isEmbedded = info.isEmbedded
+            schema.tables[id.index].primaryKey = info.primaryKey.flatMap { schema[id].column(named: $0.columnName) }
+        }
+        return schema
+    }
+
+    /// Why the migration can't be committed, one sentence each: properties that were renamed to a name which the class
+    /// does not have, and objects that do not fit the classes. The transaction has the final schema.
+    func faults(in transaction: WriteTransaction) -> [String] {
+        let schema = transaction.resolvedSchema.schema
+        var faults: [String] = []
+        for (id, column, from) in renamed where schema[id].columns[column].isRemoved {
+            let name = "\"\(schema[id].name).\(DisplayText.line(from))\""
+            faults.append(
+                "\(name) was renamed to \"\(DisplayText.line(schema[id].columns[column].name))\", which the class does not have."
+            )
+        }
+        return faults + SchemaPlan.objectFaults(in: transaction, from: old, checking: withoutKey)
+    }
+}
+
+/// Why a property can't be renamed.
+struct RenameFault: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
