@@ -8,13 +8,15 @@ let root = Context.packageDirectory.split(separator: "/").dropLast().last ?? "fi
 let letters = root.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
 let firnPackage = (letters[0].isNumber ? "_" : "") + String(letters)
 
-// Firn measured beside its rivals. A package of its own, so that SQLite and LMDB never reach the build of someone who
-// uses Firn. Run it by `Tools/bench`.
+// Firn measured beside its rivals. A package of its own, so that SQLite, GRDB and LMDB never reach the build of someone
+// who uses Firn. Run it by `Tools/bench`.
 let package = Package(
     name: "FirnBenchmarks",
     platforms: [.macOS(.v15)],
     products: [.executable(name: "firn-bench", targets: ["FirnBench"])],
-    dependencies: [.package(name: "Firn", path: "..")],
+    dependencies: [
+        .package(name: "Firn", path: ".."), .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
     targets: [
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -23,7 +25,7 @@ let package = Package(
             name: "FirnBench",
             dependencies: [
                 "CSQLite", "CLMDB", .product(name: "Firn", package: "Firn"),
-                .product(name: "FirnCore", package: "Firn"),
+                .product(name: "FirnCore", package: "Firn"), .product(name: "GRDB", package: "GRDB.swift"),
             ],
             packageAccess: false, swiftSettings: [.unsafeFlags(["-package-name", firnPackage])]),
     ],

@@ -63,9 +63,14 @@ extension _CollectionSource {
             if case .values(let stages) = query { for stage in stages { stage.apply(to: &values) } }
             return .values(values)
         }
-        guard let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return .keys([]) }
-        guard let query = pipeline else { return .keys(naturalKeys(snapshot) ?? wholeTable(snapshot, binding)) }
-        return .keys(query.run(in: snapshot, from: queried(snapshot)).keys(in: snapshot.table(binding.table)))
+        guard let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count else {
+            return .keys(OrderedKeys())
+        }
+        guard let query = pipeline else {
+            return .keys(OrderedKeys(naturalKeys(snapshot) ?? wholeTable(snapshot, binding)))
+        }
+        let keys = query.run(in: snapshot, from: queried(snapshot)).keys(in: snapshot.table(binding.table))
+        return .keys(OrderedKeys(keys))
     }
 
     /// The number of elements in a version, counted without making a list of them; nil if there is no query or the
@@ -109,6 +114,12 @@ extension _CollectionSource {
             return true
         }
         return keys
+    }
+
+    /// The query in the form that an observer brings from version to version; nil if it can't be.
+    var maintained: MaintainedQuery? {
+        guard case .table = origin, let query = pipeline else { return nil }
+        return MaintainedQuery(query, schema: realm.store.schema, resolver: resolver)
     }
 
     // MARK: Aggregates

@@ -29,7 +29,7 @@ public final class _CollectionSource {
 
     /// The elements: objects by key, or values.
     enum Content {
-        case keys([Int64])
+        case keys(OrderedKeys)
         case values([Value])
 
         var count: Int {
@@ -187,7 +187,7 @@ public final class _CollectionSource {
     /// same, the elements are.
     var stampedContent: (content: Content, stamp: UInt64) {
         realm.check()
-        if isDead { return (binding == nil ? .values([]) : .keys([]), .max) }
+        if isDead { return (binding == nil ? .values([]) : .keys(OrderedKeys()), .max) }
         if let known, known.stamp == realm.snapshot.root.stamp, let content = known.content {
             return (content, known.stamp)
         }
@@ -197,6 +197,16 @@ public final class _CollectionSource {
         keep(Cache(stamp: pin.snapshot.root.stamp, count: content.count, content: content))
         return (content, pin.snapshot.root.stamp)
     }
+
+    /// Keeps elements that an observer has found in the version that the realm shows, so that reading them does not
+    /// find them again.
+    func keep(_ content: Content, of snapshot: Snapshot) {
+        guard !isDead else { return }
+        keep(Cache(stamp: snapshot.root.stamp, count: content.count, content: content))
+    }
+
+    /// Releases the elements that were read last, so that an observer which shares them can change them in place.
+    func dropContent() { cache = nil }
 
     private func keep(_ new: Cache) {
         guard realm.isFrozen else { return cache = new }

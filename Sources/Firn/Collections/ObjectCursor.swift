@@ -1,5 +1,6 @@
 import CFirn
 import FirnCore
+import FirnQuery
 
 /// Goes through the objects of a source in one state. It holds that state.
 ///
@@ -19,7 +20,7 @@ final class ObjectCursor {
     private let pin: Pin?
     private let root: UInt64
     /// The keys of the elements, if the source has been evaluated; nil for a whole table.
-    private let keys: [Int64]?
+    private var keys: OrderedKeys.Iterator?
     private let table: TableView?
     private let count: Int
     /// Where the last object was found in the live realm.
@@ -49,7 +50,7 @@ final class ObjectCursor {
             count = table?.count ?? 0
         } else {
             guard case .keys(let found) = source.content else { preconditionFailure("Firn: objects without keys") }
-            keys = found
+            keys = found.makeIterator()
             pin = nil
             root = 0
             table = nil
@@ -63,7 +64,7 @@ final class ObjectCursor {
         self.binding = .passUnretained(binding)
         self.isDynamic = isDynamic
         template = realm.isFrozen || isDynamic ? nil : binding.template
-        self.keys = keys
+        self.keys = OrderedKeys(keys).makeIterator()
         // It holds only the keys: an object is looked up when its turn comes.
         pin = nil
         root = 0
@@ -88,9 +89,9 @@ final class ObjectCursor {
     @usableFromInline
     func next() -> ObjectBase? {
         guard position < count else { return nil }
-        if let keys {
+        if let key = keys?.next() {
             position += 1
-            return live(keys[position - 1])
+            return live(key)
         }
         if row == rowsInLeaf { nextLeaf() }
         let leaf = leaf.unsafelyUnwrapped

@@ -26,6 +26,9 @@ final class MigrationRun: @unchecked Sendable {
         _ store: SharedStore, _ transaction: WriteTransaction, _ plan: MigrationPlan, _ infos: [ClassInfo],
         _ configuration: Realm.Configuration, at callSite: CallSite
     ) throws(StoreError) {
+        // What the block captures may keep old objects, which must not keep the block in turn.
+        var configuration = configuration
+        configuration.migrationBlock = nil
         let old = _RealmInstance(
             store, configuration, SchemaBinding(stored: transaction.resolvedSchema.schema), scheduler: nil,
             pin: transaction.base, at: callSite)

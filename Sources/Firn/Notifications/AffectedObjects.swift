@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 
 /// Finds the objects of a class that a change affects: along key paths, or through any links up to four deep.
 ///
@@ -61,8 +62,8 @@ struct AffectedObjects {
         return reached
     }
 
-    /// The objects at the beginning of a key path along which something changed.
-    func via(_ path: ObservedPath) -> Set<Int64> {
+    /// The objects at the beginning of a path along which something changed.
+    func via(_ path: ReadPath) -> Set<Int64> {
         var reached: Set<Int64> = []
         for step in path.steps.reversed() {
             var here: Set<Int64> = []
@@ -116,23 +117,14 @@ struct AffectedObjects {
 
 /// A key path that is observed, resolved to tables and columns.
 struct ObservedPath {
-    enum Kind {
-        case column(Int)
-        case backlinks(TableID, Int)
-    }
-    struct Step {
-        let table: TableID
-        let kind: Kind
-    }
-
     /// The first property.
     let property: PropertyInfo
-    let steps: [Step]
-    var isNested: Bool { steps.count > 1 }
+    let path: ReadPath
+    var isNested: Bool { path.steps.count > 1 }
 
     /// Finds the properties of a text like `dogs.name`. Stops the program if there is no such property.
     init(_ text: String, _ binding: TableBinding, _ schema: SchemaBinding) {
-        var steps: [Step] = []
+        var steps: [ReadPath.Step] = []
         var first: PropertyInfo?
         var table: TableBinding? = binding
         for name in text.split(separator: ".", omittingEmptySubsequences: false) {
@@ -150,9 +142,9 @@ struct ObservedPath {
                 guard let target, let linking = property.origin.flatMap({ target.info.property(named: $0) }) else {
                     break
                 }
-                steps.append(Step(table: current.table, kind: .backlinks(target.table, target.column(linking))))
+                steps.append(.init(table: current.table, kind: .backlinks(target.table, target.column(linking))))
             } else {
-                steps.append(Step(table: current.table, kind: .column(current.column(property))))
+                steps.append(.init(table: current.table, kind: .column(current.column(property))))
             }
             table = target
         }
@@ -160,6 +152,6 @@ struct ObservedPath {
             fatalError("Firn: an empty key path can't be observed. Name a property of \(binding.info.name).")
         }
         property = first
-        self.steps = steps
+        path = ReadPath(steps)
     }
 }

@@ -1,16 +1,21 @@
 import FirnCore
+import FirnQuery
 
 /// An observer of a collection. Its first call shows the collection; later calls show which indices were inserted,
 /// deleted or modified.
 ///
 /// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
 /// ranks and the edits, so a change costs what changed, and a search of the list if one of its elements' objects
-/// changed. For a query, it keeps the keys of the elements that it has shown.
+/// changed. For a query, it keeps the keys of the elements that it has shown. If the query is over all objects of a
+/// class, and consists of filters and sorts, it brings these keys from version to version by what has changed
+/// (`MaintainedQuery`); otherwise it runs the query again, and compares what it finds.
 final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole
     /// tables, and for lists.
     private var content: _CollectionSource.Content?
+    /// The query, if it can be brought from version to version.
+    private lazy var maintained = source.maintained
 
     init(
         _ collection: C, from start: SubscriptionStart, _ paths: [ObservedPath]?,
@@ -24,6 +29,13 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     override func skipped(_ pin: Pin) {
         content = list == nil && !source.isWholeTable ? source.evaluate(pin.snapshot) : nil
+        keepContent(of: pin.snapshot)
+    }
+
+    /// Makes what the observer has found what the collection shows, if the realm shows that version.
+    private func keepContent(of snapshot: Snapshot) {
+        guard let content, realm.pin?.snapshot.root == snapshot.root else { return }
+        source.keep(content, of: snapshot)
     }
 
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
@@ -124,15 +136,18 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     private func compared(_ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> ListDifference
     {
-        let before = content ?? .keys([])
+        defer { keepContent(of: newSnapshot) }
+        if let difference = updated(summary, oldSnapshot, newSnapshot) { return difference }
+        let before = content ?? .keys(OrderedKeys())
         let after = source.evaluate(newSnapshot)
         content = after
         switch (before, after) {
         case (.keys(let old), .keys(let new)):
-            var difference = ListDifference(comparing: old, to: new)
+            let keys = old.array
+            var difference = ListDifference(comparing: keys, to: new.array)
             let affected = affected(summary, oldSnapshot, newSnapshot)
             if !affected.isEmpty {
-                difference.addModifications(old.indices.filter { affected.contains(old[$0]) })
+                difference.addModifications(keys.indices.filter { affected.contains(keys[$0]) })
             }
             return difference
         case (.values(let old), .values(let new)):
@@ -145,4 +160,36 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         default: return ListDifference()
         }
     }
+
+    /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
+    /// it, or if there are so many of them that running the query again costs less.
+    private func updated(
+        _ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot
+    ) -> ListDifference? {
+        guard let maintained, let table = source.binding?.table, case .keys(var keys)? = content else { return nil }
+        let limit = max(Self.leastLimit, keys.count / 16)
+        let objects = AffectedObjects(
+            summary: summary, old: oldSnapshot, snapshot: newSnapshot, schema: realm.schema)
+        var candidates: Set<Int64> = []
+        if let own = summary.tables[table] {
+            guard own.inserted.count + own.deleted.count <= limit else { return nil }
+            candidates = own.inserted.union(own.deleted)
+        }
+        for path in maintained.reads {
+            candidates.formUnion(objects.via(path))
+            if candidates.count > limit { return nil }
+        }
+        let affected = affected(summary, oldSnapshot, newSnapshot)
+        if affected.count > limit { return nil }
+        // Nothing else may share the keys, so that they are changed in place.
+        content = nil
+        source.dropContent()
+        let difference = maintained.update(
+            &keys, from: oldSnapshot, to: newSnapshot, candidates: candidates, changed: affected)
+        content = .keys(keys)
+        return difference
+    }
+
+    /// As many objects are looked up one by one, however short the result is.
+    private static var leastLimit: Int { 64 }
 }

@@ -68,7 +68,7 @@ extension ObjectBase {
         observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
     }
 
-    fileprivate final func beginObserving(
+    final func beginObserving(
         _ keyPaths: [String]?, at site: CallSite
     ) -> (realm: _RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
         guard isManaged else {

@@ -78,7 +78,7 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
             if own.contains(where: { !$0.isNested }), !property.isLinkingObjects, isChanged(property) {
                 result.append((property, true))
             } else if own.contains(where: {
-                ($0.isNested || property.isLinkingObjects) && affected.via($0).contains(key)
+                ($0.isNested || property.isLinkingObjects) && affected.via($0.path).contains(key)
             }) {
                 result.append((property, false))
             }

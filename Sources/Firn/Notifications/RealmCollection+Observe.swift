@@ -25,8 +25,13 @@ extension RealmCollection {
     /// - for all objects of a class: O(log n) for each changed object;
     /// - for a list: O(edits), and a search of the list if an object in it has changed. If its edits are not known,
     ///   comparing its elements, O(n);
-    /// - for a query, a sort or backlinks: running the query again and comparing what it finds, O(n), whichever class
-    ///   the writes concern. The keys of all elements are kept.
+    /// - for filters and sorts of all objects of a class: O(log² n) for each object that a change concerns, be it along
+    ///   a link that a condition follows. If these are more than a sixteenth of the elements, running the query again.
+    /// - for backlinks, `distinct`, and a query of a list or of values: running the query again and comparing what it
+    ///   finds, O(n), whichever class the writes concern.
+    ///
+    /// For a query, the keys of all elements are kept, 8 to 16 bytes for each. The collection that the block is given
+    /// shares them, so reading it does not run the query.
     ///
     /// If the elements are objects, links are also followed from each changed object back to the elements, up to four
     /// deep. Naming key paths limits that to these paths.
@@ -142,14 +147,14 @@ extension _SourcedCollection {
 }
 
 extension _CollectionSource {
-    fileprivate func observedPaths(_ keyPaths: [String]?) -> [ObservedPath]? {
+    func observedPaths(_ keyPaths: [String]?) -> [ObservedPath]? {
         guard let keyPaths, !keyPaths.isEmpty else { return nil }
         guard let binding else { fatalError("Firn: a collection of values has no key paths to observe.") }
         return keyPaths.map { ObservedPath($0, binding, realm.schema) }
     }
 
     /// Stops the program if the collection was made before its realm was invalidated.
-    fileprivate func checkIsAlive() {
+    func checkIsAlive() {
         if isDead {
             fatalError(
                 "Firn: a collection was observed whose realm was invalidated after it was made. Ask the realm for it again."

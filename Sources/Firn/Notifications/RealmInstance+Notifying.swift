@@ -268,6 +268,14 @@ extension _RealmInstance {
         }
         waker?.wake()
     }
+
+    /// Adds an observer of the realm itself. It holds no version, because it learns that there is one, not what
+    /// changed. But the realm must show one, or it would have nothing to advance from.
+    func add(_ subscription: RealmSubscription, _ token: NotificationToken, at site: CallSite) {
+        let pin = pinForObserving(at: site)
+        if observers.realmObservers.isEmpty { announcedVersion = max(announcedVersion, pin.version) }
+        if token.keep(subscription) { observers.add(subscription, token) }
+    }
 }
 
 extension Realm {
@@ -299,16 +307,8 @@ extension Realm {
         _ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) -> NotificationToken {
-        // The observer holds no version, because it learns that there is one, not what changed. But the realm must
-        // show one, or it would have nothing to advance from.
-        let pin = instance.pinForObserving(at: CallSite(file, line))
-        if instance.observers.realmObservers.isEmpty {
-            instance.announcedVersion = max(instance.announcedVersion, pin.version)
-        }
         let token = NotificationToken()
-        let subscription = RealmSubscription(instance, block)
-        guard token.keep(subscription) else { return token }
-        instance.observers.add(subscription, token)
+        instance.add(RealmSubscription(instance, block), token, at: CallSite(file, line))
         return token
     }
 }

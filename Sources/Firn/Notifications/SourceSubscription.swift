@@ -43,7 +43,7 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
         guard let binding = source.binding else { return [] }
         let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
         guard let paths else { return objects.viaLinks()[binding.table] ?? [] }
-        return paths.reduce(into: []) { $0.formUnion(objects.via($1)) }
+        return paths.reduce(into: []) { $0.formUnion(objects.via($1.path)) }
     }
 
     /// The objects that count as changed for the elements that link to them, if the elements are mixed values.

@@ -10,12 +10,18 @@ class Subscription {
     let realm: _RealmInstance
     // Atomic: a token may be released on any thread.
     private let hasEnded = Atomic<Bool>(false)
+    /// Wakes who waits for changes (`AwaitedChanges`); nil for an observer with a block. Set before anybody else knows
+    /// the observer. May be called on any thread.
+    var wake: (@Sendable () -> Void)?
 
     init(_ realm: _RealmInstance) { self.realm = realm }
 
     var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
 
-    func end() { hasEnded.store(true, ordering: .releasing) }
+    func end() {
+        hasEnded.store(true, ordering: .releasing)
+        wake?()
+    }
 }
 
 /// The version that an observer begins from, and the cursor that keeps the change summaries of all versions after it.
@@ -41,6 +47,7 @@ class DataSubscription: Subscription {
     /// Nil once there is nothing more to show.
     private var progress: Progress?
     private var isRunning = false
+    private var isPulled = false
     private var isDueAgain = false
     /// Whether it is to be shown the state that it begins from, at the next turn.
     var wantsInitial: Bool { false }
@@ -72,8 +79,19 @@ class DataSubscription: Subscription {
         progress = nil
     }
 
-    /// Shows the observer what has changed up to the version that its realm shows.
+    /// Shows an observer whose changes are awaited what is due now, if the realm shows a published version.
+    func pull() {
+        realm.check()
+        guard !realm.isInTransaction, !realm.isAhead else { return }
+        isPulled = true
+        deliver(mayBegin: true)
+        isPulled = false
+    }
+
+    /// Shows the observer what has changed up to the version that its realm shows. One whose changes are awaited is
+    /// only woken.
     func deliver(mayBegin: Bool) {
+        if let wake, !isPulled { return wake() }
         guard isActive, !isReentrant(), let shown = realm.pin else { return }
         if wantsInitial {
             guard mayBegin else { return }

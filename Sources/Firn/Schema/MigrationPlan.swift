@@ -13,8 +13,6 @@ struct MigrationPlan {
     private let old: StoreSchema
     private let infos: [ClassInfo]
     private(set) var interim: StoreSchema
-    /// The tables that had no primary key at some moment, so that keys must be checked.
-    private var withoutKey: Set<TableID> = []
     private var removed: Set<TableID> = []
     private var renamed: [(table: TableID, column: Int, from: String)] = []
 
@@ -40,15 +38,11 @@ struct MigrationPlan {
     /// Gives a table its primary key, unless its objects need not have unique ones yet.
     private mutating func updateKey(_ id: TableID) {
         guard let info = info(id) else { return }
-        var key = info.primaryKey.flatMap { interim[id].column(named: $0.columnName) }
-        if let column = key,
-            old[id].primaryKey != column
-                || old[id].columns[column].isNullable != interim[id].columns[column].isNullable
-        {
-            withoutKey.insert(id)
-            key = nil
+        let key = info.primaryKey.flatMap { interim[id].column(named: $0.columnName) }
+        let isUnique = key.map {
+            old[id].primaryKey == $0 && old[id].columns[$0].isNullable == interim[id].columns[$0].isNullable
         }
-        interim.tables[id.index].primaryKey = key
+        interim.tables[id.index].primaryKey = isUnique ?? false ? key : nil
     }
 
     /// Renames a property of a class, so that its values stay.
@@ -120,7 +114,7 @@ struct MigrationPlan {
                 "\(name) was renamed to \"\(DisplayText.line(schema[id].columns[column].name))\", which the class does not have."
             )
         }
-        return faults + SchemaPlan.objectFaults(in: transaction, from: old, checking: withoutKey)
+        return faults + SchemaPlan.objectFaults(in: transaction, from: old)
     }
 }
 

@@ -111,11 +111,7 @@ extension SchemaPlan {
     /// Why the objects that there are do not fit the classes, one sentence for each class: a primary key that more than
     /// one object would have, and embedded objects without a parent or with several. The transaction has changed its
     /// schema from `old`.
-    ///
-    /// - Parameter checked: tables whose primary keys are examined although they were primary keys before.
-    static func objectFaults(
-        in transaction: WriteTransaction, from old: StoreSchema, checking checked: Set<TableID> = []
-    ) -> [String] {
+    static func objectFaults(in transaction: WriteTransaction, from old: StoreSchema) -> [String] {
         let schema = transaction.resolvedSchema.schema
         var faults: [String] = []
         for (index, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
@@ -129,9 +125,7 @@ extension SchemaPlan {
             }
             guard let column = table.primaryKey else { continue }
             // A column that was the primary key has no duplicates, unless several nil keys became blank.
-            if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable,
-                !checked.contains(TableID(index))
-            {
+            if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable {
                 continue
             }
             let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: namedKeys)

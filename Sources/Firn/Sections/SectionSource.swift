@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 import FirnStorage
 
 /// How the elements of a collection are divided: what `SectionedResults` and its copies and sections share.
@@ -56,11 +57,9 @@ struct Sections<Key: Hashable> {
     private(set) var keys: [Key] = []
     /// The positions of each section's elements in the collection, ascending.
     private(set) var members: [[Int]] = []
-    /// The section of each element, and its index there.
-    private(set) var paths: [(section: Int, item: Int)] = []
     private var numbers: [Key: Int] = [:]
 
-    static var none: Sections { Sections(.keys([])) }
+    static var none: Sections { Sections(.keys(OrderedKeys())) }
 
     private init(_ content: _CollectionSource.Content) { self.content = content }
 
@@ -68,13 +67,11 @@ struct Sections<Key: Hashable> {
         _ content: _CollectionSource.Content, _ elements: RealmCollectionIterator<Element>, _ key: (Element) -> Key
     ) {
         self.content = content
-        paths.reserveCapacity(content.count)
-        var elements = elements
-        while paths.count < content.count, let element = elements.next() {
+        var (elements, position) = (elements, 0)
+        while position < content.count, let element = elements.next() {
             let key = key(element)
-            let section = numbers[key] ?? add(key)
-            paths.append((section, members[section].count))
-            members[section].append(paths.count - 1)
+            members[numbers[key] ?? add(key)].append(position)
+            position += 1
         }
     }
 
@@ -83,6 +80,14 @@ struct Sections<Key: Hashable> {
         keys.append(key)
         members.append([])
         return keys.count - 1
+    }
+
+    /// The elements of a section, as the store has them.
+    func elements(of section: Int) -> [Value] {
+        switch content {
+        case .keys(let keys): members[section].map { .link(keys[$0]) }
+        case .values(let values): members[section].map { values[$0] }
+        }
     }
 
     /// The section with a key; nil if there is none.

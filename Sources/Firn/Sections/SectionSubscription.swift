@@ -76,45 +76,31 @@ struct SectionDifference {
 
     /// - Parameter isChanged: whether an element that stays counts as changed, by its old position.
     init<Key>(comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
-        let difference =
-            switch (old.content, new.content) {
-            case (.keys(let before), .keys(let after)): ListDifference(comparing: before, to: after)
-            case (.values(let before), .values(let after)): ListDifference(comparing: before, to: after)
-            // The first sections are compared with none.
-            default: ListDifference(insertions: Array(new.paths.indices))
-            }
+        func paths(_ section: Int, _ items: some Sequence<Int>) -> [IndexPath] {
+            items.map { IndexPath(indexes: [section, $0]) }
+        }
         // Sections that stay, but change places, are deleted and inserted with everything in them.
         let staying = SectionDifference.staying(old, new)
-        for section in old.keys.indices where staying[section] == nil { sectionsToDelete.insert(section) }
-        let targets = Set(staying.compactMap { $0 })
-        for section in new.keys.indices where !targets.contains(section) { sectionsToInsert.insert(section) }
-
-        var (deleted, inserted) = (difference.deletions[...], difference.insertions[...])
-        var (before, after) = (0, 0)
-        while before < old.paths.count || after < new.paths.count {
-            if deleted.first == before {
-                deletions.append(IndexPath(old.paths[before]))
-                deleted.removeFirst()
-                before += 1
-            } else if inserted.first == after {
-                insertions.append(IndexPath(new.paths[after]))
-                inserted.removeFirst()
-                after += 1
-            } else {
-                // The same element in both states.
-                if staying[old.paths[before].section] != new.paths[after].section {
-                    deletions.append(IndexPath(old.paths[before]))
-                    insertions.append(IndexPath(new.paths[after]))
-                } else if isChanged(before) {
-                    modifications.append(IndexPath(old.paths[before]))
-                }
-                before += 1
-                after += 1
+        for (section, target) in staying.enumerated() {
+            let members = old.members[section]
+            guard let target else {
+                sectionsToDelete.insert(section)
+                deletions += paths(section, members.indices)
+                continue
             }
+            let difference = ListDifference(comparing: old.elements(of: section), to: new.elements(of: target))
+            deletions += paths(section, difference.deletions)
+            insertions += paths(target, difference.insertions)
+            let deleted = Set(difference.deletions)
+            modifications += paths(
+                section, members.indices.filter { isChanged(members[$0]) && !deleted.contains($0) })
         }
-        deletions.sort()
+        let targets = Set(staying.compactMap { $0 })
+        for section in new.keys.indices where !targets.contains(section) {
+            sectionsToInsert.insert(section)
+            insertions += paths(section, new.members[section].indices)
+        }
         insertions.sort()
-        modifications.sort()
     }
 
     /// For each old section, the new section that it is; nil if it is gone. Those that stay keep their order.
@@ -141,10 +127,6 @@ struct SectionDifference {
         sectionsToDelete = sectionsToDelete.filteredIndexSet { $0 == old }
         sectionsToInsert = sectionsToInsert.filteredIndexSet { $0 == new }
     }
-}
-
-extension IndexPath {
-    fileprivate init(_ path: (section: Int, item: Int)) { self.init(indexes: [path.section, path.item]) }
 }
 
 #if !canImport(Darwin)

@@ -36,6 +36,8 @@ package struct QueryPipeline: Sendable {
     /// The filters before all other stages, combined into one.
     private(set) var filter: (any QueryNode)?
     private(set) var stages: [BoundStage] = []
+    /// The predicates of all filters.
+    private(set) var predicates: [Predicate] = []
 
     /// All objects of a table.
     package init(table: TableID) { self.table = table }
@@ -61,6 +63,7 @@ package struct QueryPipeline: Sendable {
         switch stage {
         case .filter(let predicate):
             let node = try compiler.compile(predicate, QueryCompiler.Scope(table: table))
+            predicates.append(predicate)
             if stages.isEmpty { narrow(by: node) } else { stages.append(.filter(node)) }
         case .sort(let descriptors):
             let keys = try descriptors.map { descriptor throws(QueryError) in

@@ -175,14 +175,18 @@ import Testing
         #expect(realm.objects(CollarV1.self).first?.dog == nil && realm.objects(OwnerV1.self).first?.dogs.count == 0)
     }
 
-    @Test func oldObjectsOutliveTheMigration() throws {
+    @Test func oldObjectsOutliveTheMigrationAndDoNotKeepTheStoreOpen() throws {
         try store.fill()
-        nonisolated(unsafe) var old: MigrationObject?
-        let realm = try store.open(MigratingStore.second, 2) { migration, _ in
-            migration.enumerateObjects(ofType: "Dog") { object, _ in old = old ?? object }
+        func migrate() throws {
+            nonisolated(unsafe) var kept: [MigrationObject] = []
+            let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+                migration.enumerateObjects(ofType: "Dog") { old, new in kept += [old!, new!] }
+            }
+            #expect(kept[0]["title"] as? String == "Rex" && kept[0].isFrozen && kept[0].description.contains("Rex"))
+            #expect(realm.objects(DogV2.self).count == 3)
         }
-        #expect(old?["title"] as? String == "Rex" && old?.isFrozen == true && old?.description.contains("Rex") == true)
-        #expect(realm.objects(DogV2.self).count == 3)
+        try migrate()
+        #expect(waitUntilClosed(store.url))
     }
 
     @Test func oldObjectsStandForNewOnesInEveryValue() throws {

@@ -1,0 +1,264 @@
+import FirnCore
+import FirnStorage
+
+/// The changes of something that belongs to a realm, to be awaited one after the other.
+///
+/// ```swift
+/// for await change in dogs.changes {
+///     if case .update(let dogs, let deletions, let insertions, let modifications) = change { … }
+/// }
+/// ```
+///
+/// Collections, sections and maps give `.initial` first. A loop that does other work between two changes misses
+/// nothing: the next change is what has happened since the one before, as one. So a slow loop costs no memory for each
+/// commit, but the version that it was given last is held as long as it waits: see <doc:HoldingVersions>. What the loop
+/// is given is what the realm shows at that moment, so indices and elements fit each other until the next `await`.
+///
+/// Observing begins when the first change is awaited, and ends with the loop, or when its task is cancelled. The
+/// sequence ends when the task is cancelled, when an observed object has been deleted, and when the realm's actor is
+/// gone. A change costs what showing it to an observer costs: see the `observe` functions.
+///
+/// It is to be awaited on the actor to which the realm belongs, which may be the main actor. That stops the program if
+/// the realm belongs to a thread or a queue, if it is awaited elsewhere, and whenever `observe` does.
+public struct ChangeSequence<Change>: AsyncSequence {
+    /// What is awaited.
+    public typealias Element = Change
+    /// Nothing is thrown.
+    public typealias Failure = Never
+
+    private let begin: (AwaitedChanges<Change>) -> Void
+
+    init(_ begin: @escaping (AwaitedChanges<Change>) -> Void) { self.begin = begin }
+
+    /// Makes an iterator, which observes from its first `next` on.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(AwaitedChanges(begin)) }
+
+    /// Waits for one change after the other.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let changes: AwaitedChanges<Change>
+
+        fileprivate init(_ changes: AwaitedChanges<Change>) { self.changes = changes }
+
+        /// The next change; nil at the end. To be called on the realm's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Change? {
+            await changes.next(isolation: actor)
+        }
+
+        /// The next change; nil at the end. To be called on the realm's actor.
+        public nonisolated(nonsending) mutating func next() async -> Change? {
+            await changes.next(isolation: #isolation)
+        }
+    }
+}
+
+@available(*, unavailable, message: "changes belong to the realm's actor; iterate over them there")
+extension ChangeSequence: Sendable {}
+
+/// An observer whose changes are asked for. It is shown nothing by itself: when something is due, it wakes who waits.
+final class AwaitedChanges<Change> {
+    private let begin: (AwaitedChanges<Change>) -> Void
+    private let token = NotificationToken()
+    private let waiter = Waiter()
+    private var hasBegun = false
+    /// Shows what is due.
+    private var pull: () -> Void = {}
+    private var isActive: () -> Bool = { false }
+    private var change: Change?
+
+    init(_ begin: @escaping (AwaitedChanges<Change>) -> Void) { self.begin = begin }
+
+    func receive(_ change: Change) { self.change = change }
+
+    /// Begins to observe data.
+    func observe(_ realm: _RealmInstance, _ subscription: DataSubscription) {
+        realm.checkAwaiting()
+        let waiter = waiter
+        subscription.wake = { waiter.wake() }
+        realm.add(subscription, token)
+        pull = { [unowned subscription] in subscription.pull() }
+        isActive = { [unowned subscription] in subscription.isActive }
+    }
+
+    /// Begins to observe a realm. Of several notifications that nobody has waited for, the last one counts.
+    func observe(
+        _ realm: _RealmInstance, at site: CallSite, _ notification: @escaping (Realm.Notification) -> Change
+    ) {
+        realm.checkAwaiting()
+        let waiter = waiter
+        let subscription = RealmSubscription(realm) { [weak self] kind, _ in
+            self?.change = notification(kind)
+            waiter.wake()
+        }
+        subscription.wake = { waiter.wake() }
+        realm.add(subscription, token, at: site)
+        isActive = { [unowned subscription] in subscription.isActive }
+    }
+
+    func next(isolation actor: isolated (any Actor)?) async -> Change? {
+        if !hasBegun, !Task.isCancelled {
+            hasBegun = true
+            begin(self)
+        }
+        while true {
+            if Task.isCancelled { token.invalidate() }
+            // The token has ended, or the realm is gone: its observer may be, too.
+            guard !token.isInvalidated, hasBegun else { return nil }
+            if isActive() { pull() }
+            if let change = change.take() { return change }
+            guard !token.isInvalidated, isActive() else { return nil }
+            await waiter.wait(isolation: actor)
+        }
+    }
+
+    /// A task that waits, and what wakes it: a change that is due, the end of the observer, and its cancellation.
+    private final class Waiter: Sendable {
+        private struct State {
+            var continuation: CheckedContinuation<Void, Never>?
+            /// Whether it was woken when nobody waited.
+            var isAwake = false
+        }
+        private let state = Guarded(.innermost, State())
+
+        func wake() {
+            let waiting = state.withLock { state in
+                state.isAwake = state.continuation == nil
+                return state.continuation.take()
+            }
+            waiting?.resume()
+        }
+
+        func wait(isolation actor: isolated (any Actor)?) async {
+            await withTaskCancellationHandler(
+                operation: {
+                    await withCheckedContinuation(isolation: actor) { continuation in
+                        let isAwake = state.withLock { state in
+                            defer { state.isAwake = false }
+                            if !state.isAwake { state.continuation = continuation }
+                            return state.isAwake
+                        }
+                        if isAwake { continuation.resume() }
+                    }
+                }, onCancel: { wake() }, isolation: actor)
+        }
+    }
+}
+
+extension _RealmInstance {
+    /// Stops the program if changes of the realm can't be awaited.
+    fileprivate func checkAwaiting() {
+        switch scheduler?.kind {
+        case .main, .actor: break
+        default:
+            fatalError(
+                "Firn: changes are awaited on an actor, to which the realm must belong: open it there, or observe(_:) with a block."
+            )
+        }
+    }
+}
+
+// MARK: What has changes
+
+extension RealmCollection {
+    /// The collection's changes, to be awaited on the realm's actor: `.initial` first, then each update. See
+    /// `observe(keyPaths:on:_:file:line:)` for what counts as a change and what it costs.
+    public var changes: ChangeSequence<RealmCollectionChange<Self>> { changes(keyPaths: nil) }
+
+    /// The collection's changes, of which modifications are limited to some key paths: see
+    /// `observe(keyPaths:on:_:file:line:)`.
+    public func changes(
+        keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
+    ) -> ChangeSequence<RealmCollectionChange<Self>> {
+        changes(keyPaths, at: CallSite(file, line)) { CollectionSubscription($0, from: $1, $2, $3) }
+    }
+}
+
+extension RealmKeyedCollection {
+    /// The map's changes, to be awaited on the realm's actor: `.initial` first, then each update. See
+    /// `observe(keyPaths:on:_:file:line:)` for what counts as a change and what it costs.
+    public var changes: ChangeSequence<RealmMapChange<Self>> { changes(keyPaths: nil) }
+
+    /// The map's changes, of which modifications are limited to some key paths of its objects.
+    public func changes(
+        keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
+    ) -> ChangeSequence<RealmMapChange<Self>> {
+        changes(keyPaths, at: CallSite(file, line)) { MapSubscription($0, from: $1, $2, $3) }
+    }
+}
+
+extension SectionedResults {
+    /// The sections' changes, to be awaited on the realm's actor: `.initial` first, then each update.
+    public var changes: ChangeSequence<SectionedResultsChange<SectionedResults>> { changes(keyPaths: nil) }
+
+    /// The sections' changes, of which modifications are limited to some key paths.
+    public func changes(
+        keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
+    ) -> ChangeSequence<SectionedResultsChange<SectionedResults>> {
+        changes(keyPaths, at: CallSite(file, line)) { SectionSubscription($0, { $0.sections }, nil, from: $1, $2, $3) }
+    }
+}
+
+extension ResultsSection {
+    /// The section's changes, to be awaited on the realm's actor: `.initial` first, then each update.
+    public var changes: ChangeSequence<SectionedResultsChange<ResultsSection>> { changes(keyPaths: nil) }
+
+    /// The section's changes, of which modifications are limited to some key paths.
+    public func changes(
+        keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
+    ) -> ChangeSequence<SectionedResultsChange<ResultsSection>> {
+        let key = key
+        return changes(keyPaths, at: CallSite(file, line)) {
+            SectionSubscription($0, { $0.sections }, key, from: $1, $2, $3)
+        }
+    }
+}
+
+extension _SourcedCollection {
+    fileprivate func changes<Change>(
+        _ keyPaths: [String]?, at site: CallSite,
+        _ subscription:
+            @escaping (Self, SubscriptionStart, [ObservedPath]?, @escaping (Change) -> Void) ->
+            DataSubscription
+    ) -> ChangeSequence<Change> {
+        ChangeSequence { changes in
+            let source = _source
+            source.checkIsAlive()
+            let start = source.realm.startObserving(at: site)
+            let paths = source.observedPaths(keyPaths)
+            changes.observe(
+                source.realm, subscription(self, start, paths) { [weak changes] in changes?.receive($0) })
+        }
+    }
+}
+
+extension ThreadConfined where Self: ObjectBase {
+    /// The object's changes, to be awaited on the realm's actor. The last one is `.deleted`, if the object is deleted.
+    ///
+    /// ```swift
+    /// for await change in dog.changes() {
+    ///     if case .change(let dog, let properties) = change { print(dog.name, properties.map(\.name)) }
+    /// }
+    /// ```
+    ///
+    /// See `ObjectBase.observe(keyPaths:on:_:file:line:)` for what counts as a change and what it costs.
+    public func changes(
+        keyPaths: [String]? = nil, file: StaticString = #fileID, line: UInt = #line
+    ) -> ChangeSequence<ObjectChange<Self>> {
+        let site = CallSite(file, line)
+        return ChangeSequence { changes in
+            let start = self.beginObserving(keyPaths, at: site)
+            let subscription = ObjectSubscription<Self>(
+                start.realm, start.binding, start.key, from: start.from, start.paths
+            ) { [weak changes] in changes?.receive($0) }
+            changes.observe(start.realm, subscription)
+        }
+    }
+}
+
+extension Realm {
+    /// What happens to the realm, to be awaited on its actor: `observe(_:)` for a loop. Of several notifications that
+    /// the loop has not awaited yet, it is given the last one.
+    public var notifications: ChangeSequence<Notification> {
+        let instance = instance
+        return ChangeSequence { $0.observe(instance, at: instance.openedAt) { $0 } }
+    }
+}

@@ -1,0 +1,48 @@
+import FirnTestSupport
+import Testing
+
+@testable import FirnQuery
+
+@Suite(.timeLimit(.minutes(20))) struct OrderedKeysTests {
+    @Test(arguments: [0, 1, 5, 384, 385, 3000]) func itIsAnArray(_ start: Int) {
+        var random = SeededRandom(seed: UInt64(start) + 1)
+        var array = (0..<start).map { Int64($0 * 2) }
+        var keys = OrderedKeys(array)
+        #expect(keys.array == array && Array(keys) == array)
+        for round in 0..<6000 {
+            let copy = keys
+            let before = array
+            // It grows, shrinks to nothing, and grows again.
+            let shrinks = (round / 2000) % 2 == 1
+            if array.isEmpty || random.below(10) >= (shrinks ? 9 : 3) {
+                let position = random.below(array.count + 1)
+                keys.insert(Int64(round), at: position)
+                array.insert(Int64(round), at: position)
+            } else {
+                let position = random.below(array.count)
+                keys.remove(at: position)
+                array.remove(at: position)
+            }
+            #expect(keys.count == array.count)
+            if !array.isEmpty {
+                let position = random.below(array.count)
+                #expect(keys[position] == array[position])
+            }
+            if round % 500 == 0 {
+                #expect(Array(keys) == array && keys.array == array && keys.indices.map { keys[$0] } == array)
+                #expect(Array(copy) == before, "a copy changed")
+            }
+        }
+    }
+
+    @Test(arguments: [0, 1, 3, 500, 2000]) func itIsSearchedInOrder(_ count: Int) {
+        var keys = OrderedKeys()
+        for key in stride(from: count - 1, through: 0, by: -1) { keys.insert(Int64(key * 2), at: 0) }
+        for value in stride(from: -1, through: count * 2 + 1, by: max(1, count / 50)) {
+            let position = keys.firstIndex(notPreceding: { $0 < value })
+            #expect(position == Array(keys).firstIndex { $0 >= value } ?? count)
+        }
+        let undivided = OrderedKeys((0..<count).map { Int64($0 * 2) })
+        #expect(undivided.firstIndex(notPreceding: { $0 < count }) == keys.firstIndex(notPreceding: { $0 < count }))
+    }
+}
