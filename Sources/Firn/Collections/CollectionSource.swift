@@ -177,7 +177,7 @@ public final class _CollectionSource {
         }
         if isWholeTable { return realm.table(binding)?.position(of: object._row.key) }
         guard case .keys(let keys) = content else { return nil }
-        return keys.firstIndex(of: object._row.key)
+        return keys.position(of: object._row.key)
     }
 
     /// The elements as they are now.

@@ -15,8 +15,9 @@ import FirnCore
 /// first read after a change of the realm, whichever class it concerns: it scans the class, O(n), or reads an index if
 /// that is cheaper, and then sorts what it has found. `count` finds without sorting, unless a filter follows a sort,
 /// and in O(log n) if one index has the answer. The keys that were found are kept, so further reads of the results and
-/// of their copies cost O(1), and O(log n) to find an element's object. In a write transaction each change makes the
-/// next read run the query again: keep what you need in a constant, or iterate.
+/// of their copies cost O(1), or O(log n) if an observer keeps them up to date, and O(log n) to find an element's
+/// object. In a write transaction each change makes the next read run the query again: keep what you need in a
+/// constant, or iterate.
 ///
 /// Results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones
 /// may be used on any thread. An index that is out of bounds stops the program.

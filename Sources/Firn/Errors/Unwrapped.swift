@@ -1,12 +1,14 @@
 import Foundation
 
-/// The value inside any number of optionals; nil for `nil` and `NSNull`.
+/// The value inside any number of optionals and `AnyHashable`s; nil for `nil` and `NSNull`.
 func unwrapped(_ any: Any?) -> Any? {
     var value = any
     while let some = value {
         let kind = TypeKind(type(of: some))
         if kind.isOptional, let optional = some as? any AnyOptional {
             value = optional.content
+        } else if type(of: some) == AnyHashable.self, let hashable = some as? AnyHashable {
+            value = hashable.base
         } else {
             return kind.mayBeClass && some is NSNull ? nil : some
         }

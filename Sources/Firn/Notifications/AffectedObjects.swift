@@ -10,7 +10,6 @@ struct AffectedObjects {
     /// The version that the summary begins from. `snapshot` is the version that it leads to.
     let old: Snapshot
     let snapshot: Snapshot
-    let schema: SchemaBinding
 
     /// The number of links along which a change is followed.
     static let depth = 4

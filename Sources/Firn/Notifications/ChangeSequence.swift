@@ -15,8 +15,8 @@ import FirnStorage
 /// is given is what the realm shows at that moment, so indices and elements fit each other until the next `await`.
 ///
 /// Observing begins when the first change is awaited, and ends with the loop, or when its task is cancelled. The
-/// sequence ends when the task is cancelled, when an observed object has been deleted, and when the realm's actor is
-/// gone. A change costs what showing it to an observer costs: see the `observe` functions.
+/// sequence ends when the task is cancelled, and when an observed object has been deleted. A change costs what showing
+/// it to an observer costs: see the `observe` functions.
 ///
 /// It is to be awaited on the actor to which the realm belongs, which may be the main actor. That stops the program if
 /// the realm belongs to a thread or a queue, if it is awaited elsewhere, and whenever `observe` does.
@@ -133,6 +133,9 @@ final class AwaitedChanges<Change> {
                     await withCheckedContinuation(isolation: actor) { continuation in
                         let isAwake = state.withLock { state in
                             defer { state.isAwake = false }
+                            precondition(
+                                state.continuation == nil,
+                                "Firn: two tasks await changes of one iterator. Make one each.")
                             if !state.isAwake { state.continuation = continuation }
                             return state.isAwake
                         }
@@ -161,7 +164,9 @@ extension _RealmInstance {
 extension RealmCollection {
     /// The collection's changes, to be awaited on the realm's actor: `.initial` first, then each update. See
     /// `observe(keyPaths:on:_:file:line:)` for what counts as a change and what it costs.
-    public var changes: ChangeSequence<RealmCollectionChange<Self>> { changes(keyPaths: nil) }
+    public var changes: ChangeSequence<RealmCollectionChange<Self>> {
+        changes(nil, at: _source.realm.openedAt) { CollectionSubscription($0, from: $1, $2, $3) }
+    }
 
     /// The collection's changes, of which modifications are limited to some key paths: see
     /// `observe(keyPaths:on:_:file:line:)`.
@@ -175,7 +180,9 @@ extension RealmCollection {
 extension RealmKeyedCollection {
     /// The map's changes, to be awaited on the realm's actor: `.initial` first, then each update. See
     /// `observe(keyPaths:on:_:file:line:)` for what counts as a change and what it costs.
-    public var changes: ChangeSequence<RealmMapChange<Self>> { changes(keyPaths: nil) }
+    public var changes: ChangeSequence<RealmMapChange<Self>> {
+        changes(nil, at: _source.realm.openedAt) { MapSubscription($0, from: $1, $2, $3) }
+    }
 
     /// The map's changes, of which modifications are limited to some key paths of its objects.
     public func changes(
@@ -187,7 +194,9 @@ extension RealmKeyedCollection {
 
 extension SectionedResults {
     /// The sections' changes, to be awaited on the realm's actor: `.initial` first, then each update.
-    public var changes: ChangeSequence<SectionedResultsChange<SectionedResults>> { changes(keyPaths: nil) }
+    public var changes: ChangeSequence<SectionedResultsChange<SectionedResults>> {
+        changes(nil, at: _source.realm.openedAt) { SectionSubscription($0, { $0.sections }, nil, from: $1, $2, $3) }
+    }
 
     /// The sections' changes, of which modifications are limited to some key paths.
     public func changes(
@@ -199,7 +208,12 @@ extension SectionedResults {
 
 extension ResultsSection {
     /// The section's changes, to be awaited on the realm's actor: `.initial` first, then each update.
-    public var changes: ChangeSequence<SectionedResultsChange<ResultsSection>> { changes(keyPaths: nil) }
+    public var changes: ChangeSequence<SectionedResultsChange<ResultsSection>> {
+        let key = key
+        return changes(nil, at: _source.realm.openedAt) {
+            SectionSubscription($0, { $0.sections }, key, from: $1, $2, $3)
+        }
+    }
 
     /// The section's changes, of which modifications are limited to some key paths.
     public func changes(

@@ -28,8 +28,10 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     override func showInitial(_ collection: C) { block(.initial(collection)) }
 
     override func skipped(_ pin: Pin) {
-        content = list == nil && !source.isWholeTable ? source.evaluate(pin.snapshot) : nil
-        keepContent(of: pin.snapshot)
+        guard list == nil, !source.isWholeTable else { return content = nil }
+        // Another observer of the same results may have found it.
+        let isShown = realm.pin?.snapshot.root == pin.snapshot.root && !realm.isInTransaction && !source.isDead
+        content = isShown ? source.content : source.evaluate(pin.snapshot)
     }
 
     /// Makes what the observer has found what the collection shows, if the realm shows that version.
@@ -137,7 +139,8 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private func compared(_ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> ListDifference
     {
         defer { keepContent(of: newSnapshot) }
-        if let difference = updated(summary, oldSnapshot, newSnapshot) { return difference }
+        let affected = source.binding == nil ? [] : affected(summary, oldSnapshot, newSnapshot)
+        if let difference = updated(summary, oldSnapshot, newSnapshot, affected) { return difference }
         let before = content ?? .keys(OrderedKeys())
         let after = source.evaluate(newSnapshot)
         content = after
@@ -145,7 +148,6 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         case (.keys(let old), .keys(let new)):
             let keys = old.array
             var difference = ListDifference(comparing: keys, to: new.array)
-            let affected = affected(summary, oldSnapshot, newSnapshot)
             if !affected.isEmpty {
                 difference.addModifications(keys.indices.filter { affected.contains(keys[$0]) })
             }
@@ -164,12 +166,13 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
     /// it, or if there are so many of them that running the query again costs less.
     private func updated(
-        _ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot
+        _ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot, _ affected: Set<Int64>
     ) -> ListDifference? {
         guard let maintained, let table = source.binding?.table, case .keys(var keys)? = content else { return nil }
-        let limit = max(Self.leastLimit, keys.count / 16)
-        let objects = AffectedObjects(
-            summary: summary, old: oldSnapshot, snapshot: newSnapshot, schema: realm.schema)
+        // Running the query costs about the number of objects in the class.
+        let limit = max(Self.leastLimit, newSnapshot.table(table).count / 16)
+        guard affected.count <= limit else { return nil }
+        let objects = AffectedObjects(summary: summary, old: oldSnapshot, snapshot: newSnapshot)
         var candidates: Set<Int64> = []
         if let own = summary.tables[table] {
             guard own.inserted.count + own.deleted.count <= limit else { return nil }
@@ -179,8 +182,6 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
             candidates.formUnion(objects.via(path))
             if candidates.count > limit { return nil }
         }
-        let affected = affected(summary, oldSnapshot, newSnapshot)
-        if affected.count > limit { return nil }
         // Nothing else may share the keys, so that they are changed in place.
         content = nil
         source.dropContent()
@@ -190,6 +191,6 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         return difference
     }
 
-    /// As many objects are looked up one by one, however short the result is.
+    /// As many objects are looked up one by one, however few there are.
     private static var leastLimit: Int { 64 }
 }

@@ -71,7 +71,7 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
             return columns?.contains(column) ?? false || table?.scripts[.init(key: key, column: column)] != nil
         }
         guard let paths else { return binding.info.stored.filter(isChanged).map { ($0, true) } }
-        let affected = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
+        let affected = AffectedObjects(summary: summary, old: old, snapshot: new)
         var result: [(PropertyInfo, Bool)] = []
         for property in binding.info.properties {
             let own = paths.filter { $0.property === property }

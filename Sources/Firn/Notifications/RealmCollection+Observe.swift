@@ -26,12 +26,13 @@ extension RealmCollection {
     /// - for a list: O(edits), and a search of the list if an object in it has changed. If its edits are not known,
     ///   comparing its elements, O(n);
     /// - for filters and sorts of all objects of a class: O(log² n) for each object that a change concerns, be it along
-    ///   a link that a condition follows. If these are more than a sixteenth of the elements, running the query again.
+    /// a link that a condition follows. If these are more than 64 and a sixteenth of the class, running the query
+    /// again.
     /// - for backlinks, `distinct`, and a query of a list or of values: running the query again and comparing what it
     ///   finds, O(n), whichever class the writes concern.
     ///
-    /// For a query, the keys of all elements are kept, 8 to 16 bytes for each. The collection that the block is given
-    /// shares them, so reading it does not run the query.
+    /// For a query, the keys of all elements are kept, about 8 to 16 bytes for each. The collection that the block is
+    /// given shares them, so reading it does not run the query.
     ///
     /// If the elements are objects, links are also followed from each changed object back to the elements, up to four
     /// deep. Naming key paths limits that to these paths.

@@ -137,7 +137,7 @@ extension _RealmInstance {
     }
 
     /// Runs code that calls blocks with changes. In these blocks `refresh` does nothing.
-    private func delivering(_ body: () -> Void) {
+    func delivering(_ body: () -> Void) {
         let wasDelivering = isDelivering
         isDelivering = true
         defer { isDelivering = wasDelivering }

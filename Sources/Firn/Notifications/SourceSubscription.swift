@@ -41,7 +41,7 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     /// The keys of the elements that count as changed: along the observed key paths, or through links.
     func affected(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
         guard let binding = source.binding else { return [] }
-        let objects = AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema)
+        let objects = AffectedObjects(summary: summary, old: old, snapshot: new)
         guard let paths else { return objects.viaLinks()[binding.table] ?? [] }
         return paths.reduce(into: []) { $0.formUnion(objects.via($1.path)) }
     }
@@ -49,7 +49,7 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     /// The objects that count as changed for the elements that link to them, if the elements are mixed values.
     func affectedTargets(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> [TableID: Set<Int64>] {
         guard source.origin.location?.property.isMixed ?? false else { return [:] }
-        return AffectedObjects(summary: summary, old: old, snapshot: new, schema: realm.schema).viaLinks()
+        return AffectedObjects(summary: summary, old: old, snapshot: new).viaLinks()
     }
 }
 

@@ -82,9 +82,11 @@ class DataSubscription: Subscription {
     /// Shows an observer whose changes are awaited what is due now, if the realm shows a published version.
     func pull() {
         realm.check()
-        guard !realm.isInTransaction, !realm.isAhead else { return }
+        // The turn after it wakes who waits. What is ahead wakes the realm when it is published.
+        guard !realm.isInTransaction else { return realm.isTurnDue = true }
+        guard !realm.isAhead else { return }
         isPulled = true
-        deliver(mayBegin: true)
+        realm.delivering { deliver(mayBegin: true) }
         isPulled = false
     }
 

@@ -6,25 +6,19 @@ import FirnQuery
 /// Holds if both conditions hold. The one that costs less is tested first, and the other one only for the objects that
 /// are left.
 public func && (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
-    Query(
-        QueryExpression(
-            kind: .condition(a.expression.condition && b.expression.condition),
-            objects: a.expression.objects + b.expression.objects))
+    Query(.combining(a.expression, b.expression, a.expression.condition && b.expression.condition))
 }
 
 /// Holds if at least one of the conditions holds. The one that costs less is tested first, and the other one only for
 /// the objects that are left.
 public func || (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
-    Query(
-        QueryExpression(
-            kind: .condition(a.expression.condition || b.expression.condition),
-            objects: a.expression.objects + b.expression.objects))
+    Query(.combining(a.expression, b.expression, a.expression.condition || b.expression.condition))
 }
 
 /// Holds if the condition does not hold: also for objects whose property is nil, if the condition does not hold for
 /// nil.
 public prefix func ! (a: Query<Bool>) -> Query<Bool> {
-    Query(QueryExpression(kind: .condition(!a.expression.condition), objects: a.expression.objects))
+    Query(.combining(a.expression, a.expression, !a.expression.condition))
 }
 
 // MARK: A property and a value

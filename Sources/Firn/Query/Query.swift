@@ -26,6 +26,8 @@ struct QueryExpression {
     enum Kind {
         case path(PropertyPath)
         case condition(FirnQuery.Predicate)
+        /// The number of elements for which a condition holds.
+        case matchCount(Operand)
     }
 
     var kind: Kind
@@ -33,6 +35,8 @@ struct QueryExpression {
     var collectionLength: Int?
     /// The objects that the condition compares with. They must belong to the realm that is queried.
     var objects: [ObjectBase] = []
+    /// The collections whose elements a condition is about.
+    var collections: Set<[PropertyPath.Component]> = []
 
     static var root: QueryExpression { QueryExpression(kind: .path(PropertyPath([]))) }
 
@@ -52,6 +56,7 @@ struct QueryExpression {
     var operand: Operand {
         switch kind {
         case .path(let path): .path(path)
+        case .matchCount(let operand): operand
         case .condition: fatalError("Firn: a condition can't be compared; combine conditions with &&, || and !.")
         }
     }
@@ -61,7 +66,14 @@ struct QueryExpression {
         switch kind {
         case .condition(let predicate): predicate
         case .path(let path): .compare(.path(path), .equal, .value(.bool(true)), quantifier: quantifier)
+        case .matchCount: fatalError("Firn: a number of elements is no condition; compare it.")
         }
+    }
+
+    /// The collections whose elements the condition is about, also if it is a property of the type Bool.
+    fileprivate var ownCollections: Set<[PropertyPath.Component]> {
+        guard case .path(let path) = kind, let collectionLength else { return collections }
+        return [Array(path.components[..<collectionLength])]
     }
 
     /// A condition on a path through a collection holds if it holds for any element.
@@ -95,7 +107,16 @@ struct QueryExpression {
             kind: .condition(
                 .compare(
                     left.operand, operation, right, options: options, quantifier: left.quantifier)),
-            objects: left.objects + objects)
+            objects: left.objects + objects, collections: left.ownCollections)
+    }
+
+    /// The condition of several conditions.
+    static func combining(
+        _ a: QueryExpression, _ b: QueryExpression, _ predicate: FirnQuery.Predicate
+    ) -> QueryExpression {
+        QueryExpression(
+            kind: .condition(predicate), objects: a.objects + b.objects,
+            collections: a.ownCollections.union(b.ownCollections))
     }
 
     static func compare(_ left: QueryExpression, _ operation: Comparison.Operation, _ right: any _QueryValue)

@@ -33,7 +33,7 @@ extension RealmCollection where Element: ObjectBase {
                 "Firn: sectioned(by:sortDescriptors:) on \(Element.self): the first sort descriptor must be that of the key path, \"\(name)\"."
             )
         }
-        return sectioned(by: { $0[keyPath: keyPath] }, sortDescriptors: sortDescriptors)
+        return SectionedResults(_SectionSource(sorted(by: sortDescriptors)._source) { $0[keyPath: keyPath] })
     }
 
     /// The elements sorted, and divided by what a block computes of each, live.
@@ -42,11 +42,11 @@ extension RealmCollection where Element: ObjectBase {
     /// let byLetter = people.sectioned(by: { String($0.name.prefix(1)) }, sortDescriptors: ["name"])
     /// ```
     ///
-    /// The block is called for each element at the first read after a change, and for a frozen collection on whichever
-    /// thread reads it. It must not write. If there are no sort descriptors, the elements keep their order. Stops the
-    /// program as `sorted(by:)` does.
+    /// The block is called for each element at the first read after a change, wherever the collection, its frozen form
+    /// or that of an observer's queue or actor is read. It must not write. If there are no sort descriptors, the
+    /// elements keep their order. Stops the program as `sorted(by:)` does.
     public func sectioned<Key: _Persistable & Hashable>(
-        by block: @escaping (Element) -> Key, sortDescriptors: [SortDescriptor]
+        by block: @escaping @Sendable (Element) -> Key, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {
         let source = sortDescriptors.isEmpty ? _source : sorted(by: sortDescriptors)._source
         return SectionedResults(_SectionSource(source, block))
@@ -55,7 +55,7 @@ extension RealmCollection where Element: ObjectBase {
     /// The elements sorted, and divided by what a block computes of each, live: `sectioned(by:sortDescriptors:)` with
     /// the block at the end.
     public func sectioned<Key: _Persistable & Hashable>(
-        sortDescriptors: [SortDescriptor], _ keyBlock: @escaping (Element) -> Key
+        sortDescriptors: [SortDescriptor], _ keyBlock: @escaping @Sendable (Element) -> Key
     ) -> SectionedResults<Key, Element> {
         sectioned(by: keyBlock, sortDescriptors: sortDescriptors)
     }
@@ -71,7 +71,7 @@ extension RealmCollection where Element: SortableType {
     /// See `SectionedResults` for what reading costs. Stops the program if the collection is unmanaged, and on the
     /// wrong thread.
     public func sectioned<Key: _Persistable & Hashable>(
-        by block: @escaping (Element) -> Key, ascending: Bool = true
+        by block: @escaping @Sendable (Element) -> Key, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {
         SectionedResults(_SectionSource(sorted(ascending: ascending)._source, block))
     }

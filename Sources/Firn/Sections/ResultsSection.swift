@@ -66,7 +66,7 @@ public struct ResultsSection<Key: _Persistable & Hashable, Element: RealmCollect
 
     /// Whether both are the section of the same key of the same results.
     public static func == (a: ResultsSection, b: ResultsSection) -> Bool {
-        a.sections === b.sections && a.key == b.key
+        a.sections === b.sections && SectionID(a.key) == SectionID(b.key)
     }
 
     /// Iterates over the elements that there are now.

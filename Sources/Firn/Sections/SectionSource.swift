@@ -12,6 +12,7 @@ import FirnStorage
 /// the cache.
 public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
     let source: _CollectionSource
+    /// May be called on any thread.
     let key: (Element) -> Key
     private var cache: (stamp: UInt64, sections: Sections<Key>)?
     /// Guards the caches of frozen sources. It is held for a few instructions.
@@ -49,15 +50,28 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
     func with(_ other: _CollectionSource) -> _SectionSource { _SectionSource(other, key) }
 }
 
+/// What makes elements those of one section: their key as the store keeps it. So NaN is one key, and so is each text of
+/// bytes, whatever Swift's own comparison says.
+struct SectionID: Hashable {
+    private let stored: Value?
+    /// A key that is an object.
+    private let key: AnyHashable?
+
+    init<Key: _Persistable & Hashable>(_ key: Key) {
+        stored = Key._storeValue(key)?.unifiedNumber
+        self.key = stored == nil ? key : nil
+    }
+}
+
 /// The sections of a collection in one state.
-struct Sections<Key: Hashable> {
+struct Sections<Key: _Persistable & Hashable> {
     /// All elements, in the order of the collection.
     let content: _CollectionSource.Content
     /// The keys of the sections, in their order.
     private(set) var keys: [Key] = []
     /// The positions of each section's elements in the collection, ascending.
     private(set) var members: [[Int]] = []
-    private var numbers: [Key: Int] = [:]
+    private var numbers: [SectionID: Int] = [:]
 
     static var none: Sections { Sections(.keys(OrderedKeys())) }
 
@@ -70,13 +84,13 @@ struct Sections<Key: Hashable> {
         var (elements, position) = (elements, 0)
         while position < content.count, let element = elements.next() {
             let key = key(element)
-            members[numbers[key] ?? add(key)].append(position)
+            members[section(of: key) ?? add(key)].append(position)
             position += 1
         }
     }
 
     private mutating func add(_ key: Key) -> Int {
-        numbers[key] = keys.count
+        numbers[SectionID(key)] = keys.count
         keys.append(key)
         members.append([])
         return keys.count - 1
@@ -91,5 +105,5 @@ struct Sections<Key: Hashable> {
     }
 
     /// The section with a key; nil if there is none.
-    func section(of key: Key) -> Int? { numbers[key] }
+    func section(of key: Key) -> Int? { numbers[SectionID(key)] }
 }

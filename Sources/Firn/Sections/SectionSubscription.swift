@@ -33,8 +33,12 @@ final class SectionSubscription<
         let (before, after) = (known, sections(shown).sections)
         known = after
         let isChanged = changed(before.content, summary, old.snapshot, new.snapshot)
-        var difference = SectionDifference(comparing: before, to: after, isChanged)
-        if let key { difference.keepOnly(before.section(of: key), after.section(of: key)) }
+        let difference =
+            if let key {
+                SectionDifference(of: key, comparing: before, to: after, isChanged)
+            } else {
+                SectionDifference(comparing: before, to: after, isChanged)
+            }
         guard !difference.isEmpty else { return }
         block(
             .update(
@@ -76,31 +80,43 @@ struct SectionDifference {
 
     /// - Parameter isChanged: whether an element that stays counts as changed, by its old position.
     init<Key>(comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
+        // Sections that stay, but change places, are deleted and inserted with everything in them.
+        let staying = SectionDifference.staying(old, new)
+        for (section, target) in staying.enumerated() { add(section, target, old, new, isChanged) }
+        let targets = Set(staying.compactMap { $0 })
+        for section in new.keys.indices where !targets.contains(section) { add(nil, section, old, new, isChanged) }
+        insertions.sort()
+    }
+
+    /// What concerns the section of one key, wherever it is among the others.
+    init<Key>(of key: Key, comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
+        add(old.section(of: key), new.section(of: key), old, new, isChanged)
+    }
+
+    /// Adds what happened to one section, which may be new or gone.
+    private mutating func add<Key>(
+        _ section: Int?, _ target: Int?, _ old: Sections<Key>, _ new: Sections<Key>, _ isChanged: (Int) -> Bool
+    ) {
         func paths(_ section: Int, _ items: some Sequence<Int>) -> [IndexPath] {
             items.map { IndexPath(indexes: [section, $0]) }
         }
-        // Sections that stay, but change places, are deleted and inserted with everything in them.
-        let staying = SectionDifference.staying(old, new)
-        for (section, target) in staying.enumerated() {
-            let members = old.members[section]
-            guard let target else {
-                sectionsToDelete.insert(section)
-                deletions += paths(section, members.indices)
-                continue
-            }
+        switch (section, target) {
+        case (nil, nil): break
+        case (let section?, nil):
+            sectionsToDelete.insert(section)
+            deletions += paths(section, old.members[section].indices)
+        case (nil, let target?):
+            sectionsToInsert.insert(target)
+            insertions += paths(target, new.members[target].indices)
+        case (let section?, let target?):
             let difference = ListDifference(comparing: old.elements(of: section), to: new.elements(of: target))
             deletions += paths(section, difference.deletions)
             insertions += paths(target, difference.insertions)
             let deleted = Set(difference.deletions)
+            let members = old.members[section]
             modifications += paths(
                 section, members.indices.filter { isChanged(members[$0]) && !deleted.contains($0) })
         }
-        let targets = Set(staying.compactMap { $0 })
-        for section in new.keys.indices where !targets.contains(section) {
-            sectionsToInsert.insert(section)
-            insertions += paths(section, new.members[section].indices)
-        }
-        insertions.sort()
     }
 
     /// For each old section, the new section that it is; nil if it is gone. Those that stay keep their order.
@@ -117,15 +133,6 @@ struct SectionDifference {
             if let section = old.section(of: before[index]) { staying[section] = nil }
         }
         return staying
-    }
-
-    /// Keeps what concerns one section, by its old and its new index.
-    mutating func keepOnly(_ old: Int?, _ new: Int?) {
-        deletions.removeAll { $0[0] != old }
-        modifications.removeAll { $0[0] != old }
-        insertions.removeAll { $0[0] != new }
-        sectionsToDelete = sectionsToDelete.filteredIndexSet { $0 == old }
-        sectionsToInsert = sectionsToInsert.filteredIndexSet { $0 == new }
     }
 }
 

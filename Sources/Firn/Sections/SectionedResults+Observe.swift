@@ -16,7 +16,8 @@ extension SectionedResults {
     ///
     /// When and where the block is called, what holding the token costs, and what stops the program is as for other
     /// collections: see `RealmCollection.observe(keyPaths:on:_:file:line:)`. Being shown a version costs finding the
-    /// sections again, O(elements), with a call of the block that computes keys for each element.
+    /// sections again, O(elements), with a call of the block that computes keys for each element. The observer keeps
+    /// the keys and the positions of all elements.
     ///
     /// - Parameters:
     ///   - keyPaths: names of the elements' properties that make an element modified; nil or an empty array for all.

@@ -25,9 +25,27 @@ final class ChangeJournal: @unchecked Sendable {
 
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
+    /// As many summaries are kept apart. Older ones become one, unless an observer has been shown a part of it, so that
+    /// an observer that is shown nothing for long costs memory for the objects that change, and not for each commit. A
+    /// version between is then reached by comparing.
+    private static let limit = 64
+
     func keep(_ new: ChangeSummary, after: UInt64, _ version: UInt64) {
-        lock.withLock { summaries.append((after, version, new)) }
+        lock.withLock {
+            summaries.append((after, version, new))
+            guard summaries.count > Self.limit,
+                let index = summaries.indices.dropLast().first(where: {
+                    summaries[$0].version == summaries[$0 + 1].after && cursorCounts[summaries[$0].version] == nil
+                })
+            else { return }
+            let next = summaries.remove(at: index + 1)
+            summaries[index].summary.append(next.summary)
+            summaries[index].version = next.version
+        }
     }
+
+    /// For tests.
+    var summaryCount: Int { lock.withLock { summaries.count } }
 
     func addCursor(after version: UInt64) -> Int {
         lock.withLock {

@@ -7,7 +7,7 @@ import FirnCore
 /// that the result is of. So a changed object is found by its old values and inserted by its new ones, each in
 /// O(log² n), and the keys of all objects are all that is kept.
 package struct MaintainedQuery: Sendable {
-    private let pipeline: QueryPipeline
+    private let table: TableID
     private let filters: [any QueryNode]
     /// The sort keys, the most significant first.
     private let keys: [SortKey]
@@ -25,7 +25,7 @@ package struct MaintainedQuery: Sendable {
             case .distinct, .limit: return nil
             }
         }
-        self.pipeline = pipeline
+        table = pipeline.table
         self.filters = filters
         self.keys = keys
         let compiler = QueryCompiler(schema, resolver)
@@ -35,11 +35,6 @@ package struct MaintainedQuery: Sendable {
             reads.formUnion(paths)
         }
         self.reads = reads.filter { !$0.steps.isEmpty }
-    }
-
-    /// The result of the query in a version.
-    package func run(in snapshot: Snapshot) -> OrderedKeys {
-        OrderedKeys(pipeline.run(in: snapshot).keys(in: snapshot.table(pipeline.table)))
     }
 
     /// Brings a result from one version to another.
@@ -53,7 +48,7 @@ package struct MaintainedQuery: Sendable {
         _ result: inout OrderedKeys, from old: Snapshot, to new: Snapshot, candidates: Set<Int64>,
         changed: Set<Int64>
     ) -> ListDifference {
-        let (before, after) = (Order(keys, old, pipeline.table), Order(keys, new, pipeline.table))
+        let (before, after) = (Order(keys, old, table), Order(keys, new, table))
         var modifications: [Int] = []
         for key in changed where !candidates.contains(key) {
             if let index = before.index(of: key, in: result) { modifications.append(index) }

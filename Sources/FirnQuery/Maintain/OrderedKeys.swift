@@ -1,8 +1,9 @@
 /// The keys of the objects that a query found, in order.
 ///
 /// They lie in **chunks** of at most 512 keys, so that inserting and removing one costs O(log n), and 8 to 16 bytes are
-/// needed for each. Finding a key by its position costs O(log n), going through all O(n). Before the first change there
-/// is one chunk of any length. A copy shares all chunks that neither has changed since.
+/// needed for each, and up to 43 after many were removed. Finding a key by its position costs O(log n), going through
+/// all O(n). Before the first change, which costs O(n), there is one chunk of any length. A copy shares all chunks that
+/// neither has changed since.
 package struct OrderedKeys: RandomAccessCollection, Sendable {
     private static let chunkLimit = 512
     private static let chunkFill = 384
@@ -56,9 +57,16 @@ package struct OrderedKeys: RandomAccessCollection, Sendable {
         let (chunk, offset) = find(position)
         chunks[chunk].remove(at: offset)
         count -= 1
-        // A chunk joins its neighbour when both together are well below the limit.
-        let neighbour = chunk + 1 < chunks.count ? chunk + 1 : chunk - 1
-        if neighbour >= 0, chunks[chunk].count + chunks[neighbour].count < Self.chunkFill / 2 {
+        let isSmall = chunks[chunk].count < Self.chunkFill / 4 && chunks.count > 1
+        guard isSmall else { return add(-1, to: chunk) }
+        // A small chunk joins its smaller neighbour, unless the two would soon be divided again. None is empty, so that
+        // the last key of each can be compared with.
+        let sizes = [chunk - 1, chunk + 1].filter { chunks.indices.contains($0) }
+        let neighbour = sizes.min { chunks[$0].count < chunks[$1].count } ?? chunk
+        if chunks[chunk].isEmpty {
+            chunks.remove(at: chunk)
+            sum()
+        } else if chunks[chunk].count + chunks[neighbour].count <= Self.chunkFill {
             let first = Swift.min(chunk, neighbour)
             chunks[first].append(contentsOf: chunks[first + 1])
             chunks.remove(at: first + 1)
@@ -131,6 +139,16 @@ package struct OrderedKeys: RandomAccessCollection, Sendable {
             if precedes(chunk[middle]) { low = middle + 1 } else { high = middle }
         }
         return before + low
+    }
+
+    /// The first position of a key; nil if it is not there. O(n).
+    package func position(of key: Int64) -> Int? {
+        var before = 0
+        for chunk in chunks {
+            if let offset = chunk.firstIndex(of: key) { return before + offset }
+            before += chunk.count
+        }
+        return nil
     }
 
     private func countBefore(_ chunk: Int) -> Int {

@@ -69,6 +69,18 @@ extension QueryCompiler {
         case .comparison(let comparison):
             try addReads(comparison.left, from: table, after: prefix, &paths)
             try addReads(comparison.right, from: table, after: prefix, &paths)
+            if case .region = comparison.right, case .path(let path) = comparison.left {
+                addLocation(try bind(path, from: table), after: prefix, &paths)
+            }
+        }
+    }
+
+    /// Adds what tells whether a GeoJSON point lies in a region (`GeoNode`).
+    private func addLocation(_ point: BoundPath, after prefix: [ReadPath.Step], _ paths: inout Set<ReadPath>) {
+        guard let target = point.target else { return }
+        for name in ["type", "coordinates"] {
+            guard case .column(let column)? = resolver.property(name, of: target) else { continue }
+            paths.insert(ReadPath(point.reads(after: prefix).steps + [.init(table: target, kind: .column(column))]))
         }
     }
 

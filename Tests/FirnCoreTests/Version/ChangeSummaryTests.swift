@@ -148,6 +148,33 @@ import Testing
     }
 
     /// What a journal composes of what it has kept; nil if it has to compare.
+    /// An observer that is shown nothing for long costs no summary for each version, and is still shown everything; one
+    /// that has been shown a version between is shown what follows it.
+    @Test func oldSummariesBecomeOne() {
+        let journal = ChangeJournal()
+        let (late, early) = (journal.addCursor(after: 0), journal.addCursor(after: 0))
+        func summary(_ key: Int64) -> ChangeSummary {
+            var summary = ChangeSummary()
+            summary.tables[TableID(0)] = TableSummary()
+            summary.tables[TableID(0)]?.assign(1, of: key)
+            return summary
+        }
+        for version in 1...1000 {
+            journal.keep(summary(Int64(version)), after: UInt64(version - 1), UInt64(version))
+            if version == 300 { journal.move(early, to: 300) }
+        }
+        #expect(journal.summaryCount <= 66)
+        #expect(composed(journal, after: 0, through: 1000)?.tables[TableID(0)]?.modified.count == 1000)
+        #expect(composed(journal, after: 300, through: 1000)?.tables[TableID(0)]?.modified.keys.min() == 301)
+        // A version in what has become one is reached by comparing.
+        #expect(composed(journal, after: 0, through: 200) == nil)
+        #expect(composed(journal, after: 0, through: 990)?.tables[TableID(0)]?.modified.count == 990)
+        journal.remove(late)
+        #expect(composed(journal, after: 300, through: 1000)?.tables[TableID(0)]?.modified.count == 700)
+        journal.remove(early)
+        #expect(journal.summaryCount == 0)
+    }
+
     private func composed(_ journal: ChangeJournal, after: UInt64, through: UInt64) -> ChangeSummary? {
         var isCompared = false
         let changes = journal.changes(after: after, through: through) {

@@ -35,6 +35,41 @@ import Testing
         }
     }
 
+    /// Runs of keys go, so that whole chunks become small and empty, and each key is still found.
+    @Test(arguments: 0..<40) func itIsSearchedWhileRunsGoAndCome(_ seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var array = (0..<2000).map { Int64($0 * 10) }
+        var keys = OrderedKeys(array)
+        func check() {
+            for _ in 0..<20 {
+                let value = Int64(random.below(20_010)) - 5
+                let position = keys.firstIndex(notPreceding: { $0 < value })
+                #expect(position == array.firstIndex { $0 >= value } ?? array.count)
+            }
+        }
+        for _ in 0..<30 {
+            if random.below(3) == 0 {
+                var value = Int64(random.below(20_000))
+                for _ in 0..<random.below(400) {
+                    value += 1
+                    let position = keys.firstIndex(notPreceding: { $0 < value })
+                    if position < array.count, array[position] == value { continue }
+                    keys.insert(value, at: position)
+                    array.insert(value, at: position)
+                }
+            } else {
+                let start = random.below(array.count + 1)
+                for _ in 0..<min(random.below(700), array.count - start) {
+                    keys.remove(at: start)
+                    array.remove(at: start)
+                    if random.below(50) == 0 { check() }
+                }
+            }
+            check()
+            #expect(keys.array == array)
+        }
+    }
+
     @Test(arguments: [0, 1, 3, 500, 2000]) func itIsSearchedInOrder(_ count: Int) {
         var keys = OrderedKeys()
         for key in stride(from: count - 1, through: 0, by: -1) { keys.insert(Int64(key * 2), at: 0) }

@@ -71,18 +71,22 @@ import Testing
     }
 
     @Test func cancellingTheTaskEndsTheLoop() async throws {
+        let begun = Mutex(false)
         let ended = Mutex(false)
         let task = Task { @MainActor in
             var count = 0
-            for await _ in pupils.changes { count += 1 }
+            for await _ in pupils.changes {
+                count += 1
+                begun.withLock { $0 = true }
+            }
             ended.withLock { $0 = true }
             return count
         }
-        await wait { realm.activeVersions.count > 0 }
+        await wait { begun.withLock { $0 } }
         await mainQueueIsThrough()
         #expect(!ended.withLock { $0 })
         task.cancel()
-        #expect(await task.value <= 1)
+        #expect(await task.value == 1)
         // A task that is cancelled before is given nothing.
         let other = Task { @MainActor in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -90,6 +94,48 @@ import Testing
             return text(await iterator.next())
         }
         #expect(await other.value == "end")
+    }
+
+    /// What is due while a transaction is open is given after it, whether it is committed or not.
+    @Test(arguments: [true, false]) func aTransactionThatIsOpen(_ commits: Bool) async throws {
+        var changes = pupils.changes.makeAsyncIterator()
+        _ = await changes.next()
+        try add([5])
+        realm.beginWrite()
+        realm.create(Pupil.self, value: ["id": 6])
+        let ending = Task { @MainActor in
+            try await Task.sleep(for: .milliseconds(30))
+            if commits { try realm.commitWrite() } else { realm.cancelWrite() }
+        }
+        #expect(text(await changes.next()) == (commits ? "[][3, 4][] 5" : "[][3][] 4"))
+        try await ending.value
+    }
+
+    @Test func aRealmThatDoesNotRefreshOrIsInvalidated() async throws {
+        var changes = pupils.changes.makeAsyncIterator()
+        _ = await changes.next()
+        realm.autorefresh = false
+        let name = try #require(realm.configuration.inMemoryIdentifier)
+        try onAnotherThread(name, [Pupil.self, Teacher.self]) { realm in
+            _ = try realm.write { realm.create(Pupil.self, value: ["id": 7]) }
+        }
+        let refreshing = Task { @MainActor in
+            try await Task.sleep(for: .milliseconds(30))
+            realm.refresh()
+        }
+        #expect(text(await changes.next()) == "[][3][] 4")
+        try await refreshing.value
+        realm.invalidate()
+        let pupils = realm.objects(Pupil.self)
+        try realm.write { realm.delete(pupils[0]) }
+        #expect(text(await changes.next()) == "[0][][] 3")
+    }
+
+    @Test func twoTasksCanNotAwaitOneIterator() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            await awaitTwice(Realm.Configuration(inMemoryIdentifier: "twice", objectTypes: [Pupil.self, Teacher.self]))
+        }
+        expectMessage(result, "two tasks await changes of one iterator")
     }
 
     @Test func nothingIsHeldOnceTheLoopHasEnded() async throws {
@@ -234,4 +280,20 @@ private func awaitWrongly(_ mistake: String, _ configuration: Realm.Configuratio
         nonisolated(unsafe) let pupils = pupils
         await Task.detached { for await _ in pupils.changes {} }.value
     }
+}
+
+@MainActor
+private func awaitTwice(_ configuration: Realm.Configuration) async {
+    let realm = try! Realm(configuration: configuration, queue: nil)
+    let changes = realm.objects(Pupil.self).changes.makeAsyncIterator()
+    var (first, second) = (changes, changes)
+    _ = await first.next()
+    let task = Task { @MainActor in
+        var other = second
+        _ = await other.next()
+        second = other
+    }
+    await Task.yield()
+    _ = await first.next()
+    await task.value
 }

@@ -202,6 +202,88 @@ class Teacher: Object {
 
     // MARK: By hand
 
+    private class Place: EmbeddedObject {
+        @Persisted private var coordinates: List<Double>
+        @Persisted private var type = "Point"
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+
+        convenience init(_ latitude: Double, _ longitude: Double) {
+            self.init()
+            coordinates.append(objectsIn: [longitude, latitude])
+        }
+        func move(to latitude: Double) { coordinates[1] = latitude }
+        func become(_ type: String) { self.type = type }
+    }
+
+    private class Shop: Object {
+        @Persisted var place: Place?
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    /// The parts of a location are read, too.
+    @Test func aLocationThatMovesLeavesItsRegion() async throws {
+        let realm = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Shop.self, Place.self]),
+            queue: nil)
+        let shop = Shop()
+        shop.place = Place(1, 1)
+        try realm.write { realm.add(shop) }
+        var counts: [Int] = []
+        let region = GeoBox(
+            bottomLeft: GeoPoint(latitude: 0, longitude: 0)!, topRight: GeoPoint(latitude: 5, longitude: 5)!)
+        let token = realm.objects(Shop.self).filter("place IN %@", region).observe { change in
+            switch change {
+            case .initial(let now), .update(let now, _, _, _): counts.append(now.count)
+            case .error: break
+            }
+        }
+        await wait { counts == [1] }
+        try realm.write { shop.place?.move(to: 9) }
+        await wait { counts.count == 2 }
+        try realm.write { shop.place?.move(to: 2) }
+        await wait { counts.count == 3 }
+        try realm.write { shop.place?.become("Line") }
+        await wait { counts.count == 4 }
+        #expect(counts == [1, 0, 1, 0])
+        token.invalidate()
+    }
+
+    /// Whole chunks of keys go, a few objects at a time, and each object is still found.
+    @Test func manyObjectsGoInSmallSteps() async throws {
+        try realm.write {
+            for id in 0..<1500 {
+                realm.create(Pupil.self, value: ["id": id, "age": id % 3, "name": "\(id % 7)"] as [String: Any])
+            }
+        }
+        var copies: [[Int]] = [[], []]
+        let results = [pupils.where { $0.age >= 0 }, pupils.sorted(by: \.name)]
+        let tokens = results.indices.map { number in
+            results[number].observe { change in
+                switch change {
+                case .initial(let now): copies[number] = now.map(\.id)
+                case .update(let now, let deletions, let insertions, _):
+                    for index in deletions.reversed() { copies[number].remove(at: index) }
+                    for index in insertions { copies[number].insert(now[index].id, at: index) }
+                case .error: break
+                }
+            }
+        }
+        await wait { copies.allSatisfy { $0.count == 1500 } }
+        for step in 0..<16 {
+            try realm.write {
+                for id in (300 + step * 50)..<(350 + step * 50) {
+                    if let pupil = realm.object(ofType: Pupil.self, forPrimaryKey: id) { realm.delete(pupil) }
+                }
+                realm.object(ofType: Pupil.self, forPrimaryKey: step)?.age = -1
+                realm.object(ofType: Pupil.self, forPrimaryKey: step)?.name = "9"
+            }
+            realm.refresh()
+            #expect(results[0].count == 1500 - 50 * (step + 1) - step - 1)
+            #expect(copies == [pupils.where { $0.age >= 0 }.map(\.id), pupils.sorted(by: \.name).map(\.id)])
+        }
+        for token in tokens { token.invalidate() }
+    }
+
     @Test func aChangedObjectThatStaysIsModifiedAndOneThatMovesIsNot() async throws {
         try realm.write {
             for (id, name) in ["a", "c", "e"].enumerated() {

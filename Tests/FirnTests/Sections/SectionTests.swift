@@ -112,6 +112,29 @@ func initial(_ member: Member) -> String { String(member.name.prefix(1)) }
         #expect(sections.isInvalidated && sections.isEmpty)
     }
 
+    /// NaN is one key (SEMANTICS 70), and texts are keys by their bytes (SEMANTICS 68).
+    @Test func keysAreComparedAsTheStoreDoes() throws {
+        class Measured: Object {
+            @Persisted var score = 0.0
+            @Persisted var text = ""
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let realm = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Measured.self]))
+        try realm.write {
+            for (score, text) in [(Double.nan, "\u{E9}"), (1, "e\u{301}"), (.nan, "\u{E9}"), (-0.0, "a"), (0.0, "a")] {
+                realm.create(Measured.self, value: ["score": score, "text": text] as [String: Any])
+            }
+        }
+        let scores = realm.objects(Measured.self).sectioned(by: \.score)
+        #expect(
+            scores.map(\.count) == [2, 2, 1] && scores[0].key.isNaN
+                && scores[IndexPath(item: 1, section: 0)].score.isNaN)
+        #expect(scores[0] == scores[0])
+        let texts = realm.objects(Measured.self).sectioned(by: \.text)
+        #expect(texts.map(\.count) == [2, 1, 2] && texts.map { Array($0.key.utf8).count } == [1, 3, 2])
+    }
+
     @Test func frozenOnesAreReadOnOtherThreads() async throws {
         let sections = realm.objects(Member.self).sectioned(sortDescriptors: ["name"]) { initial($0) }
         nonisolated(unsafe) let (frozen, frozenSection) = (sections.freeze(), sections[1].freeze())

@@ -1,0 +1,68 @@
+import FirnQuery
+
+extension Query where T == Bool {
+    /// The number of elements of a collection for which all of this holds: several conditions on one and the same
+    /// element.
+    ///
+    /// ```swift
+    /// people.where { ($0.dogs.age > 3 && $0.dogs.name == "Rex").count > 0 }     // one dog with both
+    /// ```
+    ///
+    /// All conditions must be about elements of one collection of objects, and about nothing else; otherwise `where`
+    /// stops the program.
+    public var count: Query<Int> {
+        guard expression.collections.count == 1, let collection = expression.collections.first else {
+            fatalError(
+                "Firn: the conditions before .count are about \(expression.collections.count) collections; they must be about the elements of one."
+            )
+        }
+        let operand = Operand.subquery(
+            path: PropertyPath(collection), variable: Predicate.variable,
+            predicate: expression.condition.about(elementsOf: collection))
+        return Query<Int>(QueryExpression(kind: .matchCount(operand), objects: expression.objects))
+    }
+}
+
+extension Predicate {
+    fileprivate static var variable: String { "$x" }
+
+    /// The condition on the object that has the collection, as one on an element of it.
+    fileprivate func about(elementsOf collection: [PropertyPath.Component]) -> Predicate {
+        switch self {
+        case .constant: return self
+        case .not(let part): return .not(part.about(elementsOf: collection))
+        case .all(let parts): return .all(parts.map { $0.about(elementsOf: collection) })
+        case .any(let parts): return .any(parts.map { $0.about(elementsOf: collection) })
+        case .comparison(var comparison):
+            comparison.left = comparison.left.about(elementsOf: collection)
+            comparison.right = comparison.right.about(elementsOf: collection)
+            // A path through a collection of the element still means any of its elements.
+            comparison.quantifier = nil
+            return .comparison(comparison)
+        }
+    }
+}
+
+extension Operand {
+    fileprivate func about(elementsOf collection: [PropertyPath.Component]) -> Operand {
+        switch self {
+        case .value, .values, .region: return self
+        case .path(let path): return .path(path.about(elementsOf: collection))
+        case .subquery(let path, let variable, let predicate):
+            return .subquery(path: path.about(elementsOf: collection), variable: variable, predicate: predicate)
+        }
+    }
+}
+
+extension PropertyPath {
+    fileprivate func about(elementsOf collection: [PropertyPath.Component]) -> PropertyPath {
+        guard components.starts(with: collection) else {
+            fatalError(
+                "Firn: the conditions before .count are about elements of \(PropertyPath(collection).text), and '\(text)' is not one of their properties."
+            )
+        }
+        return PropertyPath(
+            variable: Predicate.variable, Array(components.dropFirst(collection.count)), aggregate: aggregate,
+            of: elementPath, position: position)
+    }
+}
