@@ -122,6 +122,22 @@ extension _CollectionSource {
         return MaintainedQuery(query, schema: realm.store.schema, resolver: resolver)
     }
 
+    /// How the elements are found, for people.
+    func explain() -> String {
+        realm.check()
+        let pin = realm.pinShown()
+        guard !isDead else { return "nothing: the realm was invalidated after the results were made" }
+        guard let binding, binding.table.index < pin.snapshot.resolvedSchema.schema.tables.count else {
+            return "the values of a collection, one by one"
+        }
+        let query = pipeline ?? QueryPipeline(table: binding.table)
+        var lines = [query.explain(in: pin.snapshot, from: queried(pin.snapshot))]
+        if isWholeTable || maintained != nil {
+            lines.append("an observer is shown each change at the cost of the objects that it concerns")
+        }
+        return lines.joined(separator: "\n")
+    }
+
     // MARK: Aggregates
 
     /// An aggregate; nil if there are no values, or nothing to read them from: `path` is not asked for then.

@@ -34,6 +34,11 @@ extension RealmCollection {
         return count == 0 ? nil : self[count - 1]
     }
 
+    /// The index after another one. O(1).
+    public func index(after index: Int) -> Int { index + 1 }
+    /// The index before another one. O(1).
+    public func index(before index: Int) -> Int { index - 1 }
+
     /// The elements at several indices, at the cost of reading each. Stops the program if one is out of bounds.
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
 }

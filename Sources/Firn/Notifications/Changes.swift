@@ -70,6 +70,9 @@ public enum SectionedResultsChange<Collection> {
 /// The other name of `SectionedResultsChange`.
 public typealias RealmSectionedResultsChange<Collection> = SectionedResultsChange<Collection>
 
+/// What `Realm.observe(_:)` calls: with what happened to the realm, and the realm.
+public typealias NotificationBlock = (_ notification: Realm.Notification, _ realm: Realm) -> Void
+
 extension Realm {
     /// The reason why a realm observer is called.
     public enum Notification: String, Sendable {

@@ -304,8 +304,7 @@ extension Realm {
     ///   - line: the call site's line.
     /// - Returns: a token to be held as long as the block is to be called.
     public func observe(
-        _ block: @escaping (_ notification: Notification, _ realm: Realm) -> Void, file: StaticString = #fileID,
-        line: UInt = #line
+        _ block: @escaping NotificationBlock, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
         let token = NotificationToken()
         instance.add(RealmSubscription(instance, block), token, at: CallSite(file, line))

@@ -37,10 +37,10 @@ public struct ResultsSection<Key: _Persistable & Hashable, Element: RealmCollect
     public var endIndex: Int { count }
 
     /// The element at an index. Stops the program if it is out of bounds.
-    public subscript(position: Int) -> Element {
+    public subscript(_ index: Int) -> Element {
         let members = members
-        guard members.indices.contains(position) else { stopForIndex(position, members.count, "elements of a section") }
-        return sections.source.element(at: members[position])
+        guard members.indices.contains(index) else { stopForIndex(index, members.count, "elements of a section") }
+        return sections.source.element(at: members[index])
     }
 
     /// The realm that the elements belong to. Never nil.

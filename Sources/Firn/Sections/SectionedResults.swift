@@ -57,15 +57,15 @@ public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: Rea
 
     /// The section at an index. It stays that of its key, whatever is written. Stops the program if the index is out of
     /// bounds.
-    public subscript(position: Int) -> ResultsSection<Key, SectionElement> {
+    public subscript(_ index: Int) -> ResultsSection<Key, SectionElement> {
         let keys = sections.sections.keys
-        guard keys.indices.contains(position) else { stopForIndex(position, keys.count, "sections") }
-        return ResultsSection(sections, keys[position])
+        guard keys.indices.contains(index) else { stopForIndex(index, keys.count, "sections") }
+        return ResultsSection(sections, keys[index])
     }
 
     /// The element at an index path of two indices: that of the section, and that of the element in it. Stops the
     /// program if there is none.
-    public subscript(indexPath: IndexPath) -> SectionElement {
+    public subscript(_ indexPath: IndexPath) -> SectionElement {
         guard indexPath.count == 2 else {
             fatalError("Firn: an index path of \(indexPath.count) indices names no element; give section and item.")
         }

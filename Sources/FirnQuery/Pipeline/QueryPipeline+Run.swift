@@ -248,12 +248,15 @@ extension QueryPipeline {
 
     /// How the query would run in a version: the index it uses and how many objects that finds, or the scan; then the
     /// stages.
-    package func explain(in snapshot: Snapshot) -> String {
+    package func explain(in snapshot: Snapshot, from source: Source = .table) -> String {
         let context = QueryContext(snapshot)
         let view = context.table(table)
         var lines: [String] = []
-        if let filter {
-            let plan = plan(.table, context)
+        if case .keys(let keys) = source {
+            lines.append(
+                "\(keys.count) linked objects of \(view.schema.name)" + (filter.map { ": \($0.explanation)" } ?? ""))
+        } else if let filter {
+            let plan = plan(source, context)
             let planned = plan.index
             if plan.usesIndex, let planned {
                 lines.append(

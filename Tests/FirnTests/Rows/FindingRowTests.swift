@@ -132,4 +132,21 @@ import Testing
                 && shelves.where { $0.any.any == .int(7) }.count == 1)
         #expect(shelves.filter("sizes['b'] > 4 AND #any[1]['k'] == 'v'").count == 1)
     }
+
+    /// How a query is run (`explain()`): by an index or a scan, from a list, and what an observer of it costs.
+    @Test func queriesExplainThemselves() throws {
+        let dogs = realm.objects(Dog.self)
+        #expect(dogs.explain().contains("all 3 objects of Dog"))
+        let indexed = dogs.where { $0.name == "Rex" && $0.age > 1 }.sorted(by: \.age).explain()
+        #expect(indexed.contains("name") && indexed.contains("sort by age") && indexed.contains("an observer is shown"))
+        let distinct = dogs.where { $0.age > 1 }.distinct(by: ["age"]).explain()
+        #expect(distinct.contains("3 objects of Dog") && distinct.contains("one object for each age"))
+        #expect(!distinct.contains("an observer"))
+        let person = try #require(realm.objects(Person.self).first)
+        try realm.write { person.dogs.append(objectsIn: dogs) }
+        #expect(person.dogs.where { $0.age > 3 }.explain().contains("3 linked objects of Dog"))
+        #expect(person.numbers.sorted().explain().contains("values of a collection"))
+        realm.invalidate()
+        #expect(dogs.explain().contains("invalidated"))
+    }
 }
