@@ -34,12 +34,6 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         content = isShown ? source.content : source.evaluate(pin.snapshot)
     }
 
-    /// Makes what the observer has found what the collection shows, if the realm shows that version.
-    private func keepContent(of snapshot: Snapshot) {
-        guard let content, realm.pin?.snapshot.root == snapshot.root else { return }
-        source.keep(content, of: snapshot)
-    }
-
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         guard !summary.isEmpty else { return }
         let difference =
@@ -138,7 +132,8 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     private func compared(_ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> ListDifference
     {
-        defer { keepContent(of: newSnapshot) }
+        // What the observer has found need not be found again by the block.
+        defer { if let content { source.keep(content, of: newSnapshot) } }
         let affected = source.binding == nil ? [] : affected(summary, oldSnapshot, newSnapshot)
         if let difference = updated(summary, oldSnapshot, newSnapshot, affected) { return difference }
         let before = content ?? .keys(OrderedKeys())

@@ -70,6 +70,26 @@ import Testing
         }
     }
 
+    /// A chunk between two full ones goes.
+    @Test func aChunkBetweenFullOnesGoes() {
+        var array = (0..<1152).map { Int64($0 * 10) }
+        var keys = OrderedKeys(array)
+        for number in Array(0..<120) + Array(768..<888) {
+            let key = Int64(number * 10 + 5)
+            let position = array.firstIndex { $0 > key } ?? array.count
+            keys.insert(key, at: position)
+            array.insert(key, at: position)
+        }
+        for _ in 0..<384 {
+            keys.remove(at: 504)
+            array.remove(at: 504)
+            for value in [Int64(100), 2000, 5500, 9000] {
+                #expect(keys.firstIndex(notPreceding: { $0 < value }) == array.firstIndex { $0 >= value })
+            }
+        }
+        #expect(keys.array == array)
+    }
+
     @Test(arguments: [0, 1, 3, 500, 2000]) func itIsSearchedInOrder(_ count: Int) {
         var keys = OrderedKeys()
         for key in stride(from: count - 1, through: 0, by: -1) { keys.insert(Int64(key * 2), at: 0) }

@@ -138,6 +138,24 @@ import Testing
         expectMessage(result, "two tasks await changes of one iterator")
     }
 
+    /// A task that is cancelled while a change is looked for does not wait.
+    @Test func cancellingWhileAChangeIsLookedFor() async throws {
+        let cancels = Mutex(false)
+        let task = Task { @MainActor in
+            let sections = pupils.sectioned(sortDescriptors: []) { pupil in
+                if cancels.withLock({ $0 }) { withUnsafeCurrentTask { $0?.cancel() } }
+                return pupil.age
+            }
+            var changes = sections.changes.makeAsyncIterator()
+            _ = await changes.next()
+            cancels.withLock { $0 = true }
+            _ = try realm.write { realm.create(Teacher.self, value: ["id": 1]) }
+            if case nil = await changes.next() { return true }
+            return false
+        }
+        #expect(try await task.value)
+    }
+
     @Test func nothingIsHeldOnceTheLoopHasEnded() async throws {
         do {
             var changes = pupils.changes.makeAsyncIterator()
