@@ -41,8 +41,8 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// the index is out of bounds, and on the wrong thread.
     public subscript(position: Int) -> Element { _source.element(at: position) }
 
-    /// How the query is run in the version shown: by which index, or by scanning how many objects, and what follows; and,
-    /// for filters and sorts of a class, that an observer keeps the results up to date by what changes.
+    /// How the query is run in the version shown: by which index, or by scanning how many objects, and what follows;
+    /// and, for filters and sorts of a class, that an observer keeps the results up to date by what changes.
     ///
     /// ```swift
     /// print(dogs.where { $0.name == "Rex" && $0.age > 3 }.sorted(by: \.age).explain())
@@ -51,8 +51,8 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// // an observer is shown each change at the cost of the objects that it concerns
     /// ```
     ///
-    /// The text is for people, and may change with each release. It reads what planning the query reads: a few nodes of an
-    /// index. Stops the program on the wrong thread.
+    /// The text is for people, and may change with each release. It reads what planning the query reads: a few nodes of
+    /// an index. Stops the program on the wrong thread.
     public func explain() -> String { _source.explain() }
 
     /// The realm that the results belong to. Never nil. O(1).

@@ -1,0 +1,227 @@
+import Firn
+import FirnTestSupport
+import Foundation
+import Testing
+
+/// The code of the articles (`Tools/check articles`): it compiles, and it does what they say.
+@MainActor
+@Suite(.timeLimit(.minutes(20))) struct ArticleTests {
+    private let temporary = TemporaryFolder()
+    private var folder: URL { URL(filePath: temporary.path) }
+
+    @Test func gettingStarted() async throws {
+        // article: GettingStarted
+        class Person: Object {
+            @Persisted(primaryKey: true) var id: Int
+            @Persisted var name = ""
+            @Persisted var dogs: List<Dog>
+        }
+
+        class Dog: Object {
+            @Persisted(indexed: true) var name = ""
+            @Persisted var age = 0
+            @Persisted(originProperty: "dogs") var owners: LinkingObjects<Person>
+        }
+        // end
+        func open() throws -> Realm {
+            // article: GettingStarted
+            let url = folder.appendingPathComponent("dogs.firn")
+            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Person.self, Dog.self]))
+            try realm.write {
+                let ann = realm.create(Person.self, value: ["id": 1, "name": "Ann"])
+                ann.dogs.append(Dog(value: ["name": "Rex", "age": 3]))
+                ann.dogs.append(Dog(value: ["name": "Ida", "age": 5]))
+            }
+            // end
+            return realm
+        }
+        let realm = try open()
+        // article: GettingStarted
+        let old = realm.objects(Dog.self).where { $0.age > 4 }.sorted(by: \.name)
+        let ofAnn = realm.objects(Dog.self).filter("ANY owners.name == %@", "Ann")
+        let ann = realm.object(ofType: Person.self, forPrimaryKey: 1)
+        print(old.count, ofAnn.count, ann?.dogs.first?.name ?? "none")
+        // end
+        #expect(old.map(\.name) == ["Ida"] && ofAnn.count == 2 && ann?.dogs.count == 2)
+        // article: GettingStarted
+        let frozen = Frozen(realm.objects(Dog.self))
+        try realm.write { realm.delete(realm.objects(Dog.self)) }
+        let names = await Task.detached { frozen.value.map(\.name) }.value
+        print(names)  // as they were
+        // end
+        #expect(names == ["Rex", "Ida"] && old.isEmpty)
+        // article: GettingStarted
+        let token = realm.objects(Dog.self).observe { change in
+            switch change {
+            case .initial(let dogs): print("\(dogs.count) dogs")
+            case .update(_, let deletions, let insertions, let modifications):
+                print(deletions, insertions, modifications)
+            case .error: break
+            }
+        }
+        // end
+        #expect(token.invalidate())
+    }
+
+    class Dog: Object {
+        @Persisted var name = ""
+        @Persisted var age = 0
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    class Kennel: Object {
+        @Persisted var dogs: List<Dog>
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    @Test func observing() async throws {
+        let realm = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Kennel.self]),
+            queue: nil)
+        let kennel = try realm.write { realm.create(Kennel.self, value: ["dogs": [["name": "Rex"]]]) }
+        let rex = kennel.dogs[0]
+        var names = ["Rex"]
+        // article: Observing
+        let token = kennel.dogs.observe { change in
+            guard case .update(let dogs, let deletions, let insertions, let modifications) = change else { return }
+            // Deletions and modifications are indices of before, insertions those of now.
+            for index in deletions.reversed() { names.remove(at: index) }
+            for index in insertions { names.insert(dogs[index].name, at: index) }
+            print(modifications)
+        }
+        // end
+        // article: Observing
+        let objectToken = rex.observe { (change: ObjectChange<Dog>) in
+            switch change {
+            case .change(let dog, let properties):
+                for property in properties { print(dog.name, property.name, property.newValue ?? "nil") }
+            case .deleted: print("gone")
+            case .error: break
+            }
+        }
+        // end
+        let writer = Task { @MainActor in
+            try await Task.sleep(for: .milliseconds(20))
+            try realm.write {
+                rex.age = 4
+                kennel.dogs.append(Dog(value: ["name": "Ida"]))
+            }
+        }
+        // article: Observing
+        for await change in kennel.dogs.changes {
+            if case .update(let dogs, _, let insertions, _) = change {
+                for index in insertions { print("new:", dogs[index].name) }
+                break
+            }
+        }
+        // end
+        try await writer.value
+        await wait { names == ["Rex", "Ida"] }
+        #expect(names == ["Rex", "Ida"])
+        for token in [token, objectToken] { token.invalidate() }
+    }
+
+    @Test func firstPage() throws {
+        // article: Firn
+        final class Dog: Object {
+            @Persisted(primaryKey: true) var name: String
+            @Persisted var age = 0
+        }
+
+        func start(_ configuration: Realm.Configuration) throws {
+            let realm = try Realm(configuration: configuration)
+            try realm.write { realm.create(Dog.self, value: ["name": "Rex", "age": 3]) }
+            let old = realm.objects(Dog.self).where { $0.age > 2 }
+            print(old.count)
+        }
+        // end
+        try start(.init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self]))
+    }
+
+    @Test func history() throws {
+        let url = folder.appendingPathComponent("history.firn")
+        func run() throws {
+            // article: History
+            var configuration = Realm.Configuration(fileURL: url, objectTypes: [Dog.self])
+            configuration.historyRetention = .age(30 * 24 * 3600)
+            let realm = try Realm(configuration: configuration)
+            try realm.write { realm.create(Dog.self, value: ["name": "Rex"]) }
+
+            let before = try realm.asOf(date: Date(timeIntervalSinceNow: -1e-3))
+            print(before.objects(Dog.self).count)
+
+            for change in try realm.changes(from: realm.versions.first!.number, to: realm.versions.last!.number) {
+                print(change.kind, change.objectType, change.primaryKey ?? "", change.properties.map(\.name))
+            }
+
+            for past in try realm.objects(Dog.self)[0].history() {
+                print(past.version, past.date, past.object.name)
+            }
+            // end
+        }
+        try run()
+    }
+
+    @Test func holdingVersions() throws {
+        let realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self]))
+        // article: HoldingVersions
+        for version in realm.activeVersions {
+            print(version.number, version.date, version.holders, version.retainedBytes, version.pinnedAt)
+        }
+        // end
+        // article: HoldingVersions
+        var configuration = Realm.Configuration()
+        configuration.maximumNumberOfActiveVersions = 16
+        configuration.maximumRetainedBytes = 256 << 20
+        configuration.activeVersionPolicy = .fail
+        // end
+        // article: HoldingVersions
+        configuration.maximumNumberOfActiveVersions = 16
+        configuration.maximumRetainedBytes = 256 << 20
+        configuration.activeVersionPolicy = .spill
+        // end
+        #expect(configuration.activeVersionPolicy == .spill)
+    }
+
+    private class PersonBefore: Object {
+        @Persisted var firstName = "Ann"
+        @Persisted var surname = "Lee"
+        override class func _realmObjectName() -> String? { "Person" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private class PersonAfter: Object {
+        @Persisted var firstName = ""
+        @Persisted var lastName = ""
+        @Persisted var fullName = ""
+        override class func _realmObjectName() -> String? { "Person" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    @Test func migrations() throws {
+        let url = folder.appendingPathComponent("people.firn")
+        func fill() throws {
+            let realm = try Realm(
+                configuration: .init(fileURL: url, schemaVersion: 1, objectTypes: [PersonBefore.self]), queue: nil)
+            try realm.write { realm.add(PersonBefore()) }
+        }
+        try fill()
+        // article: Migrations
+        var configuration = Realm.Configuration(fileURL: url, schemaVersion: 3, objectTypes: [PersonAfter.self])
+        configuration.migrationBlock = { migration, oldVersion in
+            if oldVersion < 2 {
+                migration.renameProperty(onType: "Person", from: "surname", to: "lastName")
+            }
+            if oldVersion < 3 {
+                migration.enumerateObjects(ofType: "Person") { old, new in
+                    guard let old, let new else { return }
+                    new["fullName"] = "\(old["firstName"] ?? "") \(new["lastName"] ?? "")"
+                }
+                migration.deleteData(forType: "Draft")
+            }
+        }
+        let realm = try Realm(configuration: configuration)
+        // end
+        #expect(realm.objects(PersonAfter.self).map(\.fullName) == ["Ann Lee"])
+    }
+}
