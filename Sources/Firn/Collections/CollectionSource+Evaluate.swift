@@ -36,7 +36,9 @@ extension _CollectionSource {
 
     func filtered(_ format: String, _ arguments: [Any]) throws(QueryError) -> _CollectionSource {
         let arguments = try arguments.map { any throws(QueryError) in try QueryArgument(any, realm) }
-        return try filtered(try FirnQuery.Predicate(parsing: format, arguments))
+        var source = self
+        for stage in try QueryPipeline.stages(parsing: format, arguments) { source = try source.adding(stage) }
+        return source
     }
 
     func sorted(_ descriptors: [FirnQuery.SortDescriptor]) throws(QueryError) -> _CollectionSource {

@@ -88,6 +88,10 @@ extension RealmCollection where Element: ObjectBase {
 
     /// The elements for which the text holds, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")`.
     ///
+    /// After the condition the text may sort, keep one object for each value, and limit the number of objects, in any
+    /// order: `dogs.filter("age > 3 SORT(age DESC, name ASC) DISTINCT(name) LIMIT(10)")`. All dogs are
+    /// `"TRUEPREDICATE SORT(age ASC)"`.
+    ///
     /// The text is parsed and compiled here; no data is read until the results are read. Stops the program if the text
     /// or an argument is wrong, for which `filter(validating:)` throws instead; also if the collection is unmanaged,
     /// and on the wrong thread.

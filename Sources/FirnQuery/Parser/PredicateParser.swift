@@ -13,6 +13,8 @@ import FirnCore
 /// constant    12 -0.5 6e23 0xff inf nan 'text' "text" true yes false no nil null uuid(…) oid(…) Tseconds:nanoseconds
 /// ```
 ///
+/// `PredicateParser+Stages` has what may follow a predicate in a query.
+///
 /// Keywords are accepted in any case. `#name` is a property whose name is a keyword. The text is untrusted: the
 /// parser throws a `QueryError` with the position, never traps, and limits its recursion to `Limits.queryNesting`.
 struct PredicateParser {
@@ -33,14 +35,19 @@ struct PredicateParser {
 
     mutating func wholePredicate() throws(QueryError) -> Predicate {
         let predicate = try disjunction()
-        try expectEnd()
+        try finish("AND, OR or the end", "Join two conditions with AND or OR.")
+        return predicate
+    }
+
+    /// Checks that the text ends here, and that all arguments have been used.
+    func finish(_ wanted: String, _ advice: String) throws(QueryError) {
+        guard token.kind == .end else { throw unexpected(wanted, advice) }
         if argumentsUsed < arguments.count {
             throw QueryError(
                 .argument,
                 "The query takes \(argumentsUsed) arguments, but \(arguments.count) were given.",
                 advice: "Give one argument for each '%'.", at: TextPosition(text: text, offset: text.utf8.count))
         }
-        return predicate
     }
 
     mutating func lonePath() throws(QueryError) -> PropertyPath {
@@ -48,12 +55,8 @@ struct PredicateParser {
             throw unexpected("the name of a property", "Write a key path like 'dog.owner.name'.")
         }
         let path = try path()
-        try expectEnd()
+        try finish("AND, OR or the end", "Join two conditions with AND or OR.")
         return path
-    }
-
-    private func expectEnd() throws(QueryError) {
-        guard token.kind == .end else { throw unexpected("AND, OR or the end", "Join two conditions with AND or OR.") }
     }
 
     // MARK: Tokens

@@ -27,6 +27,42 @@ import Testing
         #expect(try parse("truePredicate or FALSEPREDICATE") == .any([.constant(true), .constant(false)]))
     }
 
+    /// What follows the condition: sorts, distincts and limits, in any order.
+    @Test func aQueryHasStages() throws {
+        func stages(_ text: String, _ arguments: [QueryArgument] = []) throws -> [QueryPipeline.Stage] {
+            try QueryPipeline.stages(parsing: text, arguments)
+        }
+        let filter = QueryPipeline.Stage.filter(try parse("age > 3"))
+        let (age, owner) = (PropertyPath(["age"]), PropertyPath(["owner", "name"]))
+        #expect(try stages("age > 3") == [filter])
+        #expect(
+            try stages("age > 3 SORT(age DESC, owner.name) DISTINCT(age, owner.name) LIMIT(10)") == [
+                filter, .sort([SortDescriptor(age, ascending: false), SortDescriptor(owner)]), .distinct([age, owner]),
+                .limit(10),
+            ])
+        #expect(
+            try stages(
+                "age > 3 limit(%@) sort(%K ascending) Sort(age descending)", [.value(.int(2)), .value(.string("age"))])
+                == [
+                    filter, .limit(2), .sort([SortDescriptor(age)]), .sort([SortDescriptor(age, ascending: false)]),
+                ])
+        // Properties may have these names.
+        #expect(try stages("sort == 1 AND limit == 2 SORT(distinct ASC)").count == 2)
+        for (text, message) in [
+            ("age > 3 SORT", "Expected '('"), ("age > 3 SORT()", "Expected the name of a property"),
+            ("age > 3 SORT(age", "Expected ')'"), ("age > 3 SORT(age UP)", "Expected ')'"),
+            ("age > 3 LIMIT(-1)", "LIMIT takes a number"), ("age > 3 LIMIT(1, 2)", "Expected one number"),
+            ("age > 3 LIMIT(1.5)", "LIMIT takes a number"), ("age > 3 DISTINCT(1)", "Expected the name of a property"),
+            ("age > 3 LIMIT(%@)", "No argument is left"), ("age > 3 GROUP(age)", "SORT, DISTINCT, LIMIT or the end"),
+            ("SORT(age ASC)", "Expected"), ("age > 3 LIMIT(1) AND age < 5", "Expected AND, OR, SORT"),
+        ] {
+            let error = try #require(throws: QueryError.self) { try stages(text) }
+            #expect("\(error)".contains(message), "\(text): \(error)")
+        }
+        // A lone condition takes none.
+        #expect(throws: QueryError.self) { try parse("age > 3 LIMIT(1)") }
+    }
+
     @Test func andBindsTighterThanOr() throws {
         let (a, b, c) = (try parse("a == 1"), try parse("b == 2"), try parse("c == 3"))
         #expect(try parse("a == 1 OR b == 2 AND c == 3") == .any([a, .all([b, c])]))

@@ -74,6 +74,61 @@ import Testing
         override class func shouldIncludeInDefaultSchema() -> Bool { false }
     }
 
+    @Test func queries() throws {
+        class Toy: Object {
+            @Persisted var name = ""
+            @Persisted var price = 0
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        class Owner: Object {
+            @Persisted var name = ""
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        class Dog: Object {
+            @Persisted(indexed: true) var name = ""
+            @Persisted var age = 0
+            @Persisted var owner: Owner?
+            @Persisted var toys: List<Toy>
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let realm = try Realm(
+            configuration: .init(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Owner.self, Toy.self]))
+        try realm.write {
+            for (name, age) in [("Rex", 4), ("Rex", 6), ("Ida", 9)] {
+                realm.create(
+                    Dog.self,
+                    value: [
+                        "name": name, "age": age, "owner": ["name": "Ann"], "toys": [["name": "ball", "price": age]],
+                    ]
+                        as [String: Any])
+            }
+        }
+        // article: Queries
+        let dogs = realm.objects(Dog.self)
+        let found = dogs.where { $0.age > 3 && $0.owner.name.starts(with: "A") }
+            .sorted(by: [SortDescriptor(keyPath: "age", ascending: false), "name"])
+            .distinct(by: ["name"])
+        print(found.count, found.first?.name ?? "none")
+        // end
+        #expect(found.map(\.name) == ["Ida", "Rex"] && found[1].age == 6)
+        #expect(dogs.where { ($0.toys.price > 5 && $0.toys.name == "ball").count > 0 }.count == 2)
+        // article: Queries
+        let text =
+            "age BETWEEN {3, 9} AND (name LIKE[c] 'r*' OR ANY toys.price > %@) SORT(age DESC, name ASC) LIMIT(10)"
+        for dog in try dogs.filter(validating: text, 5) { print(dog.name) }
+        // end
+        #expect(try dogs.filter(validating: text, 5).map(\.age) == [9, 6, 4])
+        // article: Queries
+        let byAge = dogs.sectioned(by: \.age)
+        for section in byAge { print(section.key, section.map(\.name)) }
+        // end
+        #expect(byAge.allKeys == [4, 6, 9])
+        // article: Queries
+        print(dogs.where { $0.name == "Rex" }.sorted(by: \.age).explain())
+        // end
+    }
+
     @Test func observing() async throws {
         let realm = try Realm(
             configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Kennel.self]),

@@ -99,6 +99,17 @@ import Testing
         #expect(names(dogs.filter("age BETWEEN {4, 5} AND name IN %@", ["Max"])) == ["Max"])
     }
 
+    /// A text may also sort, keep one object for each value, and limit the number (R36).
+    @Test func textsWithStages() throws {
+        let dogs = realm.objects(Dog.self)
+        #expect(names(dogs.filter("age > 1 SORT(age DESC, name ASC)")) == ["Ida", "Max", "Rex"])
+        #expect(names(dogs.filter("TRUEPREDICATE SORT(name ASC) DISTINCT(age) LIMIT(%@)", 5)) == ["Ida", "Rex"])
+        #expect(names(dogs.filter("TRUEPREDICATE LIMIT(2)").where { $0.age > 3 }) == ["Max"])
+        #expect(throws: Realm.Error.invalidInput) { try dogs.filter(validating: "age > 1 SORT(nothing ASC)") }
+        let error = try #require(throws: Realm.Error.self) { try dogs.filter(validating: "age > 1 LIMIT(x)") }
+        #expect(error.message.contains("LIMIT takes a number"))
+    }
+
     /// Several conditions on one element of a list are a SUBQUERY (R76).
     @Test func conditionsOnOneElement() throws {
         let people = realm.objects(Person.self)

@@ -82,7 +82,8 @@ struct Workload: Sendable {
     let body: @Sendable (SampleRun) throws -> Void
 
     static let all: [Workload] =
-        bulkInserts + singleCommits + observedResults + [commitsBesideCompactions, groupCommit] + pointReads + scans
+        bulkInserts + singleCommits + observedResults + queries + [commitsBesideCompactions, groupCommit] + pointReads
+        + scans
         + updates + snapshots
         + [filesWhileHeld] + openings + fileSizes + [
             writtenBytes, residentMemory, otherProcess, pastVersions, commitsWhileHeld, propertyAccess, valuesInObjects,

@@ -1,0 +1,160 @@
+import CSQLite
+import Firn
+import Foundation
+
+extension Workload {
+    /// W5 and W6: conditions, an index, and sorting.
+    static let queries: [Workload] = [
+        query("W5", "name BEGINSWITH, no index", "ns/object", 4) { $0.beginsWith },
+        query("W5b", "city == and age in a range, no index", "ns/object", 3) { $0.cityAndAge },
+        query("W5c", "count of city ==, by an index", "µs", 1) { $0.indexedCity },
+        query("W6", "sort by a double, read 100", "ms", 60) { $0.sorted },
+        query("W6b", "the first 100 by a double", "ms", 5) { $0.first },
+    ]
+
+    private static func query(
+        _ id: String, _ title: String, _ unit: String, _ limit: Double,
+        _ run: @escaping @Sendable (any QueriedPeople) -> () throws -> Int
+    ) -> Workload {
+        Workload(
+            id: id, title: title,
+            details:
+                "N people with a name, one of 100 cities (twice, once with an index), an age of 0 to 99 and a random score; "
+                + "warm, median of repeated queries. SQLite: the same table and index.",
+            metrics: [Metric(unit, .lower)], targets: [.peers(unit, .typed, limit)]
+        ) { sample in
+            try FileManager.default.createDirectory(atPath: sample.storeFolder, withIntermediateDirectories: true)
+            let people: any QueriedPeople =
+                switch sample.engineName {
+                case .typed: try QueriedTyped(sample.storeFolder, sample.objects)
+                case .sqlite: try QueriedSQLite(sample.storeFolder, sample.objects)
+                default: throw Unsupported()
+                }
+            let body = run(people)
+            escape(try body())
+            var times: [Double] = []
+            let end = now() + (sample.quick ? 200_000_000 : 1_000_000_000)
+            while times.count < 5 || (now() < end && times.count < 1_000) {
+                times.append(try nanoseconds { escape(try body()) })
+            }
+            let scale = ["ns/object": Double(sample.objects), "µs": 1e3, "ms": 1e6][unit] ?? 1
+            sample.record(unit, times.median / scale)
+        }
+    }
+}
+
+/// People to be queried. Each query returns a number that depends on what it finds.
+private protocol QueriedPeople {
+    var beginsWith: () throws -> Int { get }
+    var cityAndAge: () throws -> Int { get }
+    var indexedCity: () throws -> Int { get }
+    var sorted: () throws -> Int { get }
+    var first: () throws -> Int { get }
+}
+
+private struct Row {
+    let id: Int
+    let name: String
+    let city: String
+    let age: Int
+    let score: Double
+
+    static func all(_ count: Int) -> [Row] {
+        var random = SplitMix64(seed: 5)
+        return (0..<count).map { id in
+            Row(
+                id: id, name: "\(["Ann", "Bo", "Cy", "Dora"][random.below(4)]) \(random.below(1_000_000))",
+                city: "City \(random.below(100))", age: random.below(100),
+                score: Double(random.below(1 << 30)) / 1024)
+        }
+    }
+}
+
+private final class QueriedPerson: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var name: String
+    @Persisted var city: String
+    @Persisted(indexed: true) var home: String
+    @Persisted var age: Int
+    @Persisted var score: Double
+}
+
+private struct QueriedTyped: QueriedPeople {
+    private let realm: Realm
+
+    init(_ folder: String, _ count: Int) throws {
+        let realm = try Realm(
+            configuration: Realm.Configuration(
+                fileURL: URL(fileURLWithPath: folder + "/people.firn"), objectTypes: [QueriedPerson.self]))
+        try realm.write {
+            for row in Row.all(count) {
+                let person = QueriedPerson()
+                (person.id, person.name, person.city) = (row.id, row.name, row.city)
+                (person.home, person.age, person.score) = (row.city, row.age, row.score)
+                realm.add(person)
+            }
+        }
+        self.realm = realm
+    }
+
+    private var people: Results<QueriedPerson> { realm.objects(QueriedPerson.self) }
+    private func sum(_ people: some Sequence<QueriedPerson>) -> Int { people.reduce(0) { $0 &+ $1.id } }
+
+    var beginsWith: () throws -> Int { { people.where { $0.name.starts(with: "Dora 9") }.count } }
+    var cityAndAge: () throws -> Int { { people.where { $0.city == "City 7" && $0.age.contains(20...30) }.count } }
+    var indexedCity: () throws -> Int { { people.where { $0.home == "City 7" }.count } }
+    var sorted: () throws -> Int { { sum(people.sorted(by: \.score).prefix(100)) } }
+    var first: () throws -> Int { { sum(people.filter("TRUEPREDICATE SORT(score ASC) LIMIT(100)")) } }
+}
+
+private struct QueriedSQLite: QueriedPeople {
+    private let connection: SQLiteConnection
+
+    init(_ folder: String, _ count: Int) throws {
+        connection = try SQLiteConnection(path: folder + "/people.sqlite", durability: .full)
+        try connection.execute(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT NOT NULL, home TEXT NOT NULL, "
+                + "age INTEGER NOT NULL, score REAL NOT NULL)")
+        try connection.execute("CREATE INDEX person_home ON person (home)")
+        try connection.execute("BEGIN IMMEDIATE")
+        let insert = try connection.statement("INSERT INTO person VALUES (?1, ?2, ?3, ?3, ?4, ?5)")
+        for row in Row.all(count) {
+            sqlite3_bind_int64(insert, 1, Int64(row.id))
+            sqlite3_bind_int64(insert, 4, Int64(row.age))
+            sqlite3_bind_double(insert, 5, row.score)
+            try row.name.withCString { name in
+                try row.city.withCString { city in
+                    sqlite3_bind_text(insert, 2, name, -1, nil)
+                    sqlite3_bind_text(insert, 3, city, -1, nil)
+                    try connection.finish(insert)
+                }
+            }
+        }
+        try connection.execute("COMMIT")
+    }
+
+    private func integer(_ sql: String) -> () throws -> Int {
+        { try connection.integer(connection.statement(sql)) }
+    }
+
+    /// The sum of the ids of the first 100 rows, which the application reads.
+    private func firstHundred(_ sql: String) -> () throws -> Int {
+        {
+            let statement = try connection.statement(sql)
+            var sum = 0
+            for _ in 0..<100 where sqlite3_step(statement) == SQLITE_ROW {
+                sum &+= Int(sqlite3_column_int64(statement, 0))
+            }
+            sqlite3_reset(statement)
+            return sum
+        }
+    }
+
+    var beginsWith: () throws -> Int { integer("SELECT COUNT(*) FROM person WHERE name GLOB 'Dora 9*'") }
+    var cityAndAge: () throws -> Int {
+        integer("SELECT COUNT(*) FROM person WHERE city = 'City 7' AND age BETWEEN 20 AND 30")
+    }
+    var indexedCity: () throws -> Int { integer("SELECT COUNT(*) FROM person WHERE home = 'City 7'") }
+    var sorted: () throws -> Int { firstHundred("SELECT id FROM person ORDER BY score") }
+    var first: () throws -> Int { firstHundred("SELECT id FROM person ORDER BY score LIMIT 100") }
+}

@@ -1,0 +1,90 @@
+import FirnCore
+
+/// What may follow the condition in a query's text, any number of times and in any order, each working on what is
+/// before it:
+///
+/// ```
+/// query       predicate { stage }
+/// stage       SORT ( path [ASC DESC] { , path [ASC DESC] } ) | DISTINCT ( path { , path } ) | LIMIT ( count )
+/// ```
+extension QueryPipeline {
+    /// The stages of a text such as `age > 3 SORT(name ASC, age DESC) DISTINCT(city) LIMIT(10)`: the condition as a
+    /// filter, and what follows it.
+    ///
+    /// - Throws: `QueryError` with the position in the text. Cost: linear in the text.
+    package static func stages(
+        parsing text: String, _ arguments: [QueryArgument] = []
+    ) throws(QueryError) -> [Stage] {
+        var parser = try PredicateParser(text, arguments)
+        return try parser.wholeQuery()
+    }
+}
+
+extension PredicateParser {
+    fileprivate mutating func wholeQuery() throws(QueryError) -> [QueryPipeline.Stage] {
+        var stages: [QueryPipeline.Stage] = [.filter(try disjunction())]
+        while let stage = try stage() { stages.append(stage) }
+        try finish("AND, OR, SORT, DISTINCT, LIMIT or the end", "Join two conditions with AND or OR.")
+        return stages
+    }
+
+    private mutating func stage() throws(QueryError) -> QueryPipeline.Stage? {
+        if take(keyword: "SORT") {
+            return .sort(
+                try inBrackets("Write SORT(name ASC, age DESC).") { parser throws(QueryError) in
+                    try parser.sortDescriptor()
+                })
+        }
+        if take(keyword: "DISTINCT") {
+            return .distinct(
+                try inBrackets("Write DISTINCT(name, age).") { parser throws(QueryError) in try parser.stagePath() })
+        }
+        if take(keyword: "LIMIT") {
+            let counts = try inBrackets("Write LIMIT(10).") { parser throws(QueryError) in try parser.limit() }
+            guard counts.count == 1 else { throw unexpected("one number", "Write LIMIT(10).") }
+            return .limit(counts[0])
+        }
+        return nil
+    }
+
+    /// One or more parts between brackets, with commas between them.
+    private mutating func inBrackets<Part>(
+        _ advice: String, _ part: (inout PredicateParser) throws(QueryError) -> Part
+    ) throws(QueryError) -> [Part] {
+        try expect("(", advice)
+        var parts = [try part(&self)]
+        while take(symbol: ",") { parts.append(try part(&self)) }
+        try expect(")", advice)
+        return parts
+    }
+
+    private mutating func stagePath() throws(QueryError) -> PropertyPath {
+        switch token.kind {
+        case .word, .argument(UInt8(ascii: "K")): return try path()
+        default: throw unexpected("the name of a property", "Write a key path like 'dog.owner.name'.")
+        }
+    }
+
+    private mutating func sortDescriptor() throws(QueryError) -> SortDescriptor {
+        let path = try stagePath()
+        if take(keyword: "DESC") || take(keyword: "DESCENDING") { return SortDescriptor(path, ascending: false) }
+        _ = take(keyword: "ASC") || take(keyword: "ASCENDING")
+        return SortDescriptor(path)
+    }
+
+    private mutating func limit() throws(QueryError) -> Int {
+        let start = token
+        let count: QueryArgument? =
+            if case .argument = start.kind { try argument(for: take()) } else { nil }
+        switch (count, start.kind) {
+        case (.value(.int(let value))?, _) where value >= 0: return Int(clamping: value)
+        case (nil, .int(let value)) where value >= 0:
+            take()
+            return Int(clamping: value)
+        default:
+            throw QueryError(
+                .syntax, "LIMIT takes a number from 0 on, not \(start.spelling).", advice: "Write LIMIT(10).",
+                at: position(start))
+        }
+    }
+}
