@@ -7,4 +7,6 @@ extension Limits {
     package static let queryTextByteCount = 1 << 20
     /// The most properties in one key path of a query.
     package static let queryPathLength = 32
+    /// The most sorts, distincts and limits in a query's text, and the most properties in one of them.
+    package static let queryStageCount = 64
 }

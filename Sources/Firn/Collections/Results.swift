@@ -46,9 +46,7 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     ///
     /// ```swift
     /// print(dogs.where { $0.name == "Rex" && $0.age > 3 }.sorted(by: \.age).explain())
-    /// // index of name: 1 value, about 12 objects, then age > 3
-    /// // sort by age
-    /// // an observer is shown each change at the cost of the objects that it concerns
+    /// // the index of name, or a scan; then the other conditions; then "sort by age"; then what an observer costs
     /// ```
     ///
     /// The text is for people, and may change with each release. It reads what planning the query reads: a few nodes of

@@ -31,7 +31,7 @@ extension RealmCollection {
     /// - for backlinks, `distinct`, and a query of a list or of values: running the query again and comparing what it
     ///   finds, O(n), whichever class the writes concern.
     ///
-    /// For a query, the keys of all elements are kept, about 8 to 16 bytes for each. The collection that the block is
+    /// For a query, the keys of all elements are kept, about 8 to 24 bytes for each. The collection that the block is
     /// given shares them, so reading it does not run the query.
     ///
     /// If the elements are objects, links are also followed from each changed object back to the elements, up to four

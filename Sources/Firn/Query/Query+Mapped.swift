@@ -24,7 +24,8 @@ extension QueryExpression {
         }
         let parts = values.map { isEqual(to: $0) }
         return QueryExpression(
-            kind: .condition(.any(parts.map(\.condition))), objects: parts.flatMap(\.objects))
+            kind: .condition(.any(parts.map(\.condition))), objects: parts.flatMap(\.objects),
+            collections: ownCollections)
     }
 
     /// Whether the embedded object at the end of the path has the members of another one. Behind a collection, whether
@@ -34,7 +35,7 @@ extension QueryExpression {
         var found = Members()
         guard let length = self.collectionLength else {
             found.add(object, at: path)
-            return found.expression(isNegated ? { !$0 } : { $0 }, objects)
+            return found.expression(isNegated ? { !$0 } : { $0 }, objects, ownCollections)
         }
         let variable = "$x"
         let element = PropertyPath(variable: variable, Array(path.components[length...]))
@@ -45,7 +46,7 @@ extension QueryExpression {
                 .compare(
                     .subquery(path: collection, variable: variable, predicate: isNegated ? !members : members),
                     .greater, .value(.int(0)))
-            }, objects)
+            }, objects, ownCollections)
     }
 
     /// The comparisons of the members of an embedded object.
@@ -54,9 +55,11 @@ extension QueryExpression {
         private var objects: [ObjectBase] = []
 
         func expression(
-            _ make: (FirnQuery.Predicate) -> FirnQuery.Predicate, _ others: [ObjectBase]
+            _ make: (FirnQuery.Predicate) -> FirnQuery.Predicate, _ others: [ObjectBase],
+            _ collections: Set<[PropertyPath.Component]>
         ) -> QueryExpression {
-            QueryExpression(kind: .condition(make(.all(conditions))), objects: others + objects)
+            QueryExpression(
+                kind: .condition(make(.all(conditions))), objects: others + objects, collections: collections)
         }
 
         mutating func add(_ object: EmbeddedObject, at path: PropertyPath) {

@@ -18,7 +18,7 @@ public func || (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
 /// Holds if the condition does not hold: also for objects whose property is nil, if the condition does not hold for
 /// nil.
 public prefix func ! (a: Query<Bool>) -> Query<Bool> {
-    Query(.combining(a.expression, a.expression, !a.expression.condition))
+    Query(a.expression.negated)
 }
 
 // MARK: A property and a value

@@ -18,7 +18,7 @@ extension Query where T == Bool {
         }
         let operand = Operand.subquery(
             path: PropertyPath(collection), variable: Predicate.variable,
-            predicate: expression.condition.about(elementsOf: collection))
+            predicate: expression.condition.about(elementsOf: collection, expression.innerPaths))
         return Query<Int>(QueryExpression(kind: .matchCount(operand), objects: expression.objects))
     }
 }
@@ -27,17 +27,28 @@ extension Predicate {
     fileprivate static var variable: String { "$x" }
 
     /// The condition on the object that has the collection, as one on an element of it.
-    fileprivate func about(elementsOf collection: [PropertyPath.Component]) -> Predicate {
+    ///
+    /// - Parameter innerPaths: the paths that lead through another collection, any of whose elements is meant.
+    fileprivate func about(
+        elementsOf collection: [PropertyPath.Component], _ innerPaths: Set<[PropertyPath.Component]>
+    ) -> Predicate {
         switch self {
         case .constant: return self
-        case .not(let part): return .not(part.about(elementsOf: collection))
-        case .all(let parts): return .all(parts.map { $0.about(elementsOf: collection) })
-        case .any(let parts): return .any(parts.map { $0.about(elementsOf: collection) })
+        case .not(let part): return .not(part.about(elementsOf: collection, innerPaths))
+        case .all(let parts): return .all(parts.map { $0.about(elementsOf: collection, innerPaths) })
+        case .any(let parts): return .any(parts.map { $0.about(elementsOf: collection, innerPaths) })
         case .comparison(var comparison):
+            // What a mapped value compares is already a condition on an element.
+            if case .subquery(let path, Predicate.variable, let members) = comparison.left,
+                path.components == collection
+            {
+                return members
+            }
+            if case .path(let path) = comparison.left, !innerPaths.contains(path.components) {
+                comparison.quantifier = nil
+            }
             comparison.left = comparison.left.about(elementsOf: collection)
             comparison.right = comparison.right.about(elementsOf: collection)
-            // A path through a collection of the element still means any of its elements.
-            comparison.quantifier = nil
             return .comparison(comparison)
         }
     }

@@ -5,8 +5,8 @@ import FirnQuery
 /// A property, or a condition on properties, in `where { }`: `dogs.where { $0.age > 3 && $0.owner.name == "Ann" }`.
 ///
 /// It is built by naming properties and using operators. The compiler checks it, and it runs like the text `age > 3 AND
-/// owner.name == 'Ann'`. Building one reads no data, and takes microseconds. A condition can't be compared and has no
-/// properties: such an expression stops the program.
+/// owner.name == 'Ann'`. Building one reads no data, and takes microseconds. A condition can't be compared; of
+/// conditions on the elements of a collection, `count` is the number of elements for which they hold.
 ///
 /// **Nil.** A property is nil if it holds nil, and if a link on the way to it is nil. Nil equals nil and differs from
 /// every value. It is neither less nor greater than anything, nil included, and contains no text. Each condition either
@@ -33,10 +33,14 @@ struct QueryExpression {
     var kind: Kind
     /// The number of a path's components up to and including its first collection; nil if it has none.
     var collectionLength: Int?
+    /// The number of a path's components up to and including its last collection, if that is not the first one.
+    var innerLength: Int?
     /// The objects that the condition compares with. They must belong to the realm that is queried.
     var objects: [ObjectBase] = []
     /// The collections whose elements a condition is about.
     var collections: Set<[PropertyPath.Component]> = []
+    /// The paths in the condition that lead through another collection behind the first.
+    var innerPaths: Set<[PropertyPath.Component]> = []
 
     static var root: QueryExpression { QueryExpression(kind: .path(PropertyPath([]))) }
 
@@ -46,7 +50,8 @@ struct QueryExpression {
         path.components.append(.name(name))
         return QueryExpression(
             kind: .path(path), collectionLength: collectionLength ?? (isCollection ? path.components.count : nil),
-            objects: objects)
+            innerLength: collectionLength != nil && isCollection ? path.components.count : innerLength, objects: objects
+        )
     }
 
     func appending(_ properties: [PropertyInfo]) -> QueryExpression {
@@ -71,9 +76,14 @@ struct QueryExpression {
     }
 
     /// The collections whose elements the condition is about, also if it is a property of the type Bool.
-    fileprivate var ownCollections: Set<[PropertyPath.Component]> {
+    var ownCollections: Set<[PropertyPath.Component]> {
         guard case .path(let path) = kind, let collectionLength else { return collections }
         return [Array(path.components[..<collectionLength])]
+    }
+
+    fileprivate var ownInnerPaths: Set<[PropertyPath.Component]> {
+        guard case .path(let path) = kind else { return innerPaths }
+        return innerLength == nil ? [] : [path.components]
     }
 
     /// A condition on a path through a collection holds if it holds for any element.
@@ -83,11 +93,14 @@ struct QueryExpression {
     func taking(_ component: PropertyPath.Component, isElement: Bool = true) -> QueryExpression {
         guard case .path(var path) = kind else { fatalError("Firn: a condition has no elements.") }
         // One element of a collection is not a collection any more.
-        let takesElement = isElement && collectionLength == path.components.count && component != .each
+        let takes = isElement && component != .each
+        var length = takes && collectionLength == path.components.count ? nil : collectionLength
+        var inner = takes && innerLength == path.components.count ? nil : innerLength
         path.components.append(component)
-        var length = takesElement ? nil : collectionLength
-        if component == .each, length == nil { length = path.components.count }
-        return QueryExpression(kind: .path(path), collectionLength: length, objects: objects)
+        if component == .each {
+            if length == nil { length = path.components.count } else { inner = path.components.count }
+        }
+        return QueryExpression(kind: .path(path), collectionLength: length, innerLength: inner, objects: objects)
     }
 
     func aggregated(_ aggregate: PropertyPath.Aggregate) -> QueryExpression {
@@ -107,7 +120,7 @@ struct QueryExpression {
             kind: .condition(
                 .compare(
                     left.operand, operation, right, options: options, quantifier: left.quantifier)),
-            objects: left.objects + objects, collections: left.ownCollections)
+            objects: left.objects + objects, collections: left.ownCollections, innerPaths: left.ownInnerPaths)
     }
 
     /// The condition of several conditions.
@@ -116,7 +129,14 @@ struct QueryExpression {
     ) -> QueryExpression {
         QueryExpression(
             kind: .condition(predicate), objects: a.objects + b.objects,
-            collections: a.ownCollections.union(b.ownCollections))
+            collections: a.ownCollections.union(b.ownCollections),
+            innerPaths: a.ownInnerPaths.union(b.ownInnerPaths))
+    }
+
+    /// The opposite of the condition.
+    var negated: QueryExpression {
+        QueryExpression(
+            kind: .condition(!condition), objects: objects, collections: ownCollections, innerPaths: ownInnerPaths)
     }
 
     static func compare(_ left: QueryExpression, _ operation: Comparison.Operation, _ right: any _QueryValue)

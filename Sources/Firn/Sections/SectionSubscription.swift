@@ -125,7 +125,6 @@ struct SectionDifference {
             old.keys.filter { new.section(of: $0) != nil }, new.keys.filter { old.section(of: $0) != nil }
         )
         var staying: [Int?] = old.keys.map { new.section(of: $0) }
-        guard before != after else { return staying }
         let difference = ListDifference(
             comparing: before.map { Int64(new.section(of: $0) ?? 0) }, to: after.map { Int64(new.section(of: $0) ?? 0) }
         )

@@ -26,21 +26,23 @@ final class ChangeJournal: @unchecked Sendable {
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
     /// As many summaries are kept apart. Older ones become one, unless an observer has been shown a part of it, so that
-    /// an observer that is shown nothing for long costs memory for the objects that change, and not for each commit. A
-    /// version between is then reached by comparing.
+    /// an observer that is shown nothing for long costs memory for the objects that change and the edits of lists, and
+    /// not for each commit. A version between is then reached by comparing.
     private static let limit = 64
 
     func keep(_ new: ChangeSummary, after: UInt64, _ version: UInt64) {
-        lock.withLock {
+        // Returned, so that what it holds is released outside of the lock.
+        _ = lock.withLock { () -> ChangeSummary? in
             summaries.append((after, version, new))
             guard summaries.count > Self.limit,
                 let index = summaries.indices.dropLast().first(where: {
                     summaries[$0].version == summaries[$0 + 1].after && cursorCounts[summaries[$0].version] == nil
                 })
-            else { return }
+            else { return nil }
             let next = summaries.remove(at: index + 1)
             summaries[index].summary.append(next.summary)
             summaries[index].version = next.version
+            return next.summary
         }
     }
 

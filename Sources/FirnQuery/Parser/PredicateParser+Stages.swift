@@ -23,7 +23,10 @@ extension QueryPipeline {
 extension PredicateParser {
     fileprivate mutating func wholeQuery() throws(QueryError) -> [QueryPipeline.Stage] {
         var stages: [QueryPipeline.Stage] = [.filter(try disjunction())]
-        while let stage = try stage() { stages.append(stage) }
+        while let stage = try stage() {
+            stages.append(stage)
+            try checkCount(stages.count - 1)
+        }
         try finish("AND, OR, SORT, DISTINCT, LIMIT or the end", "Join two conditions with AND or OR.")
         return stages
     }
@@ -53,9 +56,20 @@ extension PredicateParser {
     ) throws(QueryError) -> [Part] {
         try expect("(", advice)
         var parts = [try part(&self)]
-        while take(symbol: ",") { parts.append(try part(&self)) }
+        while take(symbol: ",") {
+            parts.append(try part(&self))
+            try checkCount(parts.count)
+        }
         try expect(")", advice)
         return parts
+    }
+
+    private func checkCount(_ count: Int) throws(QueryError) {
+        guard count > Limits.queryStageCount else { return }
+        throw QueryError(
+            .limit,
+            "The query has more than \(Limits.queryStageCount) sorts, distincts and limits, or properties in one of them.",
+            advice: "Leave out those that change nothing.", at: position(token))
     }
 
     private mutating func stagePath() throws(QueryError) -> PropertyPath {

@@ -59,6 +59,14 @@ import Testing
             let error = try #require(throws: QueryError.self) { try stages(text) }
             #expect("\(error)".contains(message), "\(text): \(error)")
         }
+        for text in [
+            "age > 3" + String(repeating: " LIMIT(1)", count: 65),
+            "age > 3 SORT(age" + String(repeating: ", age", count: 64) + ")",
+        ] {
+            let error = try #require(throws: QueryError.self) { try stages(text) }
+            #expect(error.code == .limit)
+        }
+        #expect(try stages("age > 3" + String(repeating: " LIMIT(1)", count: 64)).count == 65)
         // A lone condition takes none.
         #expect(throws: QueryError.self) { try parse("age > 3 LIMIT(1)") }
     }

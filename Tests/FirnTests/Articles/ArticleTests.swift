@@ -11,49 +11,49 @@ import Testing
 
     @Test func gettingStarted() async throws {
         // article: GettingStarted
-        class Person: Object {
+        class Poet: Object {
             @Persisted(primaryKey: true) var id: Int
             @Persisted var name = ""
-            @Persisted var dogs: List<Dog>
+            @Persisted var poems: List<Poem>
         }
 
-        class Dog: Object {
-            @Persisted(indexed: true) var name = ""
-            @Persisted var age = 0
-            @Persisted(originProperty: "dogs") var owners: LinkingObjects<Person>
+        class Poem: Object {
+            @Persisted(indexed: true) var title = ""
+            @Persisted var lines = 0
+            @Persisted(originProperty: "poems") var poets: LinkingObjects<Poet>
         }
         // end
         func open() throws -> Realm {
             // article: GettingStarted
-            let url = folder.appendingPathComponent("dogs.firn")
-            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Person.self, Dog.self]))
+            let url = folder.appendingPathComponent("poems.firn")
+            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Poet.self, Poem.self]))
             try realm.write {
-                let ann = realm.create(Person.self, value: ["id": 1, "name": "Ann"])
-                ann.dogs.append(Dog(value: ["name": "Rex", "age": 3]))
-                ann.dogs.append(Dog(value: ["name": "Ida", "age": 5]))
+                let ann = realm.create(Poet.self, value: ["id": 1, "name": "Ann"])
+                ann.poems.append(Poem(value: ["title": "Dawn", "lines": 30]))
+                ann.poems.append(Poem(value: ["title": "The Sea", "lines": 500]))
             }
             // end
             return realm
         }
         let realm = try open()
         // article: GettingStarted
-        let old = realm.objects(Dog.self).where { $0.age > 4 }.sorted(by: \.name)
-        let ofAnn = realm.objects(Dog.self).filter("ANY owners.name == %@", "Ann")
-        let ann = realm.object(ofType: Person.self, forPrimaryKey: 1)
-        print(old.count, ofAnn.count, ann?.dogs.first?.name ?? "none")
+        let long = realm.objects(Poem.self).where { $0.lines > 400 }.sorted(by: \.title)
+        let byAnn = realm.objects(Poem.self).filter("ANY poets.name == %@", "Ann")
+        let ann = realm.object(ofType: Poet.self, forPrimaryKey: 1)
+        print(long.count, byAnn.count, ann?.poems.first?.title ?? "none")
         // end
-        #expect(old.map(\.name) == ["Ida"] && ofAnn.count == 2 && ann?.dogs.count == 2)
+        #expect(long.map(\.title) == ["The Sea"] && byAnn.count == 2 && ann?.poems.count == 2)
         // article: GettingStarted
-        let frozen = Frozen(realm.objects(Dog.self))
-        try realm.write { realm.delete(realm.objects(Dog.self)) }
-        let names = await Task.detached { frozen.value.map(\.name) }.value
+        let frozen = Frozen(realm.objects(Poem.self))
+        try realm.write { realm.delete(realm.objects(Poem.self)) }
+        let names = await Task.detached { frozen.value.map(\.title) }.value
         print(names)  // as they were
         // end
-        #expect(names == ["Rex", "Ida"] && old.isEmpty)
+        #expect(names == ["Dawn", "The Sea"] && long.isEmpty)
         // article: GettingStarted
-        let token = realm.objects(Dog.self).observe { change in
+        let token = realm.objects(Poem.self).observe { change in
             switch change {
-            case .initial(let dogs): print("\(dogs.count) dogs")
+            case .initial(let poems): print("\(poems.count) poems")
             case .update(_, let deletions, let insertions, let modifications):
                 print(deletions, insertions, modifications)
             case .error: break
@@ -178,19 +178,19 @@ import Testing
 
     @Test func firstPage() throws {
         // article: Firn
-        final class Dog: Object {
+        final class Hamster: Object {
             @Persisted(primaryKey: true) var name: String
             @Persisted var age = 0
         }
 
         func start(_ configuration: Realm.Configuration) throws {
             let realm = try Realm(configuration: configuration)
-            try realm.write { realm.create(Dog.self, value: ["name": "Rex", "age": 3]) }
-            let old = realm.objects(Dog.self).where { $0.age > 2 }
-            print(old.count)
+            try realm.write { realm.create(Hamster.self, value: ["name": "Tom", "age": 3]) }
+            let grown = realm.objects(Hamster.self).where { $0.age > 2 }
+            print(grown.count)
         }
         // end
-        try start(.init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self]))
+        try start(.init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Hamster.self]))
     }
 
     @Test func history() throws {
@@ -202,7 +202,7 @@ import Testing
             let realm = try Realm(configuration: configuration)
             try realm.write { realm.create(Dog.self, value: ["name": "Rex"]) }
 
-            let before = try realm.asOf(date: Date(timeIntervalSinceNow: -1e-3))
+            let before = try realm.asOf(version: realm.versions[0].number)
             print(before.objects(Dog.self).count)
 
             for change in try realm.changes(from: realm.versions.first!.number, to: realm.versions.last!.number) {
@@ -261,8 +261,9 @@ import Testing
             try realm.write { realm.add(PersonBefore()) }
         }
         try fill()
+        let classes = [PersonAfter.self]
         // article: Migrations
-        var configuration = Realm.Configuration(fileURL: url, schemaVersion: 3, objectTypes: [PersonAfter.self])
+        var configuration = Realm.Configuration(fileURL: url, schemaVersion: 3, objectTypes: classes)
         configuration.migrationBlock = { migration, oldVersion in
             if oldVersion < 2 {
                 migration.renameProperty(onType: "Person", from: "surname", to: "lastName")

@@ -90,6 +90,37 @@ import Testing
         try check(AnyRealmCollection(person.dogs))
     }
 
+    /// A condition on an element may lead through another collection (R76), or be about a whole value.
+    @Test func conditionsBehindAnotherCollection() throws {
+        class Toy: Object {
+            @Persisted var price = 0
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        class Pet: Object {
+            @Persisted var age = 0
+            @Persisted var toys: List<Toy>
+            @Persisted var sizes: Map<String, Int>
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        class Keeper: Object {
+            @Persisted var pets: List<Pet>
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let realm = try memoryRealm([Toy.self, Pet.self, Keeper.self])
+        try realm.write {
+            let pets: [[String: Any]] = [
+                ["age": 5, "toys": [["price": 1]], "sizes": ["abc": 1]], ["age": 1, "toys": [["price": 9]]],
+            ]
+            realm.create(Keeper.self, value: ["pets": pets])
+        }
+        let keepers = realm.objects(Keeper.self)
+        #expect(keepers.where { ($0.pets.toys.price > 5 && $0.pets.age < 3).count > 0 }.count == 1)
+        #expect(keepers.where { ($0.pets.toys.price > 5 && $0.pets.age > 3).count > 0 }.count == 0)
+        #expect(keepers.where { ($0.pets.sizes.keys.contains("ab") && $0.pets.age > 3).count == 1 }.count == 1)
+        #expect(keepers.where { ($0.pets.sizes["abc"] == 1 && $0.pets.age > 3).count == 1 }.count == 1)
+        #expect(keepers.where { (!($0.pets.age > 3)).count == 1 }.count == 1)
+    }
+
     /// IN and BETWEEN (R74): a list of values, a half-open and a closed range.
     @Test func valuesAndRanges() {
         let dogs = realm.objects(Dog.self)
