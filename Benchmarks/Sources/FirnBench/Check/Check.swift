@@ -20,8 +20,31 @@ struct Check {
                 isFine = isFine && check.problems.isEmpty
                 print("\(engine.rawValue), \(order.rawValue) keys: \(check.summary)")
             }
+            isFine = checkQueries(engine) && isFine
         }
         return isFine
+    }
+
+    private func checkQueries(_ engine: EngineName) -> Bool {
+        let folder = "\(folder)/check-\(engine.rawValue)-queries"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let answers = try Workload.queryAnswers(engine, folder: folder, count: 10_000)
+            let wrong = answers.filter { $0.found != $0.right }
+            print(
+                "\(engine.rawValue), queries: "
+                    + (wrong.isEmpty
+                        ? "\(answers.count) answers right"
+                        : "WRONG: "
+                            + wrong.map { "\($0.query) gives \($0.found), not \($0.right)" }.joined(separator: "; ")))
+            return wrong.isEmpty
+        } catch is Unsupported {
+            return true
+        } catch {
+            print("\(engine.rawValue), queries: WRONG: stopped with: \(error)")
+            return false
+        }
     }
 }
 

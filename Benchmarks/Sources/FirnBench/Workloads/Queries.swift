@@ -24,13 +24,7 @@ extension Workload {
             metrics: [Metric(unit, .lower)], targets: [.peers(unit, .typed, limit)]
         ) { sample in
             try FileManager.default.createDirectory(atPath: sample.storeFolder, withIntermediateDirectories: true)
-            let people: any QueriedPeople =
-                switch sample.engineName {
-                case .typed: try QueriedTyped(sample.storeFolder, sample.objects)
-                case .sqlite: try QueriedSQLite(sample.storeFolder, sample.objects)
-                default: throw Unsupported()
-                }
-            let body = run(people)
+            let body = run(try queriedPeople(sample.engineName, sample.storeFolder, sample.objects))
             escape(try body())
             var times: [Double] = []
             let end = now() + (sample.quick ? 200_000_000 : 1_000_000_000)
@@ -40,6 +34,30 @@ extension Workload {
             let scale: Double = unit == "ms" ? 1e6 : unit == "µs" ? 1e3 : Double(sample.objects)
             sample.record(unit, times.median / scale)
         }
+    }
+
+    private static func queriedPeople(
+        _ engine: EngineName, _ folder: String, _ count: Int
+    ) throws -> any QueriedPeople {
+        switch engine {
+        case .typed: try QueriedTyped(folder, count)
+        case .sqlite: try QueriedSQLite(folder, count)
+        default: throw Unsupported()
+        }
+    }
+
+    /// What the queries of W5 and W6 find among a few people, and what they must find.
+    ///
+    /// - Throws: `Unsupported` if the engine has no queries.
+    static func queryAnswers(
+        _ engine: EngineName, folder: String, count: Int
+    ) throws -> [(query: String, found: Int, right: Int)] {
+        let (people, right) = (try queriedPeople(engine, folder, count), QueriedRows(rows: Row.all(count)))
+        let queries: [(String, (any QueriedPeople) -> () throws -> Int)] = [
+            ("W5", { $0.beginsWith }), ("W5b", { $0.cityAndAge }), ("W5c", { $0.indexedCity }), ("W6", { $0.sorted }),
+            ("W6b", { $0.first }),
+        ]
+        return try queries.map { ($0, try $1(people)(), try $1(right)()) }
     }
 }
 
@@ -68,6 +86,17 @@ private struct Row {
                 score: Double(random.below(1 << 30)) / 1024)
         }
     }
+}
+
+/// The right answers.
+private struct QueriedRows: QueriedPeople {
+    let rows: [Row]
+
+    var beginsWith: () throws -> Int { { rows.count { $0.name.hasPrefix("Dora 9") } } }
+    var cityAndAge: () throws -> Int { { rows.count { $0.city == "City 7" && (20...30).contains($0.age) } } }
+    var indexedCity: () throws -> Int { { rows.count { $0.city == "City 7" } } }
+    var sorted: () throws -> Int { { rows.sorted { $0.score < $1.score }.prefix(100).reduce(0) { $0 + $1.id } } }
+    var first: () throws -> Int { sorted }
 }
 
 private final class QueriedPerson: Object {
