@@ -4,35 +4,34 @@ import Foundation
 
 extension Workload {
     /// W5 and W6: conditions, an index, and sorting.
-    static let queries: [Workload] = [
-        query("W5", "name BEGINSWITH, no index", "ns/object", 4) { $0.beginsWith },
-        query("W5b", "city == and age in a range, no index", "ns/object", 3) { $0.cityAndAge },
-        query("W5c", "count of city ==, by an index", "µs", 1) { $0.indexedCity },
-        query("W6", "sort by a double, read 100", "ms", 60) { $0.sorted },
-        query("W6b", "the first 100 by a double", "ms", 5) { $0.first },
+    static let queries: [Workload] = peopleQueries.map { workload($0) }
+
+    private static let peopleQueries: [PeopleQuery] = [
+        .init(id: "W5", title: "name BEGINSWITH, no index", unit: "ns/object", limit: 4) { $0.beginsWith },
+        .init(id: "W5b", title: "city == and age in a range, no index", unit: "ns/object", limit: 3) { $0.cityAndAge },
+        .init(id: "W5c", title: "count of city ==, by an index", unit: "µs", limit: 1) { $0.indexedCity },
+        .init(id: "W6", title: "sort by a double, read 100", unit: "ms", limit: 60) { $0.sorted },
+        .init(id: "W6b", title: "the first 100 by a double", unit: "ms", limit: 5) { $0.first },
     ]
 
-    private static func query(
-        _ id: String, _ title: String, _ unit: String, _ limit: Double,
-        _ run: @escaping @Sendable (any QueriedPeople) -> () throws -> Int
-    ) -> Workload {
+    private static func workload(_ query: PeopleQuery) -> Workload {
         Workload(
-            id: id, title: title,
+            id: query.id, title: query.title,
             details:
                 "N people with a name, one of 100 cities (twice, once with an index), an age of 0 to 99 and a random score; "
                 + "warm, median of repeated queries. SQLite: the same table and index.",
-            metrics: [Metric(unit, .lower)], targets: [.peers(unit, .typed, limit)]
+            metrics: [Metric(query.unit, .lower)], targets: [.peers(query.unit, .typed, query.limit)]
         ) { sample in
             try FileManager.default.createDirectory(atPath: sample.storeFolder, withIntermediateDirectories: true)
-            let body = run(try queriedPeople(sample.engineName, sample.storeFolder, sample.objects))
+            let body = query.run(try queriedPeople(sample.engineName, sample.storeFolder, sample.objects))
             escape(try body())
             var times: [Double] = []
             let end = now() + (sample.quick ? 200_000_000 : 1_000_000_000)
             while times.count < 5 || (now() < end && times.count < 1_000) {
                 times.append(try nanoseconds { escape(try body()) })
             }
-            let scale: Double = unit == "ms" ? 1e6 : unit == "µs" ? 1e3 : Double(sample.objects)
-            sample.record(unit, times.median / scale)
+            let scale: Double = query.unit == "ms" ? 1e6 : query.unit == "µs" ? 1e3 : Double(sample.objects)
+            sample.record(query.unit, times.median / scale)
         }
     }
 
@@ -53,12 +52,19 @@ extension Workload {
         _ engine: EngineName, folder: String, count: Int
     ) throws -> [(query: String, found: Int, right: Int)] {
         let (people, right) = (try queriedPeople(engine, folder, count), QueriedRows(rows: Row.all(count)))
-        let queries: [(String, (any QueriedPeople) -> () throws -> Int)] = [
-            ("W5", { $0.beginsWith }), ("W5b", { $0.cityAndAge }), ("W5c", { $0.indexedCity }), ("W6", { $0.sorted }),
-            ("W6b", { $0.first }),
-        ]
-        return try queries.map { ($0, try $1(people)(), try $1(right)()) }
+        return try peopleQueries.map { ($0.id, try $0.run(people)(), try $0.run(right)()) }
     }
+}
+
+/// A query that is measured, and compared with the right answer.
+private struct PeopleQuery: Sendable {
+    let id: String
+    let title: String
+    let unit: String
+    /// The most that `PEERS` allows, in the unit.
+    let limit: Double
+    /// Makes the query of some people, which can then be run.
+    let run: @Sendable (any QueriedPeople) -> () throws -> Int
 }
 
 /// People to be queried. Each query returns a number that depends on what it finds.
