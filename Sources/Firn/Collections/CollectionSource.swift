@@ -152,10 +152,8 @@ public final class _CollectionSource {
                 return unsafeBitCast(
                     realm.dynamicAccessor(binding, location.leaf.key(location.row)), to: Element.self)
             }
-            // The elements of a class's table are of the class.
-            return unsafeBitCast(
-                realm.accessor(binding, location.leaf, location.row, key: location.leaf.key(location.row)),
-                to: Element.self)
+            return Element._ofAccessor(
+                realm.accessor(binding, location.leaf, location.row, key: location.leaf.key(location.row)))
         }
         if isDynamic(Element.self), let binding, let key = value(at: position).linkedKey {
             return unsafeBitCast(realm.dynamicAccessor(binding, key), to: Element.self)

@@ -43,12 +43,12 @@ extension RealmCollection {
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
 }
 
-extension RealmCollection where Element: ObjectBase {
+extension RealmCollection where Element: _QueriedObject {
     /// The index of an object; nil if the collection does not have it, or if it is unmanaged or deleted.
     ///
     /// O(log n) for all objects of a class, else O(n), and evaluating the query if that is due. Stops the program if
     /// the object is of another realm; a frozen realm is another one than the live one.
-    public func index(of object: Element) -> Int? { _source.index(of: object) }
+    public func index(of object: Element) -> Int? { _source.index(of: object._root) }
 
     /// The index of the first element for which the condition holds; nil if there is none.
     ///
@@ -330,7 +330,7 @@ public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     }
 
     /// Sorts by a key path of Swift. Stops the program if it does not lead to a stored property.
-    public init<Root: ObjectBase>(keyPath: PartialKeyPath<Root>, ascending: Bool = true) {
+    public init<Root: _QueriedObject>(keyPath: PartialKeyPath<Root>, ascending: Bool = true) {
         let traced = TracedKeyPath.of(keyPath)
         self.init(traced.name, traced.path, ascending: ascending)
     }

@@ -67,8 +67,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         guard let cursor else { return values.next() }
         let object = withExtendedLifetime(held) { cursor._withUnsafeGuaranteedRef { $0.next() } }
         guard let object else { return nil }
-        // The elements of a class's source are of the class.
-        return unsafeBitCast(object, to: Element.self)
+        return Element._ofAccessor(object)
     }
 }
 

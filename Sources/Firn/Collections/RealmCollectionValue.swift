@@ -23,6 +23,9 @@ public protocol RealmCollectionValue: Hashable {
     static func _any(_ value: Self) -> Any?
     /// The element that a stored value stands for, as `Any`.
     static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any?
+    /// The element that an accessor stands for: itself, unless the elements are projections. Not called if the elements
+    /// are values.
+    static func _ofAccessor(_ object: ObjectBase) -> Self
 }
 
 /// An element type whose optional can be an element too: all types except optionals. Lists of objects hold no nil.
@@ -36,6 +39,9 @@ public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue, _Opti
 extension RealmCollectionValue {
     /// Nil: only objects have rows.
     public var _rowMember: _SetMember? { nil }
+    /// The accessor itself, which is of the element's class.
+    @inlinable @inline(__always)
+    public static func _ofAccessor(_ object: ObjectBase) -> Self { unsafeBitCast(object, to: Self.self) }
     /// The element as `Any`; nil if it is nil.
     public static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any? {
         _any(_fromElement(value, realm))

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// What happened to an observed object.
-public enum ObjectChange<T: ObjectBase> {
+/// What happened to an observed object or projection.
+public enum ObjectChange<T> {
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(_ error: NSError)
     /// Properties were assigned, even if to the value that they had. They are in the order of the class.

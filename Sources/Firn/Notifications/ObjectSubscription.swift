@@ -1,22 +1,14 @@
 import FirnCore
 
-/// An observer of one object. It is called for assignments to the object's own properties, or along key paths. It has
-/// no first call.
-final class ObjectSubscription<T: ObjectBase>: DataSubscription {
-    private let binding: TableBinding
-    private let key: Int64
-    private let paths: [ObservedPath]?
-    private let block: (ObjectChange<T>) -> Void
+/// An observer of one row. It is called for assignments to the object's own properties, or along key paths. It has no
+/// first call.
+class RowSubscription: DataSubscription {
+    let binding: TableBinding
+    let key: Int64
 
-    init(
-        _ realm: _RealmInstance, _ binding: TableBinding, _ key: Int64, from start: SubscriptionStart,
-        _ paths: [ObservedPath]?,
-        _ block: @escaping (ObjectChange<T>) -> Void
-    ) {
+    init(_ realm: _RealmInstance, _ binding: TableBinding, _ key: Int64, from start: SubscriptionStart) {
         self.binding = binding
         self.key = key
-        self.paths = paths
-        self.block = block
         super.init(realm, from: start)
     }
 
@@ -28,25 +20,95 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
     }
 
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
-        let view = new.snapshot.table(binding.table)
-        guard let location = view.find(key) else {
+        guard new.snapshot.table(binding.table).find(key) != nil else {
             finish()
-            block(.deleted)
-            return
+            return deleted()
         }
-        let changed = changedProperties(summary, old.snapshot, new.snapshot)
+        notify(RowDifference(summary, from: old, to: new, binding, key))
+    }
+
+    /// Calls the observer after the row was deleted.
+    func deleted() {}
+    /// Calls the observer, if what changed in the row matters.
+    func notify(_ difference: RowDifference) {}
+}
+
+/// What differs in one row between two versions.
+struct RowDifference {
+    let old: Pin
+    let new: Pin
+    private let binding: TableBinding
+    private let key: Int64
+    private let table: TableSummary?
+    private let affected: AffectedObjects
+
+    init(_ summary: ChangeSummary, from old: Pin, to new: Pin, _ binding: TableBinding, _ key: Int64) {
+        self.old = old
+        self.new = new
+        self.binding = binding
+        self.key = key
+        table = summary.tables[binding.table]
+        affected = AffectedObjects(summary: summary, old: old.snapshot, snapshot: new.snapshot)
+    }
+
+    /// Whether a property of the row was assigned.
+    func isAssigned(_ property: PropertyInfo) -> Bool {
+        if property.isLinkingObjects { return false }
+        let column = binding.column(property)
+        return table?.modified[key]?.contains(column) ?? false
+            || table?.scripts[.init(key: key, column: column)] != nil
+    }
+
+    /// Whether something changed along a key path that begins in the row.
+    func isAffected(_ path: ObservedPath) -> Bool {
+        path.isNested || path.property.isLinkingObjects
+            ? affected.via(path.path).contains(key) : isAssigned(path.property)
+    }
+
+    /// Whether the observer's own realm assigned the property.
+    func isOwn(_ property: PropertyInfo, in realm: _RealmInstance) -> Bool {
+        realm.isOwnChange(binding.table, key, binding.column(property), after: old.version, through: new.version)
+    }
+
+    /// The value of a property before and now, as the store has it; nil where the row does not exist.
+    func values(_ property: PropertyInfo) -> (old: Value?, new: Value?) {
+        let column = binding.column(property)
+        return (
+            old.snapshot.table(binding.table).value(column, of: key),
+            new.snapshot.table(binding.table).value(column, of: key)
+        )
+    }
+}
+
+/// An observer of one object.
+final class ObjectSubscription<T: ObjectBase>: RowSubscription {
+    private let paths: [ObservedPath]?
+    private let block: (ObjectChange<T>) -> Void
+
+    init(
+        _ realm: _RealmInstance, _ binding: TableBinding, _ key: Int64, from start: SubscriptionStart,
+        _ paths: [ObservedPath]?,
+        _ block: @escaping (ObjectChange<T>) -> Void
+    ) {
+        self.paths = paths
+        self.block = block
+        super.init(realm, binding, key, from: start)
+    }
+
+    override func deleted() { block(.deleted) }
+
+    override func notify(_ difference: RowDifference) {
+        let changed = changedProperties(difference)
         guard !changed.isEmpty else { return }
-        let before = old.snapshot.table(binding.table)
         let changes = changed.map { property, hasValues -> PropertyChange in
             guard hasValues, !property.isCollection else {
                 return PropertyChange(name: property.name, oldValue: nil, newValue: nil)
             }
-            let column = binding.column(property)
-            let isOwn = realm.isOwnChange(binding.table, key, column, after: old.version, through: new.version)
+            let (old, new) = difference.values(property)
+            let isOwn = difference.isOwn(property, in: realm)
             return PropertyChange(
-                name: property.name,
-                oldValue: isOwn ? nil : before.value(column, of: key).flatMap { any($0, property) },
-                newValue: any(view.value(column, location.leaf, location.row), property))
+                name: property.name, oldValue: isOwn ? nil : old.flatMap { any($0, property) },
+                newValue: new.flatMap { any($0, property) })
         }
         guard let object = realm.accessor(binding, key, isDynamic: isDynamic(T.self)) as? T else { return }
         block(.change(object, changes))
@@ -61,25 +123,14 @@ final class ObjectSubscription<T: ObjectBase>: DataSubscription {
 
     /// The properties that changed, in the order of the class. The Boolean is true if the property's own value was
     /// assigned.
-    private func changedProperties(
-        _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
-    ) -> [(PropertyInfo, Bool)] {
-        let table = summary.tables[binding.table]
-        let columns = table?.modified[key]
-        func isChanged(_ property: PropertyInfo) -> Bool {
-            let column = binding.column(property)
-            return columns?.contains(column) ?? false || table?.scripts[.init(key: key, column: column)] != nil
-        }
-        guard let paths else { return binding.info.stored.filter(isChanged).map { ($0, true) } }
-        let affected = AffectedObjects(summary: summary, old: old, snapshot: new)
+    private func changedProperties(_ difference: RowDifference) -> [(PropertyInfo, Bool)] {
+        guard let paths else { return binding.info.stored.filter(difference.isAssigned).map { ($0, true) } }
         var result: [(PropertyInfo, Bool)] = []
         for property in binding.info.properties {
             let own = paths.filter { $0.property === property }
-            if own.contains(where: { !$0.isNested }), !property.isLinkingObjects, isChanged(property) {
+            if own.contains(where: { !$0.isNested }), difference.isAssigned(property) {
                 result.append((property, true))
-            } else if own.contains(where: {
-                ($0.isNested || property.isLinkingObjects) && affected.via($0.path).contains(key)
-            }) {
+            } else if own.contains(where: { ($0.isNested || property.isLinkingObjects) && difference.isAffected($0) }) {
                 result.append((property, false))
             }
         }

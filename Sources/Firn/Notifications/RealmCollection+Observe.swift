@@ -192,7 +192,7 @@ extension RealmKeyedCollection {
     }
 }
 
-extension RealmCollection where Element: ObjectBase {
+extension RealmCollection where Element: _QueriedObject {
     /// Calls `block` once, then after each write that changes the collection or one of the properties:
     /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
     /// property.

@@ -1,7 +1,8 @@
 import FirnCore
 
-/// A type whose objects a realm has: every subclass of `Object`. For generic code over classes.
-public protocol RealmFetchable: RealmCollectionValue {}
+/// A type whose objects a realm has: every subclass of `Object`, and every `Projection` of one. For generic code over
+/// classes.
+public protocol RealmFetchable: _QueriedObject {}
 
 /// The base class of stored objects.
 ///

@@ -60,14 +60,32 @@ public final class _KeyPathTracer {
         properties.append(property)
     }
 
+    /// The properties that a key path reads, outermost first, also if the key path continues behind them; empty if it
+    /// reads no stored property.
+    static func allProperties<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
+        let tracer = _KeyPathTracer()
+        let value = tracer.read(keyPath)
+        return tracer.properties + tracer.elementProperties(value)
+    }
+
+    /// Reads a key path of an object that records in this tracer.
+    private func read<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> Any {
+        // A property's accessor reads from whatever object it is given, so it reads the tracing object.
+        Root._ofAccessor(object(Root._rootType))[keyPath: keyPath]
+    }
+
+    /// The properties that a projected collection reads of its elements.
+    private func elementProperties(_ value: Any) -> [PropertyInfo] {
+        (value as? any ProjectsElements)?.elementProperties ?? []
+    }
+
     /// The properties that a key path reads, outermost first; empty if it reads no stored property. Stops the program
     /// if the key path's value has another type than the last of the properties: then the key path continues behind
     /// that property.
-    fileprivate static func properties<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
+    fileprivate static func properties<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
         let tracer = _KeyPathTracer()
-        // A property's accessor reads from whatever object it is given, so it reads the tracing object.
-        guard let root = tracer.object(Root.self) as? Root else { return [] }
-        _ = root[keyPath: keyPath]
+        let value = tracer.read(keyPath)
+        if value is any ProjectsElements { return tracer.properties + tracer.elementProperties(value) }
         if let last = tracer.properties.last {
             let type = Swift.type(of: keyPath).valueType
             guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
@@ -106,7 +124,7 @@ final class TracedKeyPath: Sendable {
     }
 
     /// The properties that `keyPath` reads. Stops the program if it reads no stored property.
-    static func of<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
+    static func of<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
         if let known = cache.value(keyPath) { return known }
         let properties = _KeyPathTracer.properties(keyPath)
         guard !properties.isEmpty else {

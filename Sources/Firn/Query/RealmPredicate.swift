@@ -31,7 +31,7 @@ public struct RealmPredicate: CustomStringConvertible {
     }
 }
 
-extension RealmCollection where Element: ObjectBase {
+extension RealmCollection where Element: _QueriedObject {
     /// The elements for which the condition holds, live: `filter(_:_:)` with its text and arguments, which stops the
     /// program for the same reasons.
     public func filter(_ predicate: RealmPredicate) -> Results<Element> {

@@ -162,13 +162,13 @@ extension Realm {
 
     // MARK: Finding
 
-    /// All objects of a class, live and in the order of their creation. O(1).
+    /// All objects of a class, or all of them as projections, live and in the order of their creation. O(1).
     ///
     /// Subclasses have tables of their own: their objects are not among them. Stops the program if the realm does not
     /// have the class, and on the wrong thread.
-    public func objects<T: Object>(_ type: T.Type) -> Results<T> {
+    public func objects<T: RealmFetchable>(_ type: T.Type) -> Results<T> {
         instance.check()
-        return Results(.table(instance, instance.binding(of: type)))
+        return Results(.table(instance, instance.binding(of: type._rootType)))
     }
 
     /// The object with this primary key; nil if there is none. O(log n).

@@ -1,6 +1,6 @@
 import FirnCore
 
-extension RealmCollection where Element: ObjectBase {
+extension RealmCollection where Element: _QueriedObject {
     /// The elements sorted by a property and divided by its values, live.
     ///
     /// ```swift

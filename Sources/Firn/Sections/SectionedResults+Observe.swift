@@ -51,7 +51,7 @@ extension SectionedResults {
     }
 }
 
-extension SectionedResults where SectionElement: ObjectBase {
+extension SectionedResults where SectionElement: _QueriedObject {
     /// Calls `block` once, then after each write that changes the sections or one of the properties:
     /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
     /// property.
@@ -104,7 +104,7 @@ extension ResultsSection {
     }
 }
 
-extension ResultsSection where Element: ObjectBase {
+extension ResultsSection where Element: _QueriedObject {
     /// Calls `block` once, then after each write that changes the section or one of the properties:
     /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
     /// property.

@@ -237,10 +237,7 @@ import Testing
             }
         }
 
-        func wait(for count: Int) async {
-            let end = Date(timeIntervalSinceNow: 10)
-            while Date() < end, lines.count < count { try? await Task.sleep(for: .milliseconds(2)) }
-        }
+        func wait(for count: Int) async { await FirnTests.wait { lines.count >= count } }
     }
 
     @Test func anActorAwaitsWhatOthersWrite() async throws {

@@ -139,10 +139,7 @@ import Testing
         private var token: NotificationToken?
         func keep(_ token: NotificationToken) { self.token = token }
         func note(_ line: String) { lines.append(line) }
-        func wait(for count: Int) async {
-            let end = Date(timeIntervalSinceNow: 10)
-            while Date() < end, lines.count < count { try? await Task.sleep(for: .milliseconds(2)) }
-        }
+        func wait(for count: Int) async { await FirnTests.wait { lines.count >= count } }
     }
 
     @Test func actorsAndQueuesHaveTheirOwnSections() async throws {

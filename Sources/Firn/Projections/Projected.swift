@@ -1,0 +1,93 @@
+/// Makes a property of a `Projection` one that reads and writes a property of the object.
+///
+/// ```swift
+/// class PersonCard: Projection<Person> {
+///     @Projected(\Person.name) var name
+///     @Projected(\Person.address?.city) var city
+///     @Projected(\Person.name.count) var length
+/// }
+/// ```
+///
+/// Any key path of the class may be given: to a stored property, through links, or further to what Swift computes of
+/// the value. It costs what the key path costs. Setting it is setting the key path in the object: in a write
+/// transaction, if the object is managed. A key path that can't be set stops the program then.
+///
+/// An initial value has no effect, because the object has the values.
+@propertyWrapper
+public struct Projected<T: ObjectBase, Value> {
+    fileprivate let keyPath: KeyPath<T, Value>
+
+    /// A property that shows what `keyPath` leads to.
+    public init(_ keyPath: KeyPath<T, Value>) { self.keyPath = keyPath }
+
+    /// A property that shows what `keyPath` leads to. The initial value is not used.
+    public init(wrappedValue _: @autoclosure () -> Value, _ keyPath: KeyPath<T, Value>) { self.keyPath = keyPath }
+
+    /// Not available: `@Projected` works on properties of `Projection` subclasses only.
+    @available(*, unavailable, message: "@Projected works on properties of Projection subclasses only")
+    public var wrappedValue: Value {
+        get { fatalError("Firn: @Projected works on properties of Projection subclasses only.") }
+        set { fatalError("Firn: @Projected works on properties of Projection subclasses only.") }
+    }
+
+    /// The value of the property: what the compiler calls for each access to it.
+    public static subscript<Owner: Projection<T>>(
+        _enclosingInstance projection: Owner,
+        wrapped _: ReferenceWritableKeyPath<Owner, Value>,
+        storage storage: ReferenceWritableKeyPath<Owner, Projected<T, Value>>
+    ) -> Value {
+        get { projection.rootObject[keyPath: projection[keyPath: storage].keyPath] }
+        set {
+            let keyPath = projection[keyPath: storage].keyPath
+            guard let writable = keyPath as? ReferenceWritableKeyPath<T, Value> else {
+                fatalError(
+                    "Firn: \(keyPath) can't be set in a projection. Project a property that is declared with var, without links on the way."
+                )
+            }
+            projection.rootObject[keyPath: writable] = newValue
+        }
+    }
+}
+
+/// What Firn knows about the wrapper of a projected property.
+protocol ProjectedWrapper {
+    /// The stored properties that the wrapper's key path reads, outermost first.
+    var _properties: [PropertyInfo] { get }
+    /// The value for an object of the class.
+    func _any(of root: ObjectBase) -> Any?
+    /// Whether the wrapper's value is a collection.
+    var _isCollection: Bool { get }
+}
+
+extension Projected: ProjectedWrapper {
+    var _properties: [PropertyInfo] { _KeyPathTracer.allProperties(keyPath) }
+    func _any(of root: ObjectBase) -> Any? { unwrapped(unsafeDowncast(root, to: T.self)[keyPath: keyPath]) }
+    var _isCollection: Bool { Value.self is any _SourcedCollection.Type || Value.self is any ProjectsElements.Type }
+}
+
+/// A projected property of a class, by its name in Swift.
+struct ProjectedProperty {
+    let label: String
+    let wrapper: any ProjectedWrapper
+
+    /// The projected properties of a projection, those of its class's superclass first.
+    static func all(of projection: AnyObject) -> [ProjectedProperty] {
+        var result: [ProjectedProperty] = []
+        var mirror: Mirror? = Mirror(reflecting: projection)
+        while let level = mirror {
+            let own = level.children.compactMap { child -> ProjectedProperty? in
+                guard let label = child.label, let wrapper = child.value as? any ProjectedWrapper else { return nil }
+                return ProjectedProperty(label: String(label.drop { $0 == "_" }), wrapper: wrapper)
+            }
+            result.insert(contentsOf: own, at: 0)
+            mirror = level.superclassMirror
+        }
+        return result
+    }
+
+    /// The key path from the object, as observers name it; nil if nothing stored is read.
+    var path: String? {
+        let properties = wrapper._properties
+        return properties.isEmpty ? nil : properties.map(\.name).joined(separator: ".")
+    }
+}

@@ -1,0 +1,82 @@
+/// A view of an object with the properties that a part of the program needs, under names of its own.
+///
+/// ```swift
+/// class PersonCard: Projection<Person> {
+///     @Projected(\Person.name) var name
+///     @Projected(\Person.address?.city) var city
+///     @Projected(\Person.friends.projectTo.name) var friends: ProjectedCollection<String>
+/// }
+///
+/// let cards = realm.objects(PersonCard.self).where { $0.city == "Bern" }.sorted(by: \.name)
+/// try realm.write { cards.first?.name = "Ann" }
+/// token = cards.first?.observe { change in … }
+/// ```
+///
+/// A projection stores nothing: its properties read and write those of `rootObject`, at their cost and one key path's
+/// more. It belongs to the realm of that object, to its thread, queue or actor, and is frozen and handed over like it.
+/// The results of a query are projections if the realm is asked for them: they are queried and sorted by the names of
+/// the projection in Swift's key paths, and by those of the class in texts.
+///
+/// Two projections are equal if they are of one class and their objects are equal.
+open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, RealmFetchable,
+    CustomStringConvertible
+{
+    /// The object whose properties are shown.
+    public let rootObject: Root
+
+    /// A projection of an object, managed or not. O(1).
+    public required init(projecting object: Root) { rootObject = object }
+
+    /// The name of the projection's class, without module and outer types.
+    public final class func className() -> String { _typeName(self, qualified: false) }
+
+    /// The realm of the object; nil if it is unmanaged. O(1).
+    public var realm: Realm? { rootObject.realm }
+    /// Whether the object was deleted, or its realm was invalidated.
+    public var isInvalidated: Bool { rootObject.isInvalidated }
+    /// Whether the object is frozen. O(1). May be read on any thread.
+    public var isFrozen: Bool { rootObject.isFrozen }
+
+    /// What `freeze()` does: a projection of the frozen object.
+    public func _freeze(_ file: StaticString, _ line: UInt) -> Self { Self(projecting: rootObject._freeze(file, line)) }
+    /// What `thaw()` does: a projection of the live object; nil if there is none.
+    public func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
+        rootObject._thaw(file, line).map { Self(projecting: $0) }
+    }
+    /// The same projection in another realm of the store, whether the object exists there or not.
+    public func _moved(to realm: _RealmInstance) -> Self { Self(projecting: rootObject._moved(to: realm)) }
+
+    /// Whether both are of one class and show the same object, as that object's `==` has it. O(1).
+    public static func == (a: Projection, b: Projection) -> Bool {
+        type(of: a) == type(of: b) && a.rootObject == b.rootObject
+    }
+
+    /// Adds the object's `hash` to a hasher.
+    public func hash(into hasher: inout Hasher) { hasher.combine(rootObject) }
+
+    /// The class, and the projected properties with their values, for people. Stops the program on the wrong thread.
+    public var description: String {
+        if rootObject.isInvalidated { return "[invalidated \(Self.className())]" }
+        let lines = ProjectedProperty.all(of: self).map { property in
+            let value = property.wrapper._any(of: rootObject)
+            return "    \(property.label) = \(value.map { "\($0)" } ?? "nil");\n"
+        }
+        return "\(Self.className()) {\n\(lines.joined())}"
+    }
+}
+
+@available(
+    *, unavailable,
+    message: "projections belong to the thread, queue or actor of their realm; hand over a frozen one"
+)
+extension Projection: Sendable {}
+
+/// What a `Projection` is: a view of an object that can be observed.
+public protocol ProjectionObservable: AnyObject, ThreadConfined, _QueriedObject {
+    /// The class of the object.
+    associatedtype Root: ObjectBase & ThreadConfined
+    /// The object whose properties are shown.
+    var rootObject: Root { get }
+    /// A projection of an object, managed or not.
+    init(projecting object: Root)
+}
