@@ -10,13 +10,23 @@ let package = Package(
         // For programs written for Realm: `import RealmSwift` as it stands, and the names of its Objective-C interface.
         .library(name: "RealmSwift", targets: ["RealmSwift"]),
         .library(name: "FirnRLM", targets: ["FirnRLM"]),
+        // Empty without the traits `Metrics` and `Combine`.
+        .library(name: "FirnMetrics", targets: ["FirnMetrics"]),
+        .library(name: "FirnCombine", targets: ["FirnCombine"]),
         // For `Benchmarks`, which is compiled as a part of this package: all that these targets show is `package`.
         .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
         .executable(name: "firn", targets: ["FirnTool"]),
         .executable(name: "firn-quickstart", targets: ["FirnQuickstart"]),
     ],
+    traits: [
+        .trait(name: "Metrics", description: "FirnMetrics passes measurements to swift-metrics."),
+        .trait(name: "Combine", description: "FirnCombine has publishers: Combine's, or OpenCombine's on Linux."),
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
@@ -28,7 +38,27 @@ let package = Package(
         .target(name: "FirnQuery", dependencies: ["FirnCore", "CFirn"]),
         .target(
             name: "Firn",
-            dependencies: ["FirnQuery", "FirnCore", "FirnStorage", "FirnBytes", "CFirn"]),
+            dependencies: [
+                "FirnQuery", "FirnCore", "FirnStorage", "FirnBytes", "CFirn",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
+            name: "FirnMetrics",
+            dependencies: [
+                "Firn", "FirnCore",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            ]),
+        .target(
+            name: "FirnCombine",
+            dependencies: [
+                "Firn", "FirnStorage",
+                .product(
+                    name: "OpenCombine", package: "OpenCombine",
+                    condition: .when(platforms: [.linux], traits: ["Combine"])),
+                .product(
+                    name: "OpenCombineDispatch", package: "OpenCombine",
+                    condition: .when(platforms: [.linux], traits: ["Combine"])),
+            ]),
         .target(name: "RealmSwift", dependencies: ["Firn"]),
         .target(name: "FirnRLM", dependencies: ["Firn"]),
         .executableTarget(
@@ -90,9 +120,37 @@ let package = Package(
             name: "FirnTests",
             dependencies: [
                 "Firn", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "CFirn", "FirnTestSupport",
-                "firn-crash-child",
+                "firn-crash-child", .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "FirnMetricsTests",
+            dependencies: [
+                "FirnMetrics", "Firn", "FirnCore", "FirnTestSupport",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            ]),
+        .testTarget(
+            name: "FirnCombineTests",
+            dependencies: [
+                "FirnCombine", "Firn", "FirnTestSupport",
+                .product(
+                    name: "OpenCombine", package: "OpenCombine",
+                    condition: .when(platforms: [.linux], traits: ["Combine"])),
             ]),
         .testTarget(name: "RealmSwiftTests", dependencies: ["RealmSwift", "FirnRLM"]),
+        // A to-do application as somebody would write it for Realm, and its load: two processes, one of which is
+        // killed.
+        .target(name: "ToDo", dependencies: ["RealmSwift"], path: "Tests/ToDo/App"),
+        // What `firn-todo` and the tests share: the classes of earlier versions, and random edits.
+        .target(
+            name: "ToDoTestSupport", dependencies: ["ToDo", "RealmSwift", "FirnTestSupport"],
+            path: "Tests/ToDo/Support"),
+        .executableTarget(
+            name: "firn-todo", dependencies: ["ToDo", "ToDoTestSupport", "RealmSwift"], path: "Tests/ToDo/Main"),
+        .testTarget(
+            name: "ToDoTests",
+            dependencies: ["ToDo", "ToDoTestSupport", "RealmSwift", "FirnTestSupport", "firn-todo"],
+            path: "Tests/ToDo/Tests"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -33,6 +33,10 @@ package enum GlobalLock: Int32, CaseIterable {
     case endedRealms
     /// The caches of what frozen collections have read.
     case frozenCaches
+    /// Where messages go.
+    case logger
+    /// What measures stores.
+    case meter
     /// For tests only.
     case tests
 

@@ -77,7 +77,7 @@ struct ProjectedProperty {
         while let level = mirror {
             let own = level.children.compactMap { child -> ProjectedProperty? in
                 guard let label = child.label, let wrapper = child.value as? any ProjectedWrapper else { return nil }
-                return ProjectedProperty(label: String(label.drop { $0 == "_" }), wrapper: wrapper)
+                return ProjectedProperty(label: String(label.dropFirst()), wrapper: wrapper)
             }
             result.insert(contentsOf: own, at: 0)
             mirror = level.superclassMirror

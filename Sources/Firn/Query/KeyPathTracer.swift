@@ -71,7 +71,10 @@ public final class _KeyPathTracer {
     /// Reads a key path of an object that records in this tracer.
     private func read<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> Any {
         // A property's accessor reads from whatever object it is given, so it reads the tracing object.
-        Root._ofAccessor(object(Root._rootType))[keyPath: keyPath]
+        let root = Root._ofAccessor(object(Root._rootType))
+        // What a projection's own initialiser has read is no part of the key path.
+        properties = []
+        return root[keyPath: keyPath]
     }
 
     /// The properties that a projected collection reads of its elements.

@@ -67,6 +67,8 @@ public final class _RealmInstance {
     @exclusivity(unchecked) var ahead: Pin?
     /// Whether the running transaction was begun asynchronously: then its end waits for no disk.
     private var beganAsync = false
+    /// When the running transaction began, in nanoseconds of the monotonic clock.
+    private(set) var enteredAt: Int64 = 0
     private var lastBinding: Unmanaged<TableBinding>?
     /// Where the object was found that was looked up last, because the next one is often in the same leaf.
     var lastLeaf = LastLeaf()
@@ -297,6 +299,7 @@ public final class _RealmInstance {
     func enter(_ transaction: WriteTransaction, async: Bool = true) {
         self.transaction = transaction
         beganAsync = async
+        enteredAt = SystemClock.shared.monotonic()
         pin = transaction.base
         frozenNow = nil
         compare(transaction.resolvedSchema)
@@ -309,7 +312,18 @@ public final class _RealmInstance {
     func commitTransaction(pins: Bool) throws(StoreError) -> (CommittedVersion, base: Pin?) {
         guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
         let base = observers.hasNone ? nil : transaction.base
-        return (try transaction.commit(pins: pins), base)
+        let start = noteCommit()
+        let committed = try transaction.commit(pins: pins)
+        shared.monitor.published(since: start)
+        return (committed, base)
+    }
+
+    /// Notes that the running transaction is to be committed. Returns the present time, for
+    /// `StoreMonitor.published(since:)`.
+    func noteCommit() -> Int64 {
+        let now = SystemClock.shared.monotonic()
+        shared.monitor.commits(to: store, began: enteredAt, now: now, at: pin?.callSite)
+        return now
     }
 
     /// Ends a transaction that made no version of its own, and shows the newest version, which is never older than

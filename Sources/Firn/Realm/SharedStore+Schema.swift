@@ -107,14 +107,25 @@ extension SharedStore {
                 fileURL: configuration.fileURL)
         }
         makeWay(here: scheduler)
+        let start = SystemClock.shared.monotonic()
+        func logMigration() {
+            guard !isNew, configuration.schemaVersion != current.version else { return }
+            monitor.migrated(
+                from: current.version, to: configuration.schemaVersion,
+                nanoseconds: SystemClock.shared.monotonic() - start)
+        }
         guard difference != nil || block != nil else {
-            return try change(plan, infos, from: current, nil, configuration, callSite)
+            let changed = try change(plan, infos, from: current, nil, configuration, callSite)
                 .map { FoundSchema(schema: $0, era: found.era) }
+            if changed != nil { logMigration() }
+            return changed
         }
         let migration = try beginMigration(difference ?? "it has a migrationBlock", configuration)
         let result = Result { try change(plan, infos, from: current, block, configuration, callSite) }
         let era = end(migration)
-        return try result.get().map { FoundSchema(schema: $0, era: era) }
+        guard let schema = try result.get() else { return nil }
+        logMigration()
+        return FoundSchema(schema: schema, era: era)
     }
 
     /// Why the store can't be migrated while other processes have it open, which could not go on; nil if it can.

@@ -16,6 +16,7 @@ final class SharedStore: @unchecked Sendable {
     let isReadOnly: Bool
     let instances = Guarded(.storeInstances, Instances())
     let writeRequests = WriteRequests()
+    let monitor: StoreMonitor
     /// What the registry knows it by.
     private let entry = Entry()
 
@@ -68,8 +69,9 @@ final class SharedStore: @unchecked Sendable {
         return true
     }
 
-    private init(_ identity: Identity, _ store: Store, isReadOnly: Bool) {
+    private init(_ identity: Identity, _ store: Store, isReadOnly: Bool, _ monitor: StoreMonitor) {
         self.identity = identity
+        self.monitor = monitor
         self.store = store
         self.isReadOnly = isReadOnly
         entry.store = self
@@ -309,6 +311,9 @@ final class SharedStore: @unchecked Sendable {
         let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
         var options = configuration.storeOptions
         options.historyRetention = retention
+        let monitor = StoreMonitor(identity)
+        options.onEvent = { monitor.happened($0) }
+        let start = SystemClock.shared.monotonic()
         do {
             var store = try Store(options, storage: storage)
             if let url = configuration.fileURL, hasToBeDeleted(store, configuration) {
@@ -316,7 +321,8 @@ final class SharedStore: @unchecked Sendable {
                 _ = try remove(url, keepsOthers: false)
                 store = try Store(options, storage: storage)
             }
-            return SharedStore(identity, store, isReadOnly: configuration.readOnly)
+            monitor.opened(store.recovery, nanoseconds: SystemClock.shared.monotonic() - start)
+            return SharedStore(identity, store, isReadOnly: configuration.readOnly, monitor)
         } catch let error as StoreError {
             throw Realm.Error(error, configuration.fileURL)
         }

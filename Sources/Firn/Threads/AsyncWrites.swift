@@ -257,8 +257,12 @@ final class AsyncWrites {
             if isScheduled != true { AsyncWrites.end(reference) }
         }
         do throws(StoreError) {
-            let version = try realm.commitWithoutWaiting()
-            realm.store.whenPublished(version) { finish(version, $0) }
+            let (version, start) = try realm.commitWithoutWaiting()
+            let monitor = realm.shared.monitor
+            realm.store.whenPublished(version) { result in
+                if case .success = result { monitor.published(since: start) }
+                finish(version, result)
+            }
         } catch {
             finish(nil, .failure(error))
         }

@@ -48,7 +48,7 @@ extension Realm {
         }
         let writes = instance.writes
         let transaction = try await writes.transaction(_isolation, configuration.fileURL, at: callSite)
-        let version: UInt64?
+        let committed: (version: UInt64, start: Int64)?
         let result: Result
         do {
             defer { writes.writeEnded() }
@@ -58,11 +58,14 @@ extension Realm {
                 if isInWriteTransaction { instance.cancelWrite() }
                 throw error
             }
-            do throws(StoreError) { version = isInWriteTransaction ? try instance.commitWithoutWaiting() : nil } catch {
-                throw Realm.Error(error, configuration.fileURL)
-            }
+            do throws(StoreError) {
+                committed = isInWriteTransaction ? try instance.commitWithoutWaiting() : nil
+            } catch { throw Realm.Error(error, configuration.fileURL) }
         }
-        if let version { try await instance.published(version, _isolation) }
+        if let (version, start) = committed {
+            try await instance.published(version, _isolation)
+            instance.shared.monitor.published(since: start)
+        }
         return result
     }
 

@@ -16,9 +16,10 @@ extension _RealmInstance {
     }
 
     /// Commits the running transaction without waiting for the disk, and shows it. Returns its version, which is
-    /// published later (`commitEnded`).
-    func commitWithoutWaiting() throws(StoreError) -> UInt64 {
+    /// published later (`commitEnded`), and when the commit began.
+    func commitWithoutWaiting() throws(StoreError) -> (version: UInt64, start: Int64) {
         guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
+        let start = noteCommit()
         let base = observers.hasNone ? nil : transaction.base
         let committed: CommittedVersion
         do throws(StoreError) { committed = try transaction.commitWithoutWaiting(pins: true) } catch {
@@ -32,7 +33,7 @@ extension _RealmInstance {
         } else {
             announcedVersion = max(announcedVersion, committed.number)
         }
-        return committed.number
+        return (committed.number, start)
     }
 
     /// Called when a version that the realm has committed is durable, or never will be.

@@ -41,9 +41,16 @@ extension Store {
     @discardableResult
     package func compact(garbageShare: Double, rewritesAll: Bool = true) throws(StoreError) -> CompactionReport? {
         try checkWritable()
-        return try compactor.run { () throws(StoreError) in
+        let start = clock.monotonic()
+        let report = try compactor.run { () throws(StoreError) in
             try writeCheckpoint(CompactionOptions(garbageShare: garbageShare, rewritesAll: rewritesAll, limiter: nil))
         }
+        noteCompaction(report, since: start)
+        return report
+    }
+
+    private func noteCompaction(_ report: CompactionReport?, since start: Int64) {
+        if let report { options.onEvent?(.compacted(report, nanoseconds: clock.monotonic() - start)) }
     }
 
     /// How much a compaction writes, and how fast.
@@ -104,16 +111,25 @@ extension Store {
         guard isDue || hasReleased, log.options.usesThreads else { return }
         compactor.start { [reference] () throws(StoreError) in
             guard let store = reference.object else { return }
-            try store.compactor.run { () throws(StoreError) in
-                guard isDue else { return try store.removeReleased() }
-                try store.writeDueCheckpoint(rule)
+            let start = store.clock.monotonic()
+            do throws(StoreError) {
+                let report = try store.compactor.run { () throws(StoreError) -> CompactionReport? in
+                    if isDue { return try store.writeDueCheckpoint(rule) }
+                    try store.removeReleased()
+                    return nil
+                }
+                store.noteCompaction(report, since: start)
+            } catch {
+                if error.code != .closed { store.options.onEvent?(.compactionFailed(error)) }
+                throw error
             }
         }
     }
 
     /// Writes a checkpoint according to the rule. One at a time: see `Compactor.run`.
-    func writeDueCheckpoint(_ rule: CompactionRule) throws(StoreError) {
-        _ = try writeCheckpoint(
+    @discardableResult
+    func writeDueCheckpoint(_ rule: CompactionRule) throws(StoreError) -> CompactionReport? {
+        try writeCheckpoint(
             CompactionOptions(
                 garbageShare: rule.garbageShare, rewritesAll: false,
                 limiter: rule.bytesPerSecond > 0 ? RateLimiter(bytesPerSecond: rule.bytesPerSecond) : nil))

@@ -28,6 +28,9 @@ extension Store {
         }
     }
 
+    /// The bytes of memory that held versions of this process retain beyond what the newest version needs.
+    package var heldByteCount: Int { versions.withLock { $0.retainedByteCount(without: nil) } }
+
     /// Waits until what is held is within the limit, and then returns nil. At `deadline`, returns what exceeds the
     /// limit.
     func excess(without own: Pin?, until deadline: Int64?) -> VersionExcess? {

@@ -26,6 +26,8 @@ package struct StoreOptions: Sendable {
     /// Called with damage that a getter meets, before the program stops, because a getter can't throw. It is called
     /// on the thread that met the damage, and must not use the store.
     package var onDamage: (@Sendable (StoreDamage) -> Void)?
+    /// Called with what happens, on the thread on which it happens and under no lock.
+    package var onEvent: (@Sendable (StoreEvent) -> Void)?
     /// When a checkpoint is written.
     package var compaction = CompactionRule()
     /// The bytes by which a transaction's nodes grow between two flushes of `StreamedInserts`. Copying the last leaf

@@ -35,6 +35,18 @@ class WalkerCard: NamedWalker {
     @Projected(\Walker.friendOf.projectTo.name) var friendOf
 }
 
+/// Reads the object when it is made, and has a property whose name begins with an underscore.
+class LedWalker: Projection<Walker> {
+    @Projected(\Walker.name) var name
+    @Projected(\Walker.steps) var _steps
+    let isLed: Bool
+
+    required init(projecting walker: Walker) {
+        isLed = walker.leader != nil
+        super.init(projecting: walker)
+    }
+}
+
 /// Projections of objects (R94, R95, R21).
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct ProjectionTests {
@@ -55,6 +67,21 @@ class WalkerCard: NamedWalker {
             ann.rivals.insert(cleo)
             ben.leader = ann
         }
+    }
+
+    @Test func whatAnOwnInitializerReadsIsNoPartOfAKeyPath() async throws {
+        let walkers = realm.objects(LedWalker.self)
+        #expect(walkers.where { $0.name == "Ben" }.map(\.isLed) == [true])
+        #expect(walkers.sorted(by: \._steps, ascending: false).map(\.name) == ["Cleo", "Ben", "Ann"])
+        let ben = try #require(walkers.where { $0.name == "Ben" }.first)
+        var names: [String] = []
+        let token = ben.observe(keyPaths: [\._steps]) { change in
+            if case .change(_, let properties) = change { names += properties.map(\.name) }
+        }
+        try realm.write { ben._steps += 1 }
+        await wait { !names.isEmpty }
+        #expect(names == ["_steps"])
+        token.invalidate()
     }
 
     private func card(_ id: Int) throws -> WalkerCard {

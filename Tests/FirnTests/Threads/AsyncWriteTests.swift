@@ -139,7 +139,7 @@ import Testing
         // Nobody waits for this commit, so the disk is not asked.
         realm.beginWrite()
         dog.age = 5
-        let version = try realm.instance.commitWithoutWaiting()
+        let version = try realm.instance.commitWithoutWaiting().version
         #expect(dog.age == 5 && realm.isPerformingAsynchronousWriteOperations)
         realm.refresh()
         other.refresh()
@@ -150,7 +150,7 @@ import Testing
         // A transaction begins from it, and a cancelled one ends there.
         realm.beginWrite()
         realm.objects(Dog.self)[0].age = 6
-        let next = try realm.instance.commitWithoutWaiting()
+        let next = try realm.instance.commitWithoutWaiting().version
         #expect(next == version + 1 && realm.objects(Dog.self)[0].age == 6)
         // What is frozen is durable.
         let frozen = realm.objects(Dog.self)[0].freeze()
@@ -412,7 +412,7 @@ import Testing
                 // Nobody waits for it.
                 realm.beginWrite()
                 dog.age = 50
-                version = (try? realm.instance.commitWithoutWaiting()) ?? 0
+                version = (try? realm.instance.commitWithoutWaiting())?.version ?? 0
             },
             dog.observe { (change: ObjectChange<Dog>) in second.append(dog.age) },
         ]
@@ -427,11 +427,11 @@ import Testing
         // A version becomes durable while the realm shows a later one.
         realm.beginWrite()
         dog.age = 60
-        let next = try realm.instance.commitWithoutWaiting()
+        let next = try realm.instance.commitWithoutWaiting().version
         realm.beginWrite()
         try realm.instance.store.waitUntilPublished(next)
         dog.age = 70
-        let last = try realm.instance.commitWithoutWaiting()
+        let last = try realm.instance.commitWithoutWaiting().version
         await wait { second.last == 60 }
         #expect(first.last == 60 && second.last == 60 && dog.age == 70)
         try realm.instance.store.waitUntilPublished(last)

@@ -1,0 +1,152 @@
+package import FirnCore
+import FirnStorage
+import Foundation
+
+/// Watches one store: logs what somebody should know, and passes measurements on.
+///
+/// Called by the threads that open, write and compact the store, under no lock.
+package final class StoreMonitor: Sendable {
+    /// The store's path, or what identifies it in memory.
+    package let name: String
+    /// What has been logged about held versions. Guarded by itself.
+    private let held = Guarded(.innermost, Held())
+    private let meter: (any StoreMeter)?
+
+    private struct Held {
+        /// When held versions were last looked at, in nanoseconds of the monotonic clock.
+        var lookedAt: Int64 = 0
+        /// Since when older versions have been held, by their number.
+        var since: [UInt64: Int64] = [:]
+        /// Those of them that were logged.
+        var logged: Set<UInt64> = []
+    }
+
+    init(_ identity: SharedStore.Identity) {
+        switch identity {
+        case .file(let path): name = path
+        case .memory(let identifier): name = "the realm \"\(identifier)\" in memory"
+        }
+        meter = Self.makeMeter.withLock { $0 }?(name)
+    }
+
+    /// Nanoseconds from which on a transaction is slow.
+    static var slowTransaction: Int64 { 1_000_000_000 }
+    /// Nanoseconds from which on a version is held for long.
+    static var longHold: Int64 { 60_000_000_000 }
+    /// Nanoseconds between two looks at held versions.
+    static var lookInterval: Int64 { 10_000_000_000 }
+
+    /// Makes what measures a store of a name, for the stores that are opened from now on; nil if nothing does.
+    package static var makeMeter: GlobalGuarded<(@Sendable (String) -> any StoreMeter)?> {
+        GlobalGuarded(.meter) { nil }
+    }
+
+    // MARK: Opening
+
+    /// - Parameter nanoseconds: how long opening took.
+    func opened(_ report: RecoveryReport?, nanoseconds: Int64) {
+        guard let report else { return }
+        let recovery = Realm.Recovery(report)
+        let isNotable =
+            if case .tornTail = recovery.outcome { true } else {
+                recovery.rewrittenCommits > 0 || report.missingFromLog != nil
+            }
+        RealmLogger.shared.log(
+            isNotable ? .warn : .detail, "\(name) was opened in \(seconds(nanoseconds)). \(recovery.description)")
+    }
+
+    func migrated(from old: UInt64, to new: UInt64, nanoseconds: Int64) {
+        RealmLogger.shared.log(
+            .info,
+            "\(name) was migrated from schema version \(old) to \(new) in \(seconds(nanoseconds)).")
+    }
+
+    // MARK: Compacting
+
+    func happened(_ event: StoreEvent) {
+        switch event {
+        case .compacted(let report, let nanoseconds):
+            meter?.compacted(report, nanoseconds: nanoseconds)
+            RealmLogger.shared.log(
+                .detail,
+                "\(name) was compacted in \(seconds(nanoseconds)): a checkpoint of version \(report.version) was written, \(report.byteCount) bytes\(report.isWhole ? "" : " of what had changed")."
+            )
+        case .compactionFailed(let error):
+            RealmLogger.shared.log(
+                .error,
+                "\(name) could not be compacted: \(error). It is tried again after the next commits; until then the log grows."
+            )
+        }
+    }
+
+    // MARK: Writing
+
+    /// Called before a transaction is committed.
+    ///
+    /// - Parameters:
+    ///   - began: when the transaction got the write lock.
+    ///   - now: the present time. Both in nanoseconds of the monotonic clock.
+    func commits(to store: Store, began: Int64, now: Int64, at site: CallSite?) {
+        if now - began >= Self.slowTransaction {
+            let place = site.map { ", begun at \($0)," } ?? ""
+            RealmLogger.shared.log(
+                .warn,
+                "\(name): a write transaction\(place) took \(seconds(now - began)). Other writers, of all processes, waited meanwhile: do what takes long before it."
+            )
+        }
+        let isDue = held.withLock { held in
+            guard now - held.lookedAt >= Self.lookInterval else { return false }
+            held.lookedAt = now
+            return true
+        }
+        if isDue { look(at: store, now: now) }
+    }
+
+    /// Called after a commit was published that began to be written at `start`, a time of the monotonic clock.
+    func published(since start: Int64) {
+        guard let meter else { return }
+        meter.committed(nanoseconds: SystemClock.shared.monotonic() - start)
+    }
+
+    /// Logs the versions that have been held for long, each once. O(holders).
+    ///
+    /// How old a version is says nothing, because the newest one may be read for a moment, just when the next is
+    /// committed. So what counts is since when an older version was found to be held.
+    func look(at store: Store, now: Int64) {
+        let versions = store.activeVersions
+        meter?.measured(
+            activeVersions: versions.count, retainedByteCount: store.heldByteCount,
+            storedByteCount: store.fileByteCount)
+        let old = versions.dropLast().filter { $0.holders > 0 }
+        let new = held.withLock { held in
+            held.since = Dictionary(uniqueKeysWithValues: old.map { ($0.number, held.since[$0.number] ?? now) })
+            held.logged.formIntersection(held.since.keys)
+            let new = old.filter { version in
+                guard let since = held.since[version.number], now - since >= Self.longHold else { return false }
+                return !held.logged.contains(version.number)
+            }
+            held.logged.formUnion(new.map(\.number))
+            return new.map { ($0, seconds: (now - (held.since[$0.number] ?? now)) / 1_000_000_000) }
+        }
+        for (version, seconds) in new {
+            RealmLogger.shared.log(
+                .warn,
+                "\(name): version \(version.number) has been held for \(seconds) s or more, and alone retains \(version.retainedByteCount) bytes of memory. It is held by \(version.pinnedAt.joined(separator: ", ")). Release what was frozen there, or refresh the realm."
+            )
+        }
+    }
+
+    private func seconds(_ nanoseconds: Int64) -> String {
+        String(format: nanoseconds < 100_000_000 ? "%.4f s" : "%.2f s", Double(nanoseconds) / 1e9)
+    }
+}
+
+/// What measures one store. Called on any thread, under no lock.
+package protocol StoreMeter: Sendable {
+    /// A commit became durable and was published, so many nanoseconds after it began to be written.
+    func committed(nanoseconds: Int64)
+    /// What the store holds, once in ten seconds in which something is committed.
+    func measured(activeVersions: Int, retainedByteCount: Int, storedByteCount: Int)
+    /// A checkpoint was written.
+    func compacted(_ report: CompactionReport, nanoseconds: Int64)
+}

@@ -1,0 +1,92 @@
+#if Combine
+    #if canImport(Combine)
+        public import Combine
+    #else
+        public import OpenCombine
+        import OpenCombineDispatch
+    #endif
+    public import Dispatch
+    public import Firn
+
+    extension Publisher where Output: ThreadConfined {
+        /// Freezes what is published, so that it can be handed to any thread.
+        public func freeze() -> Publishers.Map<Self, Output> { map { $0.freeze() } }
+
+        /// Makes what is published ready for another queue: `threadSafeReference().receive(on: queue)`.
+        public func threadSafeReference() -> RealmPublishers.ThreadSafe<Self> {
+            RealmPublishers.ThreadSafe(upstream: self)
+        }
+    }
+
+    extension Publisher {
+        /// Freezes what is published, so that it can be handed to any thread.
+        public func freeze<T: Object>() -> Publishers.Map<Self, Output> where Output == ObjectChange<T> {
+            map { change in
+                switch change {
+                case .change(let object, let properties): .change(object.freeze(), properties)
+                case .error, .deleted: change
+                }
+            }
+        }
+
+        /// Freezes what is published, so that it can be handed to any thread.
+        public func freeze<T: RealmCollection>() -> Publishers.Map<Self, Output>
+        where Output == RealmCollectionChange<T> {
+            map { change in
+                switch change {
+                case .initial(let collection): .initial(collection.freeze())
+                case .update(let collection, let deletions, let insertions, let modifications):
+                    .update(
+                        collection.freeze(), deletions: deletions, insertions: insertions,
+                        modifications: modifications)
+                case .error: change
+                }
+            }
+        }
+
+        /// Freezes what is published, so that it can be handed to any thread.
+        public func freeze<T: RealmKeyedCollection>() -> Publishers.Map<Self, Output>
+        where Output == RealmMapChange<T> {
+            map { change in
+                switch change {
+                case .initial(let map): .initial(map.freeze())
+                case .update(let map, let deletions, let insertions, let modifications):
+                    .update(
+                        map.freeze(), deletions: deletions, insertions: insertions, modifications: modifications)
+                case .error: change
+                }
+            }
+        }
+    }
+
+    extension RealmPublishers {
+        /// A publisher of live values, on the way to another queue. See `Publisher.threadSafeReference()`.
+        public struct ThreadSafe<Upstream: Publisher> where Upstream.Output: ThreadConfined {
+            fileprivate let upstream: Upstream
+
+            /// Publishes the values on a serial queue, as those of the queue's own realm. What has been deleted
+            /// meanwhile is left out. Each value holds its version until it has been received.
+            public func receive(on queue: DispatchQueue) -> AnyPublisher<Upstream.Output, Upstream.Failure> {
+                upstream
+                    .map { value in
+                        (ThreadSafeReference(to: value), value.realm?.configuration)
+                    }
+                    .receive(on: queue.scheduler)
+                    .compactMap { reference, configuration in
+                        guard let configuration else { return nil }
+                        // It has been open until now, so opening can fail only if it was deleted since.
+                        return (try? Realm(configuration: configuration, queue: queue))?.resolve(reference)
+                    }
+                    .eraseToAnyPublisher()
+            }
+        }
+    }
+
+    extension DispatchQueue {
+        #if canImport(Combine)
+            fileprivate var scheduler: DispatchQueue { self }
+        #else
+            fileprivate var scheduler: OCombine { ocombine }
+        #endif
+    }
+#endif

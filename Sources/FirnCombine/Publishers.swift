@@ -1,0 +1,208 @@
+#if Combine
+    #if canImport(Combine)
+        public import Combine
+    #else
+        public import OpenCombine
+    #endif
+    public import Firn
+
+    // MARK: Collections
+
+    extension RealmCollection {
+        /// Publishes the collection itself: once, and after each write that changes it.
+        public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
+
+        /// Publishes the collection itself: once, and after each write that changes it. Modifications are limited to
+        /// some key paths; nil stands for all.
+        public func collectionPublisher(
+            keyPaths: [String]? = nil
+        ) -> RealmPublishers.Observation<Self, any Error> {
+            RealmPublishers.Observation { queue, send in
+                self.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .initial(let collection), .update(let collection, _, _, _): send(collection)
+                    case .error: break
+                    }
+                }
+            }
+        }
+
+        /// Publishes the collection's changes, `.initial` first.
+        public var changesetPublisher: RealmPublishers.Observation<RealmCollectionChange<Self>, Never> {
+            changesetPublisher()
+        }
+
+        /// Publishes the collection's changes, `.initial` first. Modifications are limited to some key paths; nil
+        /// stands for all.
+        public func changesetPublisher(
+            keyPaths: [String]? = nil
+        ) -> RealmPublishers.Observation<RealmCollectionChange<Self>, Never> {
+            RealmPublishers.Observation { queue, send in self.observe(keyPaths: keyPaths, on: queue) { send($0) } }
+        }
+
+        /// Publishes after each write that changes the collection, when the realm shows it.
+        public var objectWillChange: RealmPublishers.Observation<Void, Never> {
+            RealmPublishers.Observation { queue, send in
+                self.observe(on: queue) { if case .update = $0 { send(()) } }
+            }
+        }
+    }
+
+    extension RealmKeyedCollection {
+        /// Publishes the map itself: once, and after each write that changes it.
+        public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
+
+        /// Publishes the map itself: once, and after each write that changes it. Modifications of objects are limited
+        /// to some key paths; nil stands for all.
+        public func collectionPublisher(
+            keyPaths: [String]? = nil
+        ) -> RealmPublishers.Observation<Self, any Error> {
+            RealmPublishers.Observation { queue, send in
+                self.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .initial(let map), .update(let map, _, _, _): send(map)
+                    case .error: break
+                    }
+                }
+            }
+        }
+
+        /// Publishes the map's changes, `.initial` first.
+        public var changesetPublisher: RealmPublishers.Observation<RealmMapChange<Self>, Never> { changesetPublisher() }
+
+        /// Publishes the map's changes, `.initial` first. Modifications of objects are limited to some key paths; nil
+        /// stands for all.
+        public func changesetPublisher(
+            keyPaths: [String]? = nil
+        ) -> RealmPublishers.Observation<RealmMapChange<Self>, Never> {
+            RealmPublishers.Observation { queue, send in self.observe(keyPaths: keyPaths, on: queue) { send($0) } }
+        }
+
+        /// Publishes after each write that changes the map, when the realm shows it.
+        public var objectWillChange: RealmPublishers.Observation<Void, Never> {
+            RealmPublishers.Observation { queue, send in
+                self.observe(on: queue) { if case .update = $0 { send(()) } }
+            }
+        }
+    }
+
+    extension SectionedResults {
+        /// Publishes the sections: once, and after each write that changes them.
+        public var collectionPublisher: RealmPublishers.Observation<SectionedResults, any Error> {
+            RealmPublishers.Observation { queue, send in
+                self.observe(on: queue) { change in
+                    switch change {
+                    case .initial(let sections), .update(let sections, _, _, _, _, _): send(sections)
+                    }
+                }
+            }
+        }
+
+        /// Publishes the sections' changes, `.initial` first.
+        public var changesetPublisher: RealmPublishers.Observation<SectionedResultsChange<SectionedResults>, Never> {
+            RealmPublishers.Observation { queue, send in self.observe(on: queue) { send($0) } }
+        }
+    }
+
+    extension ResultsSection {
+        /// Publishes the section: once, and after each write that changes it.
+        public var collectionPublisher: RealmPublishers.Observation<ResultsSection, any Error> {
+            RealmPublishers.Observation { queue, send in
+                self.observe(on: queue) { change in
+                    switch change {
+                    case .initial(let section), .update(let section, _, _, _, _, _): send(section)
+                    }
+                }
+            }
+        }
+
+        /// Publishes the section's changes, `.initial` first.
+        public var changesetPublisher: RealmPublishers.Observation<SectionedResultsChange<ResultsSection>, Never> {
+            RealmPublishers.Observation { queue, send in self.observe(on: queue) { send($0) } }
+        }
+    }
+
+    // MARK: Objects
+
+    /// Publishes an object: at once, and after each write that changes it. Ends when the object is deleted.
+    ///
+    /// - Parameter keyPaths: the properties that matter; nil for all.
+    public func valuePublisher<T: Object>(
+        _ object: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Observation<T, any Error> {
+        RealmPublishers.Observation { queue, send in
+            if queue == nil { send(object) }
+            return object.observe(keyPaths: keyPaths, on: queue) { (change: ObjectChange<T>) in
+                switch change {
+                case .change(let object, _): send(object)
+                case .deleted: send(nil)
+                case .error: break
+                }
+            }
+        }
+    }
+
+    /// Publishes a collection: once, and after each write that changes it. The same as its `collectionPublisher`.
+    public func valuePublisher<T: RealmCollection>(
+        _ collection: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Observation<T, any Error> { collection.collectionPublisher(keyPaths: keyPaths) }
+
+    /// Publishes an object's property changes. Ends when the object is deleted, after `.deleted`.
+    ///
+    /// - Parameter keyPaths: the properties that matter; nil for all.
+    public func changesetPublisher<T: Object>(
+        _ object: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Observation<ObjectChange<T>, Never> {
+        RealmPublishers.Observation { queue, send in
+            object.observe(keyPaths: keyPaths, on: queue) { (change: ObjectChange<T>) in
+                send(change)
+                if case .deleted = change { send(nil) }
+            }
+        }
+    }
+
+    extension Object: ObservableObject {
+        /// Publishes after each write that changes the object, when the realm shows it. An unmanaged object publishes
+        /// nothing.
+        public var objectWillChange: RealmPublishers.Observation<Void, Never> { willChange(self) }
+    }
+
+    extension EmbeddedObject: ObservableObject {
+        /// Publishes after each write that changes the object, when the realm shows it. An unmanaged object publishes
+        /// nothing.
+        public var objectWillChange: RealmPublishers.Observation<Void, Never> { willChange(self) }
+    }
+
+    private func willChange(_ object: ObjectBase) -> RealmPublishers.Observation<Void, Never> {
+        RealmPublishers.Observation { queue, send in
+            guard object.realm != nil else { return nil }
+            return object.observe(on: queue) { (change: ObjectChange<ObjectBase>) in
+                send(())
+                if case .deleted = change { send(nil) }
+            }
+        }
+    }
+
+    extension Projection: ObservableObject {
+        /// Publishes after each write that changes a projected property, when the realm shows it. A projection of an
+        /// unmanaged object publishes nothing.
+        public var objectWillChange: RealmPublishers.Observation<Void, Never> {
+            RealmPublishers.Observation { queue, send in
+                guard self.realm != nil else { return nil }
+                return self.observe(on: queue) { change in
+                    send(())
+                    if case .deleted = change { send(nil) }
+                }
+            }
+        }
+    }
+
+    extension Realm {
+        /// Publishes after each write that anybody makes, when the realm shows it.
+        public var objectWillChange: RealmPublishers.Observation<Void, Never> {
+            RealmPublishers.Observation { _, send in
+                self.observe { notification, _ in if notification == .didChange { send(()) } }
+            }
+        }
+    }
+#endif
