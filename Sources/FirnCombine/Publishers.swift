@@ -18,12 +18,7 @@
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
             RealmPublishers.Observation { queue, send in
-                self.observe(keyPaths: keyPaths, on: queue) { change in
-                    switch change {
-                    case .initial(let collection), .update(let collection, _, _, _): send(collection)
-                    case .error: break
-                    }
-                }
+                self.observe(keyPaths: keyPaths, on: queue) { if let collection = $0.collection { send(collection) } }
             }
         }
 
@@ -58,12 +53,7 @@
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
             RealmPublishers.Observation { queue, send in
-                self.observe(keyPaths: keyPaths, on: queue) { change in
-                    switch change {
-                    case .initial(let map), .update(let map, _, _, _): send(map)
-                    case .error: break
-                    }
-                }
+                self.observe(keyPaths: keyPaths, on: queue) { if let collection = $0.collection { send(collection) } }
             }
         }
 
@@ -89,13 +79,7 @@
     extension SectionedResults {
         /// Publishes the sections: once, and after each write that changes them.
         public var collectionPublisher: RealmPublishers.Observation<SectionedResults, any Error> {
-            RealmPublishers.Observation { queue, send in
-                self.observe(on: queue) { change in
-                    switch change {
-                    case .initial(let sections), .update(let sections, _, _, _, _, _): send(sections)
-                    }
-                }
-            }
+            RealmPublishers.Observation { queue, send in self.observe(on: queue) { send($0.collection) } }
         }
 
         /// Publishes the sections' changes, `.initial` first.
@@ -107,18 +91,41 @@
     extension ResultsSection {
         /// Publishes the section: once, and after each write that changes it.
         public var collectionPublisher: RealmPublishers.Observation<ResultsSection, any Error> {
-            RealmPublishers.Observation { queue, send in
-                self.observe(on: queue) { change in
-                    switch change {
-                    case .initial(let section), .update(let section, _, _, _, _, _): send(section)
-                    }
-                }
-            }
+            RealmPublishers.Observation { queue, send in self.observe(on: queue) { send($0.collection) } }
         }
 
         /// Publishes the section's changes, `.initial` first.
         public var changesetPublisher: RealmPublishers.Observation<SectionedResultsChange<ResultsSection>, Never> {
             RealmPublishers.Observation { queue, send in self.observe(on: queue) { send($0) } }
+        }
+    }
+
+    extension RealmCollectionChange {
+        /// The collection that an observer is given.
+        fileprivate var collection: Collection? {
+            switch self {
+            case .initial(let collection), .update(let collection, _, _, _): collection
+            case .error: nil
+            }
+        }
+    }
+
+    extension RealmMapChange {
+        /// The map that an observer is given.
+        fileprivate var collection: Collection? {
+            switch self {
+            case .initial(let map), .update(let map, _, _, _): map
+            case .error: nil
+            }
+        }
+    }
+
+    extension SectionedResultsChange {
+        /// The sections, or the section, that an observer is given.
+        fileprivate var collection: Collection {
+            switch self {
+            case .initial(let sections), .update(let sections, _, _, _, _, _): sections
+            }
         }
     }
 

@@ -7,6 +7,7 @@
     import Dispatch
     import Firn
     import FirnCombine
+    import FirnTestSupport
     import Foundation
     import Synchronization
     import Testing
@@ -66,11 +67,7 @@
 
             /// Waits until so many values have come, and for what is due then.
             func comes(_ count: Int) async {
-                var turns = 0
-                while values.count < count, turns < 5_000 {
-                    try? await Task.sleep(for: .milliseconds(2))
-                    turns += 1
-                }
+                _ = await TestTimeout.suspends { values.count >= count }
                 await mainQueueIsThrough()
             }
         }
@@ -267,10 +264,7 @@
         private final class Names: Sendable {
             let all = Mutex<[String]>([])
             func comes(_ name: String) async -> Bool {
-                for _ in 0..<5_000 where all.withLock({ $0.last != name }) {
-                    try? await Task.sleep(for: .milliseconds(2))
-                }
-                return all.withLock { $0.last == name }
+                await TestTimeout.suspends { all.withLock { $0.last == name } }
             }
         }
 
@@ -322,8 +316,8 @@
             wrong.encryptionKey = Data(count: 64)
             let failed = Log<Int>()
             let other = failed.subscribe(Realm.asyncOpen(configuration: wrong)) { _ in 0 }
-            for _ in 0..<5_000 where !failed.isFinished { try await Task.sleep(for: .milliseconds(2)) }
-            #expect(failed.isFinished && failed.values.isEmpty)
+            #expect(await TestTimeout.suspends { failed.isFinished })
+            #expect(failed.values.isEmpty)
             withExtendedLifetime((subscription, other)) {}
         }
     }

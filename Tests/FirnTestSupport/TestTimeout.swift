@@ -22,6 +22,22 @@ public enum TestTimeout {
         return true
     }
 
+    /// Waits until a condition holds, and leaves the caller's actor to others meanwhile; false if it does not in time.
+    ///
+    /// Other tests may keep the actor busy for longer than the time, so it also has 1,000 turns.
+    public static func suspends(
+        within seconds: Int = seconds, isolation: isolated (any Actor)? = #isolation, until condition: () -> Bool
+    ) async -> Bool {
+        let deadline = deadline(seconds)
+        var turns = 0
+        while !condition() {
+            guard turns < 1_000 || SystemClock.shared.monotonic() < deadline else { return false }
+            try? await Task.sleep(for: .milliseconds(2))
+            turns += 1
+        }
+        return true
+    }
+
     /// Waits until a word is not 0; stops the process if it stays so.
     public static func awaitChange(of word: SharedWord) {
         let deadline = deadline()

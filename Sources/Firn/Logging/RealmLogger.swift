@@ -65,11 +65,8 @@ public enum LogLevel: UInt, Sendable, Comparable, CaseIterable {
 /// A message below the level is not made. Whether versions are held for long is looked at once in ten seconds, after
 /// a commit. The function is called on any thread, under no lock, and may use realms.
 public final class RealmLogger: Sendable {
-    private struct State {
-        var level: LogLevel
-    }
     // Guarded by itself. It is held for a few instructions.
-    private let state: Guarded<State>
+    private let guardedLevel: Guarded<LogLevel>
     private let function: @Sendable (LogLevel, String) -> Void
 
     /// A logger that calls a function for each message that matters enough.
@@ -78,14 +75,14 @@ public final class RealmLogger: Sendable {
     ///   - level: the least important level that is logged.
     ///   - logFunction: is called with each message, on any thread.
     public init(level: LogLevel, logFunction: @escaping @Sendable (LogLevel, String) -> Void) {
-        state = Guarded(.innermost, State(level: level))
+        guardedLevel = Guarded(.innermost, level)
         function = logFunction
     }
 
     /// The least important level that is logged. May be read and set on any thread.
     public var level: LogLevel {
-        get { state.withLock { $0.level } }
-        set { state.withLock { $0.level = newValue } }
+        get { guardedLevel.withLock { $0 } }
+        set { guardedLevel.withLock { $0 = newValue } }
     }
 
     /// The logger that Firn's messages go to. May be read and set on any thread.

@@ -81,11 +81,12 @@ package final class StoreMonitor: Sendable {
 
     // MARK: Writing
 
-    /// Called before a transaction is committed.
+    /// Called when a transaction has been committed and its realm shows it. Its write lock is free again, because
+    /// what is logged may write.
     ///
     /// - Parameters:
     ///   - began: when the transaction got the write lock.
-    ///   - now: the present time. Both in nanoseconds of the monotonic clock.
+    ///   - now: when it was to be committed. Both in nanoseconds of the monotonic clock.
     func commits(to store: Store, began: Int64, now: Int64, at site: CallSite?) {
         if now - began >= Self.slowTransaction {
             let place = site.map { ", begun at \($0)," } ?? ""
@@ -121,12 +122,11 @@ package final class StoreMonitor: Sendable {
         let new = held.withLock { held in
             held.since = Dictionary(uniqueKeysWithValues: old.map { ($0.number, held.since[$0.number] ?? now) })
             held.logged.formIntersection(held.since.keys)
-            let new = old.filter { version in
-                guard let since = held.since[version.number], now - since >= Self.longHold else { return false }
-                return !held.logged.contains(version.number)
+            return old.compactMap { version -> (ActiveVersion, seconds: Int64)? in
+                guard let since = held.since[version.number], now - since >= Self.longHold else { return nil }
+                guard held.logged.insert(version.number).inserted else { return nil }
+                return (version, (now - since) / 1_000_000_000)
             }
-            held.logged.formUnion(new.map(\.number))
-            return new.map { ($0, seconds: (now - (held.since[$0.number] ?? now)) / 1_000_000_000) }
         }
         for (version, seconds) in new {
             RealmLogger.shared.log(

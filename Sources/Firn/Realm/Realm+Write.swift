@@ -151,8 +151,10 @@ extension _RealmInstance {
             fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() first.")
         }
         observers.checkTokens(tokens, of: self)
+        let (began, start, callSite) = (enteredAt, SystemClock.shared.monotonic(), pin?.callSite)
         do throws(StoreError) {
             let (committed, base) = try commitTransaction(pins: !tokens.isEmpty || observers.wantOldValues)
+            shared.monitor.published(since: start)
             leaveTransaction()
             committedOwn(committed, from: base, skipping: tokens)
         } catch {
@@ -162,6 +164,7 @@ extension _RealmInstance {
             leaveTransaction(base: base)
             throw error
         }
+        shared.monitor.commits(to: store, began: began, now: start, at: callSite)
     }
 
     /// Undoes the running transaction, and shows the newest version.

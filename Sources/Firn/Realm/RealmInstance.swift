@@ -312,18 +312,7 @@ public final class _RealmInstance {
     func commitTransaction(pins: Bool) throws(StoreError) -> (CommittedVersion, base: Pin?) {
         guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
         let base = observers.hasNone ? nil : transaction.base
-        let start = noteCommit()
-        let committed = try transaction.commit(pins: pins)
-        shared.monitor.published(since: start)
-        return (committed, base)
-    }
-
-    /// Notes that the running transaction is to be committed. Returns the present time, for
-    /// `StoreMonitor.published(since:)`.
-    func noteCommit() -> Int64 {
-        let now = SystemClock.shared.monotonic()
-        shared.monitor.commits(to: store, began: enteredAt, now: now, at: pin?.callSite)
-        return now
+        return (try transaction.commit(pins: pins), base)
     }
 
     /// Ends a transaction that made no version of its own, and shows the newest version, which is never older than

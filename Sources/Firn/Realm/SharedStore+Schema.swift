@@ -108,24 +108,23 @@ extension SharedStore {
         }
         makeWay(here: scheduler)
         let start = SystemClock.shared.monotonic()
-        func logMigration() {
-            guard !isNew, configuration.schemaVersion != current.version else { return }
+        var era = found.era
+        let changed: StoreSchema?
+        if difference != nil || block != nil {
+            let migration = try beginMigration(difference ?? "it has a migrationBlock", configuration)
+            let result = Result { try change(plan, infos, from: current, block, configuration, callSite) }
+            era = end(migration)
+            changed = try result.get()
+        } else {
+            changed = try change(plan, infos, from: current, nil, configuration, callSite)
+        }
+        guard let changed else { return nil }
+        if !isNew, configuration.schemaVersion != current.version {
             monitor.migrated(
                 from: current.version, to: configuration.schemaVersion,
                 nanoseconds: SystemClock.shared.monotonic() - start)
         }
-        guard difference != nil || block != nil else {
-            let changed = try change(plan, infos, from: current, nil, configuration, callSite)
-                .map { FoundSchema(schema: $0, era: found.era) }
-            if changed != nil { logMigration() }
-            return changed
-        }
-        let migration = try beginMigration(difference ?? "it has a migrationBlock", configuration)
-        let result = Result { try change(plan, infos, from: current, block, configuration, callSite) }
-        let era = end(migration)
-        guard let schema = try result.get() else { return nil }
-        logMigration()
-        return FoundSchema(schema: schema, era: era)
+        return FoundSchema(schema: changed, era: era)
     }
 
     /// Why the store can't be migrated while other processes have it open, which could not go on; nil if it can.

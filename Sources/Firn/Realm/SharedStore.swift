@@ -283,12 +283,14 @@ final class SharedStore: @unchecked Sendable {
         _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnCore.HistoryRetention,
         _ opening: Opening
     ) throws -> SharedStore {
+        let start = SystemClock.shared.monotonic()
         let result = Result { try makeStore(configuration, identity, retention) }
         endOpening(opening, identity, with: try? result.get())
         let shared = try result.get()
         watchExit()
         // From here on other threads may use the store: the application may do what it likes, with this store's
         // realms too.
+        shared.monitor.opened(shared.store.recovery, nanoseconds: SystemClock.shared.monotonic() - start)
         if configuration.fileURL != nil, !configuration.readOnly, let asks = configuration.shouldCompactOnLaunch {
             let total = shared.store.fileByteCount
             LockRank.expectNone("shouldCompactOnLaunch is called")
@@ -313,7 +315,6 @@ final class SharedStore: @unchecked Sendable {
         options.historyRetention = retention
         let monitor = StoreMonitor(identity)
         options.onEvent = { monitor.happened($0) }
-        let start = SystemClock.shared.monotonic()
         do {
             var store = try Store(options, storage: storage)
             if let url = configuration.fileURL, hasToBeDeleted(store, configuration) {
@@ -321,7 +322,6 @@ final class SharedStore: @unchecked Sendable {
                 _ = try remove(url, keepsOthers: false)
                 store = try Store(options, storage: storage)
             }
-            monitor.opened(store.recovery, nanoseconds: SystemClock.shared.monotonic() - start)
             return SharedStore(identity, store, isReadOnly: configuration.readOnly, monitor)
         } catch let error as StoreError {
             throw Realm.Error(error, configuration.fileURL)

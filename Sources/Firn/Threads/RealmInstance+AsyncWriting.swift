@@ -19,7 +19,7 @@ extension _RealmInstance {
     /// published later (`commitEnded`), and when the commit began.
     func commitWithoutWaiting() throws(StoreError) -> (version: UInt64, start: Int64) {
         guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
-        let start = noteCommit()
+        let (began, start, callSite) = (enteredAt, SystemClock.shared.monotonic(), pin?.callSite)
         let base = observers.hasNone ? nil : transaction.base
         let committed: CommittedVersion
         do throws(StoreError) { committed = try transaction.commitWithoutWaiting(pins: true) } catch {
@@ -33,6 +33,7 @@ extension _RealmInstance {
         } else {
             announcedVersion = max(announcedVersion, committed.number)
         }
+        shared.monitor.commits(to: store, began: began, now: start, at: callSite)
         return (committed.number, start)
     }
 

@@ -190,6 +190,25 @@ import Testing
         func log(event: LogEvent) { lines.all.withLock { $0.append("\(event.level) \(event.message)") } }
     }
 
+    /// What it logs is over when the function is called: the store is open, and the write lock is free.
+    @Test func theFunctionMayWriteWhenAStoreIsOpenedAndAfterASlowTransaction() throws {
+        let before = RealmLogger.shared
+        defer { RealmLogger.shared = before }
+        let name = folder.path
+        nonisolated(unsafe) let own = Realm.Configuration(fileURL: url, objectTypes: [Inked.self])
+        RealmLogger.shared = RealmLogger(level: .detail) { _, text in
+            guard text.contains(name) else { return }
+            #expect(throws: Never.self) {
+                let realm = try Realm(configuration: own)
+                try realm.write { realm.create(Inked.self) }
+            }
+        }
+        let realm = try open()
+        #expect(realm.objects(Inked.self).count == 1)
+        try realm.write { Thread.sleep(forTimeInterval: Double(StoreMonitor.slowTransaction) / 1e9) }
+        #expect(realm.objects(Inked.self).count == 2)
+    }
+
     /// The function is called under no lock, so it may write.
     @Test func theFunctionMayUseRealms() throws {
         let realm = try open()

@@ -1,16 +1,12 @@
 import Firn
+import FirnTestSupport
 import Foundation
 import Testing
 
 /// Waits until `isDone`: at most ten seconds, and at least 1,000 turns of the caller's actor, which the other tests may
 /// keep busy for minutes.
 func wait(isolation: isolated (any Actor)? = #isolation, for isDone: () -> Bool) async {
-    let end = Date(timeIntervalSinceNow: 10)
-    var turns = 0
-    while !isDone(), turns < 1_000 || Date() < end {
-        try? await Task.sleep(for: .milliseconds(2))
-        turns += 1
-    }
+    _ = await TestTimeout.suspends(within: 10, until: isDone)
 }
 
 /// Waits until the realm has delivered everything that is due, so that an observer which was not called by then is

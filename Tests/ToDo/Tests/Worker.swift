@@ -84,19 +84,13 @@
 
         @MainActor
         private func waits(_ what: String, for isDone: (State) -> Bool) async throws {
-            // The main actor may be kept busy by other tests for longer than the time limit: its turns count, too.
-            let deadline = ContinuousClock.now + .seconds(TestTimeout.seconds)
-            var turns = 0
-            while true {
-                let state = state
-                if let failure = state.failure { throw Failure(text: failure) }
-                if isDone(state) { return }
-                turns += 1
-                guard state.end == nil, turns < 10_000 || ContinuousClock.now < deadline else {
-                    throw Failure(text: "waited in vain until the worker \(what): \(state)")
-                }
-                try await Task.sleep(for: .milliseconds(1))
+            _ = await TestTimeout.suspends {
+                let state = self.state
+                return state.failure != nil || state.end != nil || isDone(state)
             }
+            let state = self.state
+            if let failure = state.failure { throw Failure(text: failure) }
+            guard isDone(state) else { throw Failure(text: "waited in vain until the worker \(what): \(state)") }
         }
     }
 #endif
