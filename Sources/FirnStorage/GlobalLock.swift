@@ -23,7 +23,12 @@ package enum GlobalLock: Int32, CaseIterable {
     case classes
     /// The classes that the program's images declare, and those that were registered.
     case discoveredClasses
+    /// The properties that key paths name.
     case keyPaths
+    /// The properties that observed key paths read.
+    case observableKeyPaths
+    /// What is known about classes of projections.
+    case projections
     case defaultConfiguration
     /// The stores that the process has open.
     case openStores

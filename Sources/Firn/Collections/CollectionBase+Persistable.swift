@@ -46,6 +46,9 @@ extension _PersistableCollection {
         return Self(at: CollectionLocation(object._row, property))
     }
 
+    /// A collection whose element, if it is an object, records which of its properties are read.
+    public static func _traced(by tracer: _KeyPathTracer) -> Self? { tracer.collection(Self.self) }
+
     /// The collection itself.
     public static func _any(_ value: Self) -> Any? { value }
     /// Nil: the elements are stored one by one.

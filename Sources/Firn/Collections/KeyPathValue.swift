@@ -16,7 +16,7 @@ enum KeyPathValue {
     static func of(_ any: Any?, _ path: ArraySlice<Substring>) throws -> Any? {
         guard let name = path.first, let value = unwrapped(any) else { return unwrapped(any) }
         let rest = path.dropFirst()
-        if let object = value as? ObjectBase {
+        if let object = (value as? any _QueriedObject)?._root {
             guard let property = object.property(named: String(name)) else {
                 throw ValueFault(object.classInfo.missingPropertyText(String(name)))
             }
@@ -161,7 +161,7 @@ extension RealmCollection {
     /// setting the property by its name does.
     public func setValue(_ value: Any?, forKey key: String) {
         for element in Array(self) {
-            guard let object = element as? ObjectBase else {
+            guard let object = (element as? any _QueriedObject)?._root else {
                 fatalError("Firn: \(Self.self).setValue(_:forKey:): only objects have properties.")
             }
             object[key] = value

@@ -122,7 +122,7 @@ public struct Persisted<Value: _Persistable> {
     func _traced(_ object: ObjectBase) -> Value? {
         guard object._row.leaf == nil else { return nil }
         let tracer = _KeyPathTracer.of(object)
-        tracer.record(object, bound: _column)
+        guard tracer.record(object, bound: _column) else { return nil }
         return Value._traced(by: tracer)
     }
 }

@@ -36,7 +36,14 @@ public struct Projected<T: ObjectBase, Value> {
         wrapped _: ReferenceWritableKeyPath<Owner, Value>,
         storage storage: ReferenceWritableKeyPath<Owner, Projected<T, Value>>
     ) -> Value {
-        get { projection.rootObject[keyPath: projection[keyPath: storage].keyPath] }
+        get {
+            let root = projection.rootObject
+            let keyPath = projection[keyPath: storage].keyPath
+            if root._row.leaf == nil, root._row.core != nil {
+                _KeyPathTracer.of(root).record(projected: ProjectionInfo.numbers(of: keyPath, in: projection))
+            }
+            return root[keyPath: keyPath]
+        }
         set {
             let keyPath = projection[keyPath: storage].keyPath
             guard let writable = keyPath as? ReferenceWritableKeyPath<T, Value> else {
@@ -50,9 +57,11 @@ public struct Projected<T: ObjectBase, Value> {
 }
 
 /// What Firn knows about the wrapper of a projected property.
-protocol ProjectedWrapper {
-    /// The stored properties that the wrapper's key path reads, outermost first.
-    var _properties: [PropertyInfo] { get }
+protocol ProjectedWrapper: SendableMetatype {
+    /// What the wrapper leads to.
+    var _keyPath: AnyKeyPath { get }
+    /// The ways to the stored properties that the key path reads, each outermost first.
+    var _ways: [[PropertyInfo]] { get }
     /// The value for an object of the class.
     func _any(of root: ObjectBase) -> Any?
     /// Whether the wrapper's value is a collection.
@@ -60,34 +69,8 @@ protocol ProjectedWrapper {
 }
 
 extension Projected: ProjectedWrapper {
-    var _properties: [PropertyInfo] { _KeyPathTracer.allProperties(keyPath) }
+    var _keyPath: AnyKeyPath { keyPath }
+    var _ways: [[PropertyInfo]] { ObservableKeyPath.of(keyPath).ways }
     func _any(of root: ObjectBase) -> Any? { unwrapped(unsafeDowncast(root, to: T.self)[keyPath: keyPath]) }
     var _isCollection: Bool { Value.self is any _SourcedCollection.Type || Value.self is any ProjectsElements.Type }
-}
-
-/// A projected property of a class, by its name in Swift.
-struct ProjectedProperty {
-    let label: String
-    let wrapper: any ProjectedWrapper
-
-    /// The projected properties of a projection, those of its class's superclass first.
-    static func all(of projection: AnyObject) -> [ProjectedProperty] {
-        var result: [ProjectedProperty] = []
-        var mirror: Mirror? = Mirror(reflecting: projection)
-        while let level = mirror {
-            let own = level.children.compactMap { child -> ProjectedProperty? in
-                guard let label = child.label, let wrapper = child.value as? any ProjectedWrapper else { return nil }
-                return ProjectedProperty(label: String(label.dropFirst()), wrapper: wrapper)
-            }
-            result.insert(contentsOf: own, at: 0)
-            mirror = level.superclassMirror
-        }
-        return result
-    }
-
-    /// The key path from the object, as observers name it; nil if nothing stored is read.
-    var path: String? {
-        let properties = wrapper._properties
-        return properties.isEmpty ? nil : properties.map(\.name).joined(separator: ".")
-    }
 }

@@ -1,4 +1,5 @@
 public import Dispatch
+import FirnCore
 
 /// One property of the elements of a list or set: a live collection of its values.
 ///
@@ -57,14 +58,20 @@ public struct ProjectedCollection<Element: RealmCollectionValue>: RandomAccessCo
     }
     /// The same collection in another realm of the store.
     public func _moved(to realm: _RealmInstance) -> ProjectedCollection { ProjectedCollection(base.moved(to: realm)) }
-    /// The property's path in the class of the elements.
-    var elementProperties: [PropertyInfo] { base.properties }
+    func elementWays(_ purpose: _KeyPathTracer.Purpose) -> [[PropertyInfo]] { base.ways(purpose) }
 
-    /// Whether both have equal elements in the same order. O(n).
-    public static func == (a: ProjectedCollection, b: ProjectedCollection) -> Bool { a.elementsEqual(b) }
+    /// The values in order, of the objects that are in the list when the loop begins: a loop may write the list. Costs
+    /// what iterating the list costs, and reading the property of each.
+    public func makeIterator() -> AnyIterator<Element> { base.makeIterator() }
+
+    /// Whether both have equal elements in the same order, or both are invalidated. O(n).
+    public static func == (a: ProjectedCollection, b: ProjectedCollection) -> Bool {
+        a.isInvalidated || b.isInvalidated ? a.isInvalidated && b.isInvalidated : a.elementsEqual(b)
+    }
 
     /// The type and the first 100 elements, for people. Stops the program on the wrong thread.
     public var description: String {
+        if isInvalidated { return "[invalidated ProjectedCollection<\(Element.self)>]" }
         let lines = prefix(100).enumerated().map { "    [\($0.offset)] \($0.element);\n" }
         let rest = count > 100 ? "    … \(count - 100) more;\n" : ""
         return "ProjectedCollection<\(Element.self)> {\n\(lines.joined())\(rest)}"
@@ -89,6 +96,16 @@ public struct ProjectedCollection<Element: RealmCollectionValue>: RandomAccessCo
     ) -> NotificationToken {
         base.observe(keyPaths, queue, block, file, line)
     }
+
+    /// Calls `block` on an actor, with the actor's own collection: `observe(keyPaths:on:_:file:line:)` as
+    /// `RealmCollection.observe(keyPaths:on:_isolation:_:file:line:)` has it for actors.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection>) -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) async -> NotificationToken {
+        await base.observe(keyPaths, actor, _isolation, block, file, line)
+    }
 }
 
 @available(
@@ -98,8 +115,8 @@ extension ProjectedCollection: Sendable {}
 
 /// A `ProjectedCollection` of any element.
 protocol ProjectsElements {
-    /// The property's path in the class of the elements.
-    var elementProperties: [PropertyInfo] { get }
+    /// The ways to the elements' properties that are read, each outermost first. For naming there is one.
+    func elementWays(_ purpose: _KeyPathTracer.Purpose) -> [[PropertyInfo]]
 }
 
 /// What a `ProjectedCollection` reads: a collection of objects of some class, and a key path in it.
@@ -108,7 +125,8 @@ private class ProjectedElements<Element: RealmCollectionValue> {
     var realm: Realm? { abstract() }
     var isInvalidated: Bool { abstract() }
     var isFrozen: Bool { abstract() }
-    var properties: [PropertyInfo] { abstract() }
+    func ways(_ purpose: _KeyPathTracer.Purpose) -> [[PropertyInfo]] { abstract() }
+    func makeIterator() -> AnyIterator<Element> { abstract() }
     func element(_ position: Int) -> Element { abstract() }
     func set(_ position: Int, _ value: Element) { abstract() }
     func index(matching predicate: RealmPredicate) -> Int? { abstract() }
@@ -120,6 +138,12 @@ private class ProjectedElements<Element: RealmCollectionValue> {
         _ block: @escaping (RealmCollectionChange<ProjectedCollection<Element>>) -> Void, _ file: StaticString,
         _ line: UInt
     ) -> NotificationToken { abstract() }
+
+    func observe<A: Actor>(
+        _ keyPaths: [String]?, _ actor: A, _ isolation: isolated (any Actor)?,
+        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection<Element>>) -> Void,
+        _ file: StaticString, _ line: UInt
+    ) async -> NotificationToken { abstract() }
 
     private func abstract() -> Never { fatalError("Firn: ProjectedElements has no elements by itself.") }
 }
@@ -138,7 +162,13 @@ where Base.Element: ObjectBase {
     override var realm: Realm? { base.realm }
     override var isInvalidated: Bool { base.isInvalidated }
     override var isFrozen: Bool { base.isFrozen }
-    override var properties: [PropertyInfo] { _KeyPathTracer.allProperties(keyPath) }
+    override func ways(_ purpose: _KeyPathTracer.Purpose) -> [[PropertyInfo]] {
+        purpose == .naming ? [TracedKeyPath.of(keyPath).properties] : ObservableKeyPath.of(keyPath).ways
+    }
+    override func makeIterator() -> AnyIterator<Element> {
+        var objects = base.makeIterator()
+        return AnyIterator { [keyPath] in objects.next()?[keyPath: keyPath] }
+    }
     override func element(_ position: Int) -> Element { base[position][keyPath: keyPath] }
 
     override func set(_ position: Int, _ value: Element) {
@@ -165,22 +195,38 @@ where Base.Element: ObjectBase {
         _ block: @escaping (RealmCollectionChange<ProjectedCollection<Element>>) -> Void, _ file: StaticString,
         _ line: UInt
     ) -> NotificationToken {
-        let names = keyPaths.flatMap { $0.isEmpty ? nil : $0 } ?? [properties.map(\.name).joined(separator: ".")]
-        let keyPath = keyPath
-        func projected(_ base: Base) -> ProjectedCollection<Element> { ProjectedCollection(ElementsOf(base, keyPath)) }
-        return base.observe(
-            keyPaths: names, on: queue,
-            { change in
-                switch change {
-                case .initial(let base): block(.initial(projected(base)))
-                case .update(let base, let deletions, let insertions, let modifications):
-                    block(
-                        .update(
-                            projected(base), deletions: deletions, insertions: insertions,
-                            modifications: modifications))
-                case .error(let error): block(.error(error))
-                }
-            }, file: file, line: line)
+        base.observe(
+            keyPaths: observed(keyPaths), on: queue, { [keyPath] in block(projected($0, keyPath)) }, file: file,
+            line: line)
+    }
+
+    override func observe<A: Actor>(
+        _ keyPaths: [String]?, _ actor: A, _ isolation: isolated (any Actor)?,
+        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection<Element>>) -> Void,
+        _ file: StaticString, _ line: UInt
+    ) async -> NotificationToken {
+        await base.observe(
+            observed(keyPaths), on: actor, _isolation: isolation, at: CallSite(file, line), block
+        ) { [keyPath] base, start, paths, block in
+            CollectionSubscription(base, from: start, paths) { block(projected($0, keyPath)) }
+        }
+    }
+
+    /// The names to observe: all that the key path reads, if none are given.
+    private func observed(_ keyPaths: [String]?) -> [String]? {
+        keyPaths.flatMap { $0.isEmpty ? nil : $0 } ?? ways(.observing).map(\.dotted)
+    }
+}
+
+private func projected<Base: RealmCollection, Element: RealmCollectionValue>(
+    _ change: RealmCollectionChange<Base>, _ keyPath: KeyPath<Base.Element, Element>
+) -> RealmCollectionChange<ProjectedCollection<Element>> where Base.Element: ObjectBase {
+    func projected(_ base: Base) -> ProjectedCollection<Element> { ProjectedCollection(ElementsOf(base, keyPath)) }
+    return switch change {
+    case .initial(let base): .initial(projected(base))
+    case .update(let base, let deletions, let insertions, let modifications):
+        .update(projected(base), deletions: deletions, insertions: insertions, modifications: modifications)
+    case .error(let error): .error(error)
     }
 }
 

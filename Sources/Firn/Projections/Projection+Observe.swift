@@ -68,47 +68,81 @@ extension ProjectionObservable {
         return token
     }
 
+    /// The object's changes, to be awaited on the realm's actor, as `ObjectBase.changes(keyPaths:file:line:)` has them.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: the projected properties that matter; an empty array for all.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
+    /// - Returns: the changes.
+    public func changes(
+        keyPaths: [PartialKeyPath<Self>] = [], file: StaticString = #fileID, line: UInt = #line
+    ) -> ChangeSequence<ObjectChange<Self>> {
+        let site = CallSite(file, line)
+        return ChangeSequence { changes in
+            let start = self.beginObserving(keyPaths, at: site)
+            changes.observe(
+                start.realm,
+                ProjectionSubscription<Self>(start.realm, start) { [weak changes] in changes?.receive($0) })
+        }
+    }
+
     private func beginObserving(
         _ keyPaths: [PartialKeyPath<Self>], at site: CallSite
-    ) -> ProjectionObserving {
-        let chosen = Set(
-            keyPaths.map { keyPath in
-                let properties = _KeyPathTracer.allProperties(keyPath)
-                guard !properties.isEmpty else {
-                    fatalError(
-                        "Firn: \(keyPath) reads no stored property of \(Root.self), so it can't be observed. Give the key path of a projected property."
-                    )
-                }
-                return properties.map(\.name).joined(separator: ".")
-            })
-        let properties = ProjectedProperty.all(of: self).compactMap { property -> (ProjectedProperty, String)? in
-            guard let path = property.path, chosen.isEmpty || chosen.contains(path) else { return nil }
-            return (property, path)
+    ) -> ProjectionObserving<Self> {
+        let all = ProjectionInfo.of(self).properties
+        let chosen = keyPaths.flatMap { keyPath -> [Int] in
+            let numbers = ObservableKeyPath.of(keyPath).projected
+            guard numbers.contains(where: { !all[$0].wrapper(in: self)._ways.isEmpty }) else {
+                fatalError(
+                    "Firn: \(keyPath) reads no projected property of \(Self.self) that the store has, so it can't be observed. Give the key path of such a property."
+                )
+            }
+            return numbers
         }
-        let start = rootObject.beginObserving(properties.map(\.1), at: site)
+        let start = rootObject.beginObserving(nil, at: site)
+        let properties = (chosen.isEmpty ? Array(all.indices) : Set(chosen).sorted()).map { number in
+            let paths = all[number].wrapper(in: self)._ways.map {
+                ObservedPath($0.dotted, start.binding, start.realm.schema)
+            }
+            return ObservedProjected(property: all[number], paths: paths)
+        }
         return ProjectionObserving(
-            realm: start.realm, binding: start.binding, key: start.key, from: start.from,
-            properties: zip(properties, start.paths ?? []).map { ($0.0, $1) }, site: site)
+            type: Swift.type(of: self), realm: start.realm, binding: start.binding, key: start.key, from: start.from,
+            properties: properties, site: site)
     }
 }
 
+/// A projected property that is observed.
+private struct ObservedProjected {
+    let property: ProjectionInfo.Property
+    /// Along which its value may change.
+    let paths: [ObservedPath]
+    /// Whether its value depends on the object's own single values alone, so that the old one can be shown.
+    var isOwn: Bool { paths.allSatisfy { !$0.isNested && !$0.property.isLinkingObjects && !$0.property.isCollection } }
+}
+
 /// What an observer of a projection begins with.
-private struct ProjectionObserving {
+private struct ProjectionObserving<P: ProjectionObservable> {
+    /// The class of the observed projection, which may be a subclass of `P`.
+    let type: P.Type
     let realm: _RealmInstance
     let binding: TableBinding
     let key: Int64
     let from: SubscriptionStart
-    let properties: [(ProjectedProperty, ObservedPath)]
+    let properties: [ObservedProjected]
     let site: CallSite
 }
 
 /// An observer of one projection.
 private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscription {
-    private let properties: [(property: ProjectedProperty, path: ObservedPath)]
+    private let type: P.Type
+    private let properties: [ObservedProjected]
     private let site: CallSite
     private let block: (ObjectChange<P>) -> Void
 
-    init(_ realm: _RealmInstance, _ start: ProjectionObserving, _ block: @escaping (ObjectChange<P>) -> Void) {
+    init(_ realm: _RealmInstance, _ start: ProjectionObserving<P>, _ block: @escaping (ObjectChange<P>) -> Void) {
+        type = start.type
         properties = start.properties
         site = start.site
         self.block = block
@@ -118,25 +152,39 @@ private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscrip
     override func deleted() { block(.deleted) }
 
     override func notify(_ difference: RowDifference) {
-        let changed = properties.filter { difference.isAffected($0.path) }
-        guard !changed.isEmpty else { return }
-        let root = realm.accessor(binding, key)
-        var old: ObjectBase?
-        let changes = changed.map { property, path -> PropertyChange in
-            let hasValues = !path.isNested && !path.property.isLinkingObjects && !property.wrapper._isCollection
-            guard hasValues else { return PropertyChange(name: property.label, oldValue: nil, newValue: nil) }
-            if old == nil, !difference.isOwn(path.property, in: realm) { old = rootBefore(difference) }
-            return PropertyChange(
-                name: property.label,
-                oldValue: difference.isOwn(path.property, in: realm) ? nil : old.flatMap(property.wrapper._any),
-                newValue: property.wrapper._any(of: root))
+        let changed = properties.compactMap { observed -> (observed: ObservedProjected, isOwnChange: Bool)? in
+            let affected = observed.paths.filter(difference.isAffected)
+            guard !affected.isEmpty else { return nil }
+            return (observed, affected.contains { difference.isOwn($0.property, in: realm) })
         }
-        block(.change(P(projecting: unsafeDowncast(root, to: P.Root.self)), changes))
+        guard !changed.isEmpty else { return }
+        let root = unsafeDowncast(realm.accessor(binding, key), to: P.Root.self)
+        let projection = type.init(projecting: root)
+        var old: ObjectBase?
+        let changes = changed.map { observed, isOwnChange -> PropertyChange in
+            let wrapper = observed.property.wrapper(in: projection)
+            let name = observed.property.label
+            guard observed.isOwn, !wrapper._isCollection else {
+                return PropertyChange(name: name, oldValue: nil, newValue: nil)
+            }
+            if old == nil, !isOwnChange { old = rootBefore(difference) }
+            return PropertyChange(
+                name: name, oldValue: isOwnChange ? nil : old.flatMap { live(wrapper._any(of: $0)) },
+                newValue: wrapper._any(of: root))
+        }
+        block(.change(projection, changes))
     }
 
     /// The object as it was, frozen: what its key paths compute is computed of that.
     private func rootBefore(_ difference: RowDifference) -> ObjectBase {
         let frozen = realm.shared.frozen(realm.configuration, realm.schema, difference.old, at: site)
         return frozen.accessor(frozen.binding(like: binding), key)
+    }
+
+    /// A linked object as observers get it: live, whichever version linked to it.
+    private func live(_ value: Any?) -> Any? {
+        func moved<T: ThreadConfined>(_ value: T) -> Any { value._moved(to: realm) }
+        guard let object = value as? ObjectBase, let confined = object as? any ThreadConfined else { return value }
+        return moved(confined)
     }
 }

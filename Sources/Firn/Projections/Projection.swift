@@ -17,10 +17,11 @@
 /// The results of a query are projections if the realm is asked for them: they are queried and sorted by the names of
 /// the projection in Swift's key paths, and by those of the class in texts.
 ///
+/// To find out what a key path of the projection reads, Firn makes projections of objects of its own, whose values mean
+/// nothing. So the initialiser must not have effects outside of the projection.
+///
 /// Two projections are equal if they are of one class and their objects are equal.
-open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, RealmFetchable,
-    CustomStringConvertible
-{
+open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, CustomStringConvertible {
     /// The object whose properties are shown.
     public let rootObject: Root
 
@@ -38,10 +39,12 @@ open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, 
     public var isFrozen: Bool { rootObject.isFrozen }
 
     /// What `freeze()` does: a projection of the frozen object.
-    public func _freeze(_ file: StaticString, _ line: UInt) -> Self { Self(projecting: rootObject._freeze(file, line)) }
+    public func _freeze(_ file: StaticString, _ line: UInt) -> Self {
+        isFrozen ? self : Self(projecting: rootObject._freeze(file, line))
+    }
     /// What `thaw()` does: a projection of the live object; nil if there is none.
     public func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
-        rootObject._thaw(file, line).map { Self(projecting: $0) }
+        rootObject._thaw(file, line).map { $0 === rootObject ? self : Self(projecting: $0) }
     }
     /// The same projection in another realm of the store, whether the object exists there or not.
     public func _moved(to realm: _RealmInstance) -> Self { Self(projecting: rootObject._moved(to: realm)) }
@@ -57,13 +60,16 @@ open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, 
     /// The class, and the projected properties with their values, for people. Stops the program on the wrong thread.
     public var description: String {
         if rootObject.isInvalidated { return "[invalidated \(Self.className())]" }
-        let lines = ProjectedProperty.all(of: self).map { property in
-            let value = property.wrapper._any(of: rootObject)
+        let lines = ProjectionInfo.of(self).properties.map { property in
+            let value = property.wrapper(in: self)._any(of: rootObject)
             return "    \(property.label) = \(value.map { "\($0)" } ?? "nil");\n"
         }
         return "\(Self.className()) {\n\(lines.joined())}"
     }
 }
+
+/// A realm has results of projections of objects, but none of embedded objects, which belong to their parents.
+extension Projection: RealmFetchable where Root: Object {}
 
 @available(
     *, unavailable,

@@ -1,19 +1,52 @@
 import CFirn
+import FirnCore
 import FirnQuery
 import FirnStorage
+import Foundation
 
 /// Finds out which properties a key path reads, by reading it from an object that records every access.
 ///
 /// The object looks unmanaged but has a core, whose owner is the tracer. Each wrapper of the object holds its
 /// property's position, or a negative number if the property is ignored. A link returns another such object, so
-/// `\Person.dog?.name` is traced as `dog.name`.
+/// `\Person.dog?.name` is traced as a read of `dog` and, of what that gave, one of `name`.
+///
+/// What the application computes may depend on the values. So they are chosen: a key path is traced twice, with two
+/// values for each property.
 public final class _KeyPathTracer {
-    private let core: UnsafeMutablePointer<firn_realm_core_t>
-    private var objects: [ObjectBase] = []
-    /// The properties read so far, outermost first.
-    private(set) var properties: [PropertyInfo] = []
+    /// What a key path is traced for.
+    enum Purpose {
+        /// It has to name one property, whose value it gives. Lists are empty.
+        case naming
+        /// It may read what it likes. Lists have one element, so that what is read of it is found.
+        case observing
+    }
 
-    init() {
+    /// One read of a property.
+    struct Read {
+        let object: ObjectBase
+        let property: PropertyInfo
+        /// The read that gave the object; nil for the first object.
+        let origin: Int?
+    }
+
+    /// The number of runs whose values differ.
+    static let runs = 2
+
+    private let core: UnsafeMutablePointer<firn_realm_core_t>
+    private let purpose: Purpose
+    private let run: Int
+    private var objects: [(object: ObjectBase, origin: Int?, depth: Int)] = []
+    private(set) var reads: [Read] = []
+    /// The first read that counts.
+    private var start = 0
+    /// The numbers of the projected properties that were read.
+    private(set) var projected: [Int] = []
+    /// Whether a link was not followed because it lies too deep.
+    private(set) var isCut = false
+
+    init(_ purpose: Purpose, run: Int) {
+        self.purpose = purpose
+        self.run = run
         core = .allocate(capacity: 1)
         core.initialize(to: firn_realm_core_t())
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
@@ -21,7 +54,7 @@ public final class _KeyPathTracer {
 
     deinit {
         // The objects must not decrement the core's count of accessors.
-        for object in objects { object._row.core = nil }
+        for (object, _, _) in objects { object._row.core = nil }
         core.deallocate()
     }
 
@@ -32,151 +65,151 @@ public final class _KeyPathTracer {
         return Unmanaged<_KeyPathTracer>.fromOpaque(owner).takeUnretainedValue()
     }
 
-    /// An object that records in this tracer which properties are read from it.
-    func object(_ type: ObjectBase.Type) -> ObjectBase {
+    // MARK: What the objects call
+
+    /// An object that records in this tracer which properties are read from it, reached by the last read.
+    func linked(_ type: ObjectBase.Type) -> ObjectBase? {
+        guard let read = reads.indices.last, let depth = objects.first(where: { $0.object === reads[read].object })?.depth
+        else { return nil }
+        // A computed property may follow a link that leads back to its own class, without an end.
+        guard depth < (purpose == .naming ? 32 : AffectedObjects.depth) else {
+            isCut = true
+            return nil
+        }
+        return object(type, origin: read, depth: depth + 1)
+    }
+
+    /// A list or set with one element, reached by the last read; nil if the property's own is to be read.
+    func collection<C: _PersistableCollection>(_: C.Type) -> C? {
+        guard purpose == .observing else { return nil }
+        let shape = C._propertyType
+        guard shape.collection != .map, !shape.isMapped else { return nil }
+        let element: Any? = if let target = shape.target { linked(target) } else { probe(shape) }
+        guard let element else { return nil }
+        do { return try C._fromAny([element]) } catch {
+            fatalError("Firn: \(C.self) does not take \(element), which is of its element type: \(error).")
+        }
+    }
+
+    /// Records a property by the number that `object(_:origin:depth:)` wrote into its wrapper. Returns false if the
+    /// property is ignored, which stops the program if the key path is to name a property.
+    func record(_ object: ObjectBase, bound: Int32) -> Bool {
+        let info = object.classInfo
+        guard bound >= 0 else {
+            if purpose == .observing { return false }
+            fatalError(
+                "Firn: \(info.name).\(info.ignored[Int(-1 - bound)].name) can't be queried, sorted by or observed: \(info.name).ignoredProperties() names it, so it is not stored."
+            )
+        }
+        let origin = objects.first { $0.object === object }?.origin
+        reads.append(Read(object: object, property: info.properties[Int(bound)], origin: origin))
+        return true
+    }
+
+    /// Records that projected properties were read, by their numbers.
+    func record(projected numbers: [Int]) { projected += numbers }
+
+    // MARK: Tracing
+
+    /// Reads a key path of an object that records in a new tracer, or of a projection of it.
+    static func trace<Root: _QueriedObject>(
+        _ keyPath: PartialKeyPath<Root>, _ purpose: Purpose, run: Int
+    ) -> (tracer: _KeyPathTracer, value: Any) {
+        let tracer = _KeyPathTracer(purpose, run: run)
+        // A property's accessor reads from whatever object it is given, so it reads the tracing object.
+        let root = Root._ofAccessor(tracer.object(Root._rootType, origin: nil, depth: 0))
+        // What a projection's own initialiser has read is no part of the key path.
+        tracer.start = tracer.reads.count
+        tracer.projected = []
+        return (tracer, root[keyPath: keyPath])
+    }
+
+    /// The ways to the properties that were read last, each outermost first: those from which nothing else was read.
+    /// `value` is what the key path gave, to which the last read leads.
+    func ways(to value: Any) -> [[PropertyInfo]] {
+        let elements = (value as? any ProjectsElements)?.elementWays(purpose) ?? []
+        let origins = Set(reads.compactMap(\.origin))
+        return (start..<reads.count).filter { !origins.contains($0) }.flatMap { read -> [[PropertyInfo]] in
+            let way = way(to: read)
+            return read == reads.count - 1 && !elements.isEmpty ? elements.map { way + $0 } : [way]
+        }
+    }
+
+    private func way(to read: Int) -> [PropertyInfo] {
+        let read = reads[read]
+        return (read.origin.map(way) ?? []) + [read.property]
+    }
+
+    /// Whether each read is of what the one before has given.
+    var isOneWay: Bool { reads.indices.dropFirst(start).dropFirst().allSatisfy { reads[$0].origin == $0 - 1 } }
+
+    /// Whether a value of the last read's type is the one that it gave, and not one that the application made of it.
+    func isWhatWasRead(_ value: Any) -> Bool {
+        guard let read = reads.last else { return false }
+        let shape = read.property.shape
+        // The application makes none of these out of others in a key path.
+        guard shape.collection == .none, !shape.isLinkingObjects, !shape.isMapped else { return true }
+        guard let value = unwrapped(value) else { return false }
+        if shape.target != nil {
+            return objects.contains { $0.origin == reads.count - 1 && $0.object === value as AnyObject }
+        }
+        func any<P: _Persistable>(_ value: P) -> Any? { P._any(value) }
+        let found = (value as? any _Persistable).flatMap { any($0) } as? AnyHashable
+        let expected = read.property.wrapper.any(read.object.address + read.property.offset, of: read.object)
+        return found == expected as? AnyHashable
+    }
+
+    private func object(_ type: ObjectBase.Type, origin: Int?, depth: Int) -> ObjectBase {
         let object = type.init()
         let info = object.classInfo
         for property in info.properties {
-            (object.address + property.offset).storeBytes(of: Int32(property.position), as: Int32.self)
+            let wrapper = object.address + property.offset
+            wrapper.storeBytes(of: Int32(property.position), as: Int32.self)
+            let shape = property.shape
+            guard shape.collection == .none, let probe = probe(shape), property.wrapper.takes(probe) else { continue }
+            do { try property.wrapper.set(wrapper, probe, of: object) } catch {
+                fatalError("Firn: \(info.name).\(property.name) does not take \(probe), which it took before: \(error).")
+            }
         }
         for (number, property) in info.ignored.enumerated() {
             (object.address + property.offset).storeBytes(of: Int32(-1 - number), as: Int32.self)
         }
         object._row.core = core
-        objects.append(object)
+        objects.append((object, origin, depth))
         return object
     }
 
-    /// Records a property by the number that `object(_:)` wrote into its wrapper. Stops the program if the property
-    /// is ignored.
-    func record(_ object: ObjectBase, bound: Int32) {
-        let info = object.classInfo
-        guard bound >= 0 else {
-            fatalError(
-                "Firn: \(info.name).\(info.ignored[Int(-1 - bound)].name) can't be queried, sorted by or observed: \(info.name).ignoredProperties() names it, so it is not stored."
-            )
+    /// A value for properties of a type in this run; nil if they keep their initial value.
+    private func probe(_ shape: _PropertyType) -> Any? {
+        let isFirst = run == 0
+        if shape.callsApplication {
+            // The code of other types may stop the program for a value that it does not expect.
+            guard let type = wrappedType(shape.swiftType) as? any PersistableEnum.Type else { return nil }
+            return isFirst ? firstCase(type) : lastCase(type)
         }
-        let property = info.properties[Int(bound)]
-        properties.append(property)
-    }
-
-    /// The properties that a key path reads, outermost first, also if the key path continues behind them; empty if it
-    /// reads no stored property.
-    static func allProperties<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
-        let tracer = _KeyPathTracer()
-        let value = tracer.read(keyPath)
-        return tracer.properties + tracer.elementProperties(value)
-    }
-
-    /// Reads a key path of an object that records in this tracer.
-    private func read<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> Any {
-        // A property's accessor reads from whatever object it is given, so it reads the tracing object.
-        let root = Root._ofAccessor(object(Root._rootType))
-        // What a projection's own initialiser has read is no part of the key path.
-        properties = []
-        return root[keyPath: keyPath]
-    }
-
-    /// The properties that a projected collection reads of its elements.
-    private func elementProperties(_ value: Any) -> [PropertyInfo] {
-        (value as? any ProjectsElements)?.elementProperties ?? []
-    }
-
-    /// The properties that a key path reads, outermost first; empty if it reads no stored property. Stops the program
-    /// if the key path's value has another type than the last of the properties: then the key path continues behind
-    /// that property.
-    fileprivate static func properties<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
-        let tracer = _KeyPathTracer()
-        let value = tracer.read(keyPath)
-        if value is any ProjectsElements { return tracer.properties + tracer.elementProperties(value) }
-        if let last = tracer.properties.last {
-            let type = Swift.type(of: keyPath).valueType
-            guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
-                fatalError(
-                    "Firn: \(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
-                )
-            }
+        switch shape.type {
+        case .bool: return isFirst
+        case .int: return isFirst ? 37 : -101
+        case .float: return isFirst ? Float(1.5) : -2.25
+        case .double: return isFirst ? 1.5 : -2.25
+        case .string: return isFirst ? " firn é" : "Schnee B"
+        case .data: return Data(isFirst ? [1, 2, 3] : [200])
+        case .date: return Date(timeIntervalSinceReferenceDate: isFirst ? 1_000_000.25 : -86_400.5)
+        case .objectID: return ObjectId(ObjectIDBytes(isFirst ? 1 : 2, 3, 4))
+        case .uuid: return UUID(uuid: (isFirst ? 1 : 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        case .decimal: return Decimal128(DecimalBits(integer: isFirst ? 25 : -3))
+        case .mixed: return AnyRealmValue.int(isFirst ? 37 : -101)
+        case .link: return nil
         }
-        return tracer.properties
-    }
-
-    /// The type that an optional type wraps, or the type itself if it is not optional. A path through a link is
-    /// optional.
-    private static func wrappedType(_ type: Any.Type) -> Any.Type {
-        func wrapped<Optional: _OptionalProtocol>(_: Optional.Type) -> Any.Type { Optional.Wrapped.self }
-        guard let optional = type as? any _OptionalProtocol.Type else { return type }
-        return wrapped(optional)
     }
 }
 
-/// The stored properties that a key path of Swift reads.
-///
-/// Finding them takes microseconds, so it is done once for each key path (`of`).
-final class TracedKeyPath: Sendable {
-    /// Outermost first; never empty.
-    let properties: [PropertyInfo]
-    /// The key path as text queries and observers take it, such as `dog.name`.
-    let name: String
-    /// The key path as queries, sorts and aggregates take it.
-    let path: PropertyPath
+private func firstCase<E: PersistableEnum>(_: E.Type) -> Any? { E.allCases.first }
+private func lastCase<E: PersistableEnum>(_: E.Type) -> Any? { Array(E.allCases).last }
 
-    private init(_ properties: [PropertyInfo]) {
-        self.properties = properties
-        name = properties.map(\.name).joined(separator: ".")
-        path = PropertyPath(properties.map(\.name))
-    }
-
-    /// The properties that `keyPath` reads. Stops the program if it reads no stored property.
-    static func of<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
-        if let known = cache.value(keyPath) { return known }
-        let properties = _KeyPathTracer.properties(keyPath)
-        guard !properties.isEmpty else {
-            fatalError("Firn: \(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
-        }
-        let traced = TracedKeyPath(properties)
-        cache.keep(traced, keyPath)
-        return traced
-    }
-
-    private static var cache: KeyPathCache { KeyPathCache(.keyPaths) }
-}
-
-/// The key paths that have been traced. May be used on any thread.
-///
-/// Key paths are identified by their addresses. To hash or compare a key path that has arguments, such as those of a
-/// subscript, would run the application's code, which may query and so enter this cache again. A key path without
-/// arguments is made once for each expression in the program. A key path with arguments is made each time, so the
-/// number of entries has a limit.
-private struct KeyPathCache {
-    let entries: GlobalGuarded<[Key: Entry]>
-    static var limit: Int { 1000 }
-
-    struct Key: Hashable {
-        let root: ObjectIdentifier
-        let keyPath: ObjectIdentifier
-    }
-    struct Entry {
-        /// Kept alive, so that no other key path gets its address.
-        let keyPath: AnyKeyPath
-        let traced: TracedKeyPath
-    }
-
-    init(_ lock: GlobalLock) { entries = GlobalGuarded(lock) { [:] } }
-
-    func value<Root>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath? {
-        let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
-        return entries.withLock { $0[key]?.traced }
-    }
-
-    func keep<Root>(_ traced: TracedKeyPath, _ keyPath: PartialKeyPath<Root>) {
-        let key = Key(root: ObjectIdentifier(Root.self), keyPath: ObjectIdentifier(keyPath))
-        // The dropped key paths may hold the application's arguments, so they are released outside of the lock.
-        let old = entries.withLock { entries -> [Key: Entry] in
-            var old: [Key: Entry] = [:]
-            if entries.count >= Self.limit { swap(&old, &entries) }
-            if entries[key] == nil { entries[key] = Entry(keyPath: keyPath, traced: traced) }
-            return old
-        }
-        withExtendedLifetime(old) {}
-    }
+/// The type that an optional type wraps, or the type itself if it is not optional. A path through a link is optional.
+func wrappedType(_ type: Any.Type) -> Any.Type {
+    func wrapped<Optional: _OptionalProtocol>(_: Optional.Type) -> Any.Type { Optional.Wrapped.self }
+    guard let optional = type as? any _OptionalProtocol.Type else { return type }
+    return wrapped(optional)
 }

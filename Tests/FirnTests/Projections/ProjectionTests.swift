@@ -353,7 +353,7 @@ class LedWalker: Projection<Walker> {
             try await ProjectionTests().misuse(variant)
         }
         let messages = [
-            "can't be set in a projection", "can't be observed", "gives a value of the type Int",
+            "can't be set in a projection", "an unmanaged object of Walker", "gives a value of the type Int",
             "outside of a write transaction", "out of bounds",
         ]
         expectMessage(result, messages[variant])

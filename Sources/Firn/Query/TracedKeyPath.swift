@@ -1,0 +1,148 @@
+import FirnQuery
+import FirnStorage
+
+/// The stored property to which a key path of Swift leads.
+///
+/// The key path gives that property's own value. So what Swift computes of it, such as `\Dog.name.count`, is refused,
+/// because the query would use the name.
+///
+/// Finding the property takes microseconds, so it is done once for each key path (`of`).
+final class TracedKeyPath: Sendable {
+    /// Outermost first: the links, then the property; never empty.
+    let properties: [PropertyInfo]
+    /// The key path as text queries and observers take it, such as `dog.name`.
+    let name: String
+    /// The key path as queries, sorts and aggregates take it.
+    let path: PropertyPath
+
+    private init(_ properties: [PropertyInfo]) {
+        self.properties = properties
+        name = properties.dotted
+        path = PropertyPath(properties.map(\.name))
+    }
+
+    /// The property to which `keyPath` leads. Stops the program if it leads to none.
+    static func of<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
+        if let known = cache.value(keyPath) { return known }
+        let traced = TracedKeyPath(properties(keyPath))
+        cache.keep(traced, keyPath)
+        return traced
+    }
+
+    private static var cache: KeyPathCache<TracedKeyPath> { KeyPathCache(.keyPaths) }
+
+    /// Traces the key path with each of the tracer's values, because what it computes may depend on them.
+    private static func properties<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
+        var found: [PropertyInfo] = []
+        for run in 0..<_KeyPathTracer.runs {
+            let (tracer, value) = _KeyPathTracer.trace(keyPath, .naming, run: run)
+            let ways = tracer.ways(to: value)
+            guard let way = ways.first else {
+                fatalError("Firn: \(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
+            }
+            if value is any ProjectsElements == false, let last = way.last, ways.count == 1 {
+                let type = Swift.type(of: keyPath).valueType
+                guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
+                    fatalError(
+                        "Firn: \(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
+                    )
+                }
+            }
+            let isProjected = value is any ProjectsElements
+            guard ways.count == 1, tracer.isOneWay, !tracer.isCut, isProjected || tracer.isWhatWasRead(value),
+                found.isEmpty || found.elementsEqual(way, by: ===)
+            else {
+                fatalError(
+                    "Firn: \(keyPath) gives what the application computes, for which it reads \(ways.map(\.dotted).joined(separator: ", ")); give the key path of a stored property itself."
+                )
+            }
+            found = way
+        }
+        return found
+    }
+}
+
+/// What an observer of a key path watches, whatever the key path computes: all stored properties that it reads.
+///
+/// They are found by reading the key path twice of objects with different values, of which each list and set has one
+/// element. So what it reads only for other values is not found, nor what lies behind backlinks or in maps, nor what
+/// lies more than four links deep.
+final class ObservableKeyPath: Sendable {
+    /// The ways to the properties, each outermost first. Empty if nothing stored is read.
+    let ways: [[PropertyInfo]]
+    /// The numbers of the projected properties that are read, if the root is a projection: see `ProjectionInfo`.
+    let projected: [Int]
+
+    private init(_ ways: [[PropertyInfo]], _ projected: [Int]) {
+        self.ways = ways
+        self.projected = projected
+    }
+
+    /// What an observer of `keyPath` watches.
+    static func of<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> ObservableKeyPath {
+        if let known = cache.value(keyPath) { return known }
+        var names: Set<String> = []
+        var ways: [[PropertyInfo]] = []
+        var projected: Set<Int> = []
+        for run in 0..<_KeyPathTracer.runs {
+            let (tracer, value) = _KeyPathTracer.trace(keyPath, .observing, run: run)
+            ways += tracer.ways(to: value).filter { names.insert($0.dotted).inserted }
+            projected.formUnion(tracer.projected)
+        }
+        let traced = ObservableKeyPath(ways, projected.sorted())
+        cache.keep(traced, keyPath)
+        return traced
+    }
+
+    private static var cache: KeyPathCache<ObservableKeyPath> { KeyPathCache(.observableKeyPaths) }
+}
+
+extension [PropertyInfo] {
+    /// The names as texts have them, such as `dog.name`.
+    var dotted: String { map(\.name).joined(separator: ".") }
+}
+
+/// The key paths that have been traced. May be used on any thread.
+///
+/// Key paths are identified by their addresses. To hash or compare a key path that has arguments, such as those of a
+/// subscript, would run the application's code, which may query and so enter this cache again. A key path without
+/// arguments is made once for each expression in the program. A key path with arguments is made each time, so the
+/// number of entries has a limit.
+private struct KeyPathCache<Traced: Sendable> {
+    let entries: GlobalGuarded<[KeyPathIdentity: Entry]>
+    static var limit: Int { 1000 }
+
+    struct Entry {
+        /// Kept alive, so that no other key path gets its address.
+        let keyPath: AnyKeyPath
+        let traced: Traced
+    }
+
+    init(_ lock: GlobalLock) { entries = GlobalGuarded(lock) { [:] } }
+
+    func value<Root>(_ keyPath: PartialKeyPath<Root>) -> Traced? {
+        entries.withLock { $0[KeyPathIdentity(keyPath)]?.traced }
+    }
+
+    func keep<Root>(_ traced: Traced, _ keyPath: PartialKeyPath<Root>) {
+        let key = KeyPathIdentity(keyPath)
+        // The dropped key paths may hold the application's arguments, so they are released outside of the lock.
+        let old = entries.withLock { entries -> [KeyPathIdentity: Entry] in
+            var old: [KeyPathIdentity: Entry] = [:]
+            if entries.count >= Self.limit { swap(&old, &entries) }
+            if entries[key] == nil { entries[key] = Entry(keyPath: keyPath, traced: traced) }
+            return old
+        }
+        withExtendedLifetime(old) {}
+    }
+}
+
+private struct KeyPathIdentity: Hashable {
+    let root: ObjectIdentifier
+    let keyPath: ObjectIdentifier
+
+    init<Root>(_ keyPath: PartialKeyPath<Root>) {
+        root = ObjectIdentifier(Root.self)
+        self.keyPath = ObjectIdentifier(keyPath)
+    }
+}
