@@ -38,11 +38,14 @@ public struct Projected<T: ObjectBase, Value> {
     ) -> Value {
         get {
             let root = projection.rootObject
-            let keyPath = projection[keyPath: storage].keyPath
             if root._row.leaf == nil, root._row.core != nil {
-                _KeyPathTracer.of(root).record(projected: ProjectionInfo.numbers(of: keyPath, in: projection))
+                // Two properties may have the same key path, but not the same address.
+                let number = withUnsafePointer(to: &projection[keyPath: storage]) {
+                    ProjectionInfo.number(of: $0, in: projection)
+                }
+                if let number { _KeyPathTracer.of(root).record(projected: number) }
             }
-            return root[keyPath: keyPath]
+            return root[keyPath: projection[keyPath: storage].keyPath]
         }
         set {
             let keyPath = projection[keyPath: storage].keyPath
@@ -58,8 +61,6 @@ public struct Projected<T: ObjectBase, Value> {
 
 /// What Firn knows about the wrapper of a projected property.
 protocol ProjectedWrapper: SendableMetatype {
-    /// What the wrapper leads to.
-    var _keyPath: AnyKeyPath { get }
     /// The ways to the stored properties that the key path reads, each outermost first.
     var _ways: [[PropertyInfo]] { get }
     /// The value for an object of the class.
@@ -69,7 +70,6 @@ protocol ProjectedWrapper: SendableMetatype {
 }
 
 extension Projected: ProjectedWrapper {
-    var _keyPath: AnyKeyPath { keyPath }
     var _ways: [[PropertyInfo]] { ObservableKeyPath.of(keyPath).ways }
     func _any(of root: ObjectBase) -> Any? { unwrapped(unsafeDowncast(root, to: T.self)[keyPath: keyPath]) }
     var _isCollection: Bool { Value.self is any _SourcedCollection.Type || Value.self is any ProjectsElements.Type }

@@ -15,12 +15,17 @@ extension ProjectionObservable {
     /// ```
     ///
     /// The changes name properties of the projection, in the order of its class. A property that leads through a link,
-    /// or to a collection, counts as changed if anything on its way has changed. See
+    /// or to a collection, or to what the class computes, counts as changed if anything has changed that it reads. Its
+    /// values are given if it reads nothing but the object's own single values. See
     /// `ObjectBase.observe(keyPaths:on:_:file:line:)` for when and where the block is called, what it costs, and what
     /// stops the program.
     ///
+    /// What a computed property reads is found by reading it of unmanaged objects with two sets of values, at the first
+    /// call for the class. So a property that is read for other values only is not noticed, nor one behind a map, a
+    /// backlink or more than four links.
+    ///
     /// - Parameters:
-    ///   - keyPaths: the projected properties that matter; an empty array for all.
+    ///   - keyPaths: the projected properties that matter, or key paths that read them; an empty array for all.
     ///   - queue: a serial queue to be called on, with the projection of that queue.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.

@@ -48,10 +48,10 @@ final class ProjectionInfo: Sendable {
         return info
     }
 
-    /// The numbers of the properties that have just this key path in a projection.
-    static func numbers(of keyPath: AnyKeyPath, in projection: AnyObject) -> [Int] {
-        let properties = of(projection).properties
-        return properties.indices.filter { properties[$0].wrapper(in: projection)._keyPath === keyPath }
+    /// The number of the property whose wrapper lies at an address in a projection.
+    static func number(of wrapper: UnsafeRawPointer, in projection: AnyObject) -> Int? {
+        let offset = wrapper - UnsafeRawPointer(Unmanaged.passUnretained(projection).toOpaque())
+        return of(projection).properties.firstIndex { $0.offset == offset }
     }
 }
 

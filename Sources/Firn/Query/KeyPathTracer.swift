@@ -35,18 +35,21 @@ public final class _KeyPathTracer {
     private let core: UnsafeMutablePointer<firn_realm_core_t>
     private let purpose: Purpose
     private let run: Int
+    /// Links that end after a number of links on the way, so that what is read behind nil is found.
+    private let ended: (links: Set<ObjectIdentifier>, depth: Int)
     private var objects: [(object: ObjectBase, origin: Int?, depth: Int)] = []
     private(set) var reads: [Read] = []
     /// The first read that counts.
     private var start = 0
     /// The numbers of the projected properties that were read.
     private(set) var projected: [Int] = []
-    /// Whether a link was not followed because it lies too deep.
-    private(set) var isCut = false
+    /// The links that were not followed because they lie too deep.
+    private(set) var cut: Set<ObjectIdentifier> = []
 
-    init(_ purpose: Purpose, run: Int) {
+    private init(_ purpose: Purpose, run: Int, ended: (links: Set<ObjectIdentifier>, depth: Int)) {
         self.purpose = purpose
         self.run = run
+        self.ended = ended
         core = .allocate(capacity: 1)
         core.initialize(to: firn_realm_core_t())
         core.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
@@ -69,11 +72,14 @@ public final class _KeyPathTracer {
 
     /// An object that records in this tracer which properties are read from it, reached by the last read.
     func linked(_ type: ObjectBase.Type) -> ObjectBase? {
-        guard let read = reads.indices.last, let depth = objects.first(where: { $0.object === reads[read].object })?.depth
+        guard let read = reads.indices.last,
+            let depth = objects.first(where: { $0.object === reads[read].object })?.depth
         else { return nil }
+        let link = ObjectIdentifier(reads[read].property)
+        if depth >= ended.depth, ended.links.contains(link) { return nil }
         // A computed property may follow a link that leads back to its own class, without an end.
         guard depth < (purpose == .naming ? 32 : AffectedObjects.depth) else {
-            isCut = true
+            cut.insert(link)
             return nil
         }
         return object(type, origin: read, depth: depth + 1)
@@ -106,16 +112,19 @@ public final class _KeyPathTracer {
         return true
     }
 
-    /// Records that projected properties were read, by their numbers.
-    func record(projected numbers: [Int]) { projected += numbers }
+    /// Records that a projected property was read, by its number.
+    func record(projected number: Int) { projected.append(number) }
 
     // MARK: Tracing
 
     /// Reads a key path of an object that records in a new tracer, or of a projection of it.
+    ///
+    /// - Parameter ended: links that are nil after `depth` links on the way.
     static func trace<Root: _QueriedObject>(
-        _ keyPath: PartialKeyPath<Root>, _ purpose: Purpose, run: Int
+        _ keyPath: PartialKeyPath<Root>, _ purpose: Purpose, run: Int,
+        ended: (links: Set<ObjectIdentifier>, depth: Int) = ([], 0)
     ) -> (tracer: _KeyPathTracer, value: Any) {
-        let tracer = _KeyPathTracer(purpose, run: run)
+        let tracer = _KeyPathTracer(purpose, run: run, ended: ended)
         // A property's accessor reads from whatever object it is given, so it reads the tracing object.
         let root = Root._ofAccessor(tracer.object(Root._rootType, origin: nil, depth: 0))
         // What a projection's own initialiser has read is no part of the key path.
@@ -168,7 +177,8 @@ public final class _KeyPathTracer {
             let shape = property.shape
             guard shape.collection == .none, let probe = probe(shape), property.wrapper.takes(probe) else { continue }
             do { try property.wrapper.set(wrapper, probe, of: object) } catch {
-                fatalError("Firn: \(info.name).\(property.name) does not take \(probe), which it took before: \(error).")
+                fatalError(
+                    "Firn: \(info.name).\(property.name) does not take \(probe), which it took before: \(error).")
             }
         }
         for (number, property) in info.ignored.enumerated() {

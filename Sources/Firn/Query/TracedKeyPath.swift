@@ -49,7 +49,7 @@ final class TracedKeyPath: Sendable {
                 }
             }
             let isProjected = value is any ProjectsElements
-            guard ways.count == 1, tracer.isOneWay, !tracer.isCut, isProjected || tracer.isWhatWasRead(value),
+            guard ways.count == 1, tracer.isOneWay, tracer.cut.isEmpty, isProjected || tracer.isWhatWasRead(value),
                 found.isEmpty || found.elementsEqual(way, by: ===)
             else {
                 fatalError(
@@ -64,9 +64,12 @@ final class TracedKeyPath: Sendable {
 
 /// What an observer of a key path watches, whatever the key path computes: all stored properties that it reads.
 ///
-/// They are found by reading the key path twice of objects with different values, of which each list and set has one
-/// element. So what it reads only for other values is not found, nor what lies behind backlinks or in maps, nor what
-/// lies more than four links deep.
+/// They are found by reading the key path twice of objects with different values. No link is nil, and each list and set
+/// has one element. So what it reads only for other values is not found, nor what lies behind backlinks or in maps, nor
+/// what lies more than four links deep.
+///
+/// If it goes deeper, as a property does that follows a link to its own class until it is nil, it can cope with nil.
+/// Then it is also read of objects where that link is nil earlier.
 final class ObservableKeyPath: Sendable {
     /// The ways to the properties, each outermost first. Empty if nothing stored is read.
     let ways: [[PropertyInfo]]
@@ -84,10 +87,15 @@ final class ObservableKeyPath: Sendable {
         var names: Set<String> = []
         var ways: [[PropertyInfo]] = []
         var projected: Set<Int> = []
-        for run in 0..<_KeyPathTracer.runs {
-            let (tracer, value) = _KeyPathTracer.trace(keyPath, .observing, run: run)
+        func note(run: Int, _ ended: (links: Set<ObjectIdentifier>, depth: Int)) -> Set<ObjectIdentifier> {
+            let (tracer, value) = _KeyPathTracer.trace(keyPath, .observing, run: run, ended: ended)
             ways += tracer.ways(to: value).filter { names.insert($0.dotted).inserted }
             projected.formUnion(tracer.projected)
+            return tracer.cut
+        }
+        for run in 0..<_KeyPathTracer.runs {
+            let cut = note(run: run, ([], 0))
+            if !cut.isEmpty { for depth in 0..<AffectedObjects.depth { _ = note(run: run, (cut, depth)) } }
         }
         let traced = ObservableKeyPath(ways, projected.sorted())
         cache.keep(traced, keyPath)

@@ -110,8 +110,7 @@ private let classes = [Rower.self, RowerBoat.self, RowerCabin.self]
         try realm.write { try write() }
         await mainQueueIsThrough()
         token.invalidate()
-        #expect(names.count <= 1)
-        return names.first ?? []
+        return names.flatMap { $0 }
     }
 
     @Test func whatIsComputedChangesWithWhatItReads() async throws {
@@ -194,22 +193,22 @@ private let classes = [Rower.self, RowerBoat.self, RowerCabin.self]
 
     @Test func changesAreAwaited() async throws {
         var changes = try card(0).changes(keyPaths: [\.shout]).makeAsyncIterator()
-        let later = Task { @MainActor in
+        let write = Task { @MainActor in
             try realm.write { try rower(0).nick = "no change" }
             try realm.write { try rower(0).first = "Zoe" }
-            try realm.write { realm.delete(try rower(0)) }
         }
         guard case .change(let card, let properties) = await changes.next() else {
             Issue.record("no change was awaited")
             return
         }
-        #expect(card.shout == "ZOE" || card.isInvalidated)
-        #expect(properties.map(\.name) == ["shout"])
+        #expect(card.shout == "ZOE" && properties.map(\.name) == ["shout"])
+        try await write.value
+        let deletion = Task { @MainActor in try realm.write { realm.delete(try rower(0)) } }
         guard case .deleted = await changes.next() else {
             Issue.record("the deletion was not awaited")
             return
         }
-        try await later.value
+        try await deletion.value
     }
 
     // MARK: Projected collections

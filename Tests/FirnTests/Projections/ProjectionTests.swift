@@ -184,6 +184,9 @@ class LedWalker: Projection<Walker> {
             }
         }
         await wait { frames.count == 1 }
+        // Another property of an element does not matter.
+        try realm.write { try card(2).distance += 1 }
+        await mainQueueIsThrough()
         try realm.write {
             try card(2).title = "Bert"
             try card(1).distance = 50
