@@ -43,6 +43,47 @@ extension Realm {
         Realm(instance.freeze("a realm", at: CallSite(file, line)))
     }
 
+    /// The realm at the version that it shows now, for tasks: `freeze()`, which waits if a commit of `asyncWrite` or
+    /// `writeAsync` is on its way to the disk, since nothing is frozen that a power cut could undo. This function
+    /// suspends instead.
+    ///
+    /// ```swift
+    /// actor Shop {
+    ///     func orders() async -> Frozen<Results<Order>> {
+    ///         let frozen = await realm.asyncFreeze()
+    ///         return Frozen(frozen.objects(Order.self))
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// O(1), apart from the waiting. Stops the program as `freeze()` does, and if the realm belongs neither to the main
+    /// actor nor to the actor that calls this.
+    public func asyncFreeze(
+        _isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
+    ) async -> Realm {
+        instance.check()
+        if isFrozen { return self }
+        guard _isolation != nil, instance.scheduler?.isActor ?? false else {
+            fatalError(
+                "Firn: asyncFreeze() needs a realm of the main actor or of another actor, and to be called there. Use freeze()."
+            )
+        }
+        let store = instance.store
+        // Another task of the actor may commit while this one is suspended.
+        while let own = instance.unpublished?.version {
+            let isPublished = await withCheckedContinuation(isolation: _isolation) { continuation in
+                store.whenPublished(own) { result in
+                    if case .success = result { continuation.resume(returning: true) } else {
+                        continuation.resume(returning: false)
+                    }
+                }
+            }
+            // Then freezing returns to what is durable.
+            if !isPublished { break }
+        }
+        return freeze(file: file, line: line)
+    }
+
     /// The live realm of the calling thread; a live realm returns itself.
     ///
     /// It shows what that thread's realm shows, or the newest version if the thread has not read from it. On a queue

@@ -15,6 +15,22 @@ extension Realm {
         public let size: Int
     }
 
+    /// The number of the version that the realm shows. Each commit makes the next one, so what is shown later has a
+    /// higher number, also in another process and after a restart.
+    ///
+    /// In a write transaction it is that of the version which the transaction changes. Of a commit of `asyncWrite` it
+    /// is shown at once; see ``versions`` for those that can be opened. O(1). Stops the program on the wrong thread; that
+    /// of a frozen realm may be read on any thread.
+    ///
+    /// ```swift
+    /// let frozen = realm.freeze()
+    /// response.headers["ETag"] = "\(frozen.version)"
+    /// ```
+    public var version: UInt64 {
+        instance.check()
+        return instance.shownPin.version
+    }
+
     /// The versions that can be opened, oldest first: those that `Configuration.historyRetention` retains, and those
     /// that something in this process holds. The last one is the newest. Version 0, the empty store, is among them if
     /// the complete past is retained.

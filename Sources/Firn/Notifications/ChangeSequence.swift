@@ -14,7 +14,7 @@ import FirnStorage
 /// commit, but the version that it was given last is held as long as it waits: see <doc:HoldingVersions>. What the loop
 /// is given is what the realm shows at that moment, so indices and elements fit each other until the next `await`.
 ///
-/// Observing begins when the first change is awaited, and ends with the loop, or when its task is cancelled. The
+/// Observing begins with the loop, or when an iterator is made, and ends with the loop, or when its task is cancelled. The
 /// sequence ends when the task is cancelled, and when an observed object has been deleted. A change costs what showing
 /// it to an observer costs: see the `observe` functions.
 ///
@@ -30,7 +30,7 @@ public struct ChangeSequence<Change>: AsyncSequence {
 
     init(_ begin: @escaping (AwaitedChanges<Change>) -> Void) { self.begin = begin }
 
-    /// Makes an iterator, which observes from its first `next` on.
+    /// Makes an iterator, which observes from now on. To be called on the realm's actor.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(AwaitedChanges(begin)) }
 
     /// Waits for one change after the other.
@@ -56,16 +56,16 @@ extension ChangeSequence: Sendable {}
 
 /// An observer whose changes are asked for. It is shown nothing by itself: when something is due, it wakes who waits.
 final class AwaitedChanges<Change> {
-    private let begin: (AwaitedChanges<Change>) -> Void
     private let token = NotificationToken()
     private let waiter = Waiter()
-    private var hasBegun = false
     /// Shows what is due.
     private var pull: () -> Void = {}
     private var isActive: () -> Bool = { false }
     private var change: Change?
 
-    init(_ begin: @escaping (AwaitedChanges<Change>) -> Void) { self.begin = begin }
+    init(_ begin: (AwaitedChanges<Change>) -> Void) {
+        if Task.isCancelled { token.invalidate() } else { begin(self) }
+    }
 
     func receive(_ change: Change) { self.change = change }
 
@@ -95,14 +95,10 @@ final class AwaitedChanges<Change> {
     }
 
     func next(isolation actor: isolated (any Actor)?) async -> Change? {
-        if !hasBegun, !Task.isCancelled {
-            hasBegun = true
-            begin(self)
-        }
         while true {
             if Task.isCancelled { token.invalidate() }
             // The token has ended, or the realm is gone: its observer may be, too.
-            guard !token.isInvalidated, hasBegun else { return nil }
+            guard !token.isInvalidated else { return nil }
             if isActive() { pull() }
             if let change = change.take() { return change }
             guard !token.isInvalidated, isActive() else { return nil }
@@ -271,6 +267,13 @@ extension ThreadConfined where Self: ObjectBase {
 extension Realm {
     /// What happens to the realm, to be awaited on its actor: `observe(_:)` for a loop. Of several notifications that
     /// the loop has not awaited yet, it is given the last one.
+    ///
+    /// There is no first notification for what the realm shows already. To miss nothing, make the iterator first:
+    ///
+    /// ```swift
+    /// var notifications = realm.notifications.makeAsyncIterator()
+    /// repeat { await send(realm.asyncFreeze()) } while await notifications.next() != nil
+    /// ```
     public var notifications: ChangeSequence<Notification> {
         let instance = instance
         return ChangeSequence { $0.observe(instance, at: instance.openedAt) { $0 } }

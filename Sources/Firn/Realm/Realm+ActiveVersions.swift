@@ -33,7 +33,8 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// Opening a store begins with one. Cost: O(holders), and readers are blocked meanwhile, so it is for diagnosis,
+    /// Opening a store begins with one. A commit of `asyncWrite` is among them before it is durable, while
+    /// `asOf(version:)` refuses it. Cost: O(holders), and readers are blocked meanwhile, so it is for diagnosis,
     /// not for each frame of an animation. May be called on any thread.
     public var activeVersions: [ActiveVersion] {
         instance.store.activeVersions.map { version in

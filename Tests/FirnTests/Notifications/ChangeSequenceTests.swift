@@ -47,6 +47,19 @@ import Testing
         #expect(lines == ["initial 2", "[][2][] 3", "[][][0] 3", "[0][][] 2"])
     }
 
+    @Test func anIteratorMissesNothing() async throws {
+        var changes = pupils[0].changes().makeAsyncIterator()
+        var notifications = realm.notifications.makeAsyncIterator()
+        try realm.write { pupils[0].name = "y" }
+        await mainQueueIsThrough()
+        #expect(await notifications.next() == .didChange)
+        guard case .change(let pupil, let properties)? = await changes.next() else {
+            Issue.record("the change before the first next() is missed")
+            return
+        }
+        #expect(pupil.name == "y" && properties.map(\.name) == ["name"])
+    }
+
     @Test func whatHappensWhileNobodyWaitsIsOneChange() async throws {
         var changes = pupils.changes.makeAsyncIterator()
         #expect(text(await changes.next()) == "initial 3")

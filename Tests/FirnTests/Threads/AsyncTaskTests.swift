@@ -252,7 +252,7 @@ import Testing
 
     // MARK: Stops
 
-    @Test(arguments: 0..<3) func whatHasNoActorStops(variant: Int) async {
+    @Test(arguments: 0..<4) func whatHasNoActorStops(variant: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [variant] in
             switch variant {
             case 0:
@@ -266,6 +266,11 @@ import Testing
                     realm.beginWrite()
                     try await realm.asyncWrite {}
                 }.value
+            case 3:
+                try await Task.detached {
+                    let realm = try memoryRealm(AsyncTaskTests.types)
+                    _ = await realm.asyncFreeze()
+                }.value
             default:
                 try await Task { @MainActor in
                     let realm = try memoryRealm(AsyncTaskTests.types)
@@ -275,6 +280,7 @@ import Testing
         }
         let messages = [
             "has no running run loop", "would wait for the realm's own write transaction", "on a frozen realm",
+            "asyncFreeze() needs a realm of the main actor",
         ]
         expectMessage(result, messages[variant])
     }

@@ -187,6 +187,33 @@ import Testing
         #expect(ended == Array(0..<50))
     }
 
+    @MainActor private final class Waiting { var isOn = true }
+
+    /// While it waits, the thread is free: nobody asks the disk for this commit but the waiting itself.
+    @Test func freezingIsAwaited() async throws {
+        let folder = TemporaryFolder()
+        let realm = try memoryRealmOf(folder, Self.types)
+        let before = realm.version
+        realm.beginWrite()
+        realm.add(Dog(1, "Rex"))
+        #expect(realm.version == before)
+        let version = try realm.instance.commitWithoutWaiting().version
+        #expect(realm.version == version && version == before + 1 && realm.isPerformingAsynchronousWriteOperations)
+        let waiting = Waiting()
+        let other = Task { @MainActor in #expect(waiting.isOn) }
+        let frozen = await realm.asyncFreeze()
+        waiting.isOn = false
+        await other.value
+        #expect(frozen.isFrozen && frozen.version == version && frozen.objects(Dog.self).count == 1)
+        #expect(realm.instance.store.publishedVersion == version)
+        let again = await [realm.asyncFreeze(), frozen.asyncFreeze()]
+        #expect(again == [frozen, frozen])
+        try realm.write { realm.deleteAll() }
+        #expect(realm.version == version + 1 && frozen.version == version)
+        #expect(try realm.asOf(version: frozen.version) == frozen)
+        await finish(realm)
+    }
+
     @Test func whatIsCancelledIsNotCalled() async throws {
         let realm = try realm()
         var calls: [String] = []
