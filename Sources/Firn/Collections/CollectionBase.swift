@@ -41,7 +41,10 @@ public class CollectionBase {
     /// The collection in the current state, valid until the next change. A frozen collection writes nothing here,
     /// because its row never has to be found again.
     final var cell: ListCell {
-        if !location!.row.isCurrent { location!.row = _relocate(location!.row) }
+        if !location!.row.isCurrent {
+            location!.row = _relocate(location!.row)
+            location!.row.wasRead(location!.property)
+        }
         return location!.cell
     }
 

@@ -24,7 +24,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     }
 
     /// Iterates over the elements of a source at some positions.
-    init(_ source: _CollectionSource, at positions: [Int]) {
+    init(_ source: _CollectionSource, at positions: some RandomAccessCollection<Int>) {
         if let binding = source.binding, isDynamic(Element.self) || !source.isMapped,
             case .keys(let keys) = source.content
         {

@@ -7,15 +7,13 @@ import FirnQuery
 /// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
 /// ranks and the edits, so a change costs what changed, and a search of the list if one of its elements' objects
 /// changed. For a query, it keeps the keys of the elements that it has shown. If the query is over all objects of a
-/// class, and consists of filters and sorts, it brings these keys from version to version by what has changed
+/// class, and consists of filters and sorts, with at most one `distinct`, it brings these keys from version to version by what has changed
 /// (`MaintainedQuery`); otherwise it runs the query again, and compares what it finds.
 final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole
     /// tables, and for lists.
     private var content: _CollectionSource.Content?
-    /// The query, if it can be brought from version to version.
-    private lazy var maintained = source.maintained
 
     init(
         _ collection: C, from start: SubscriptionStart, _ paths: [ObservedPath]?,
@@ -29,6 +27,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     override func skipped(_ pin: Pin) {
         guard list == nil, !source.isWholeTable else { return content = nil }
+        foundAnew()
         // Another observer of the same results may have found it.
         let isShown = realm.pin?.snapshot.root == pin.snapshot.root && !realm.isInTransaction && !source.isDead
         content = isShown ? source.content : source.evaluate(pin.snapshot)
@@ -136,6 +135,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         defer { if let content { source.keep(content, of: newSnapshot) } }
         let affected = source.binding == nil ? [] : affected(summary, oldSnapshot, newSnapshot)
         if let difference = updated(summary, oldSnapshot, newSnapshot, affected) { return difference }
+        foundAnew()
         let before = content ?? .keys(OrderedKeys())
         let after = source.evaluate(newSnapshot)
         content = after
@@ -158,34 +158,14 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         }
     }
 
-    /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
-    /// it, or if there are so many of them that running the query again costs less.
+    /// Brings the elements to the new version; nil if that can't be done.
     private func updated(
         _ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot, _ affected: Set<Int64>
     ) -> ListDifference? {
-        guard let maintained, let table = source.binding?.table, case .keys(var keys)? = content else { return nil }
-        // Running the query costs about the number of objects in the class.
-        let limit = max(Self.leastLimit, newSnapshot.table(table).count / 16)
-        guard affected.count <= limit else { return nil }
-        let objects = AffectedObjects(summary: summary, old: oldSnapshot, snapshot: newSnapshot)
-        var candidates: Set<Int64> = []
-        if let own = summary.tables[table] {
-            guard own.inserted.count + own.deleted.count <= limit else { return nil }
-            candidates = own.inserted.union(own.deleted)
-        }
-        for path in maintained.reads {
-            candidates.formUnion(objects.via(path))
-            if candidates.count > limit { return nil }
-        }
-        // Nothing else may share the keys, so that they are changed in place.
+        guard case .keys(var keys)? = content else { return nil }
         content = nil
-        source.dropContent()
-        let difference = maintained.update(
-            &keys, from: oldSnapshot, to: newSnapshot, candidates: candidates, changed: affected)
+        let change = update(&keys, summary, from: oldSnapshot, to: newSnapshot, affected)
         content = .keys(keys)
-        return difference
+        return change?.difference(changed: affected)
     }
-
-    /// As many objects are looked up one by one, however few there are.
-    private static var leastLimit: Int { 64 }
 }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 
 /// An observer of a collection, with indices or with keys: the collection that it shows, and its first call.
 class SourceSubscription<C: _SourcedCollection>: DataSubscription {
@@ -44,6 +45,40 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
         let objects = AffectedObjects(summary: summary, old: old, snapshot: new)
         guard let paths else { return objects.viaLinks()[binding.table] ?? [] }
         return paths.reduce(into: []) { $0.formUnion(objects.via($1.path)) }
+    }
+
+    // MARK: A query that is brought from version to version
+
+    /// The query, if it can be brought from version to version.
+    private lazy var maintained = source.maintained
+
+    /// Notes that the elements were found anew.
+    func foundAnew() { maintained?.forget() }
+
+    /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
+    /// it, or if there are so many of them that running the query again costs less; then `keys` has not changed.
+    func update(
+        _ keys: inout OrderedKeys, _ summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
+        _ affected: Set<Int64>
+    ) -> MaintainedChange? {
+        guard let reads = maintained?.reads, let table = source.binding?.table else { return nil }
+        // Running the query costs about the number of objects in the class. As many as this are looked up one by one,
+        // however few there are.
+        let limit = max(64, new.table(table).count / 16)
+        guard affected.count <= limit else { return nil }
+        let objects = AffectedObjects(summary: summary, old: old, snapshot: new)
+        var candidates: Set<Int64> = []
+        if let own = summary.tables[table] {
+            guard own.inserted.count + own.deleted.count <= limit else { return nil }
+            candidates = own.inserted.union(own.deleted)
+        }
+        for path in reads {
+            candidates.formUnion(objects.via(path))
+            if candidates.count > limit { return nil }
+        }
+        // Nothing else may share the keys, so that they are changed in place.
+        source.dropContent()
+        return maintained?.update(&keys, from: old, to: new, candidates: candidates, changed: affected)
     }
 
     /// The objects that count as changed for the elements that link to them, if the elements are mixed values.

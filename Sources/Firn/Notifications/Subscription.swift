@@ -7,14 +7,19 @@ import Synchronization
 /// Belongs to its realm's thread, queue or actor, where its block is called. Only `end` may be called on any thread.
 /// Its token holds it; its realm has only a weak reference to it.
 class Subscription {
-    let realm: _RealmInstance
+    unowned let realm: _RealmInstance
+    /// The realm, unless the realm itself holds the observer.
+    private let keptRealm: _RealmInstance?
     // Atomic: a token may be released on any thread.
     private let hasEnded = Atomic<Bool>(false)
     /// Wakes who waits for changes (`AwaitedChanges`); nil for an observer with a block. Set before anybody else knows
     /// the observer. May be called on any thread.
     var wake: (@Sendable () -> Void)?
 
-    init(_ realm: _RealmInstance) { self.realm = realm }
+    init(_ realm: _RealmInstance, keepsRealm: Bool = true) {
+        self.realm = realm
+        keptRealm = keepsRealm ? realm : nil
+    }
 
     var isActive: Bool { !hasEnded.load(ordering: .acquiring) }
 
@@ -52,9 +57,9 @@ class DataSubscription: Subscription {
     /// Whether it is to be shown the state that it begins from, at the next turn.
     var wantsInitial: Bool { false }
 
-    init(_ realm: _RealmInstance, from start: SubscriptionStart) {
+    init(_ realm: _RealmInstance, from start: SubscriptionStart, keepsRealm: Bool = true) {
         progress = Progress(last: start.pin, cursor: start.cursor)
-        super.init(realm)
+        super.init(realm, keepsRealm: keepsRealm)
     }
 
     private var current: Progress {

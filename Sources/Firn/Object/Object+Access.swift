@@ -128,7 +128,10 @@ extension ObjectBase {
         if property.isCollection || property.isLinkingObjects || !isManaged {
             return property.wrapper.any(wrapper, of: self)
         }
-        if !_row.isCurrent { _row = _relocate(_row) }
+        if !_row.isCurrent {
+            _row = _relocate(_row)
+            _row.wasRead(property)
+        }
         let binding = TableBinding.of(_row)
         let realm = _RealmInstance.of(_row)
         guard

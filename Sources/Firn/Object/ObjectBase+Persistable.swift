@@ -113,7 +113,7 @@ extension _OptionalPersistable where Self: ObjectBase {
         object.setLink(value, to: Self.self, column: _BoundColumn.number(column))
     }
     /// An object that records which of its properties are read.
-    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self? { tracer.linked(Self.self) as? Self }
+    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?? { .some(tracer.linked(Self.self) as? Self) }
     /// The object itself.
     public static func _anyOptional(_ value: Self?) -> Any? { value }
     /// The object that an untyped value is; nil for nil and `NSNull`. Throws `ValueFault` for an object of another

@@ -47,8 +47,9 @@ public struct _Row {
         self.table = table
     }
 
-    /// The generation of a row that is yet to be located. No core reaches it.
-    private static var unlocated: UInt64 { .max }
+    /// The generation of a row that is yet to be located, and of all rows of classes whose reads are tracked
+    /// (`PropertyTracker`). No core reaches it.
+    static var unlocated: UInt64 { .max }
 
     /// A managed row that is yet to be located: its first access does that.
     static func unlocated(_ core: UnsafeMutablePointer<firn_realm_core_t>, key: Int64, table: UnsafeRawPointer) -> _Row

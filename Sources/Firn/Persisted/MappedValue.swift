@@ -144,8 +144,8 @@ extension _MappedValue {
     public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
         _Mapped._setOptional(object, column, value?._mapped)
     }
-    /// Nil: what lies behind the property is not traced.
-    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self? { nil }
+    /// `.none`: what lies behind the property is not traced.
+    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?? { .none }
 
     // MARK: Untyped values
 

@@ -193,8 +193,9 @@ public protocol _OptionalPersistable {
     static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool
     /// As `_Persistable._set`, for a value that may be nil.
     static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?)
-    /// An object that records which of its properties are read, if the type has properties.
-    static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?
+    /// An object that records which of its properties are read, or nil at the end of the trace; `.none` if the type has
+    /// no properties.
+    static func _tracedOptional(by tracer: _KeyPathTracer) -> Self??
     /// The value as `Any`; nil if it is nil.
     static func _anyOptional(_ value: Self?) -> Any?
     /// The unmanaged value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.
@@ -264,7 +265,7 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
         Wrapped._setOptional(object, column, value)
     }
     /// An object that records which of its properties are read, if the wrapped type has properties.
-    public static func _traced(by tracer: _KeyPathTracer) -> Wrapped?? { .some(Wrapped._tracedOptional(by: tracer)) }
+    public static func _traced(by tracer: _KeyPathTracer) -> Wrapped?? { Wrapped._tracedOptional(by: tracer) }
     /// The value as `Any`; nil if it is nil.
     public static func _any(_ value: Wrapped?) -> Any? { Wrapped._anyOptional(value) }
     /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.

@@ -83,7 +83,9 @@ public struct Persisted<Value: _Persistable> {
                     return Value._collection(
                         of: object, object[keyPath: storage]._column, &object[keyPath: storage]._stored)
                 }
-                if !object._row.isCurrent { object._row = _relocate(object._row) }
+                if !object._row.isCurrent {
+                    object._row = _relocate(object._row, reading: object[keyPath: storage]._column)
+                }
                 if Value._mayBeRequired, object[keyPath: storage]._column & 0x4000_0000 != 0 {
                     return Value._getRequired(object._row, Int(object[keyPath: storage]._column & 0x3FFF_FFFF))
                 }

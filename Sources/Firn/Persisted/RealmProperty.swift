@@ -57,7 +57,10 @@ public final class RealmProperty<Value: RealmPropertyType> {
     public var value: Value {
         get {
             guard let location else { return Value._unwrap(stored) }
-            if !location.row.isCurrent { self.location!.row = _relocate(location.row) }
+            if !location.row.isCurrent {
+                self.location!.row = _relocate(location.row)
+                self.location!.row.wasRead(location.property)
+            }
             let row = self.location!.row
             return location.property.isRequired
                 ? Value._getRequired(row, location.column) : Value._get(row, location.column)

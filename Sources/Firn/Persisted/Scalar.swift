@@ -47,7 +47,7 @@ extension _Scalar {
     /// The value in a column of a current row that holds no nulls.
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _get(row, column) }
     /// Nil: a single value has no properties.
-    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self? { nil }
+    public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?? { .none }
 
     /// The value itself.
     public var _boxed: Any { self }

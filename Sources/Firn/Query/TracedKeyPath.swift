@@ -23,8 +23,18 @@ final class TracedKeyPath: Sendable {
 
     /// The property to which `keyPath` leads. Stops the program if it leads to none.
     static func of<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
+        do { return try trying(keyPath) } catch { fatalError("Firn: \(error.text)") }
+    }
+
+    /// Why a key path leads to no stored property.
+    struct Fault: Error {
+        let text: String
+    }
+
+    /// The property to which `keyPath` leads.
+    static func trying<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) throws(Fault) -> TracedKeyPath {
         if let known = cache.value(keyPath) { return known }
-        let traced = TracedKeyPath(properties(keyPath))
+        let traced = TracedKeyPath(try properties(keyPath))
         cache.keep(traced, keyPath)
         return traced
     }
@@ -32,19 +42,22 @@ final class TracedKeyPath: Sendable {
     private static var cache: KeyPathCache<TracedKeyPath> { KeyPathCache(.keyPaths) }
 
     /// Traces the key path with each of the tracer's values, because what it computes may depend on them.
-    private static func properties<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> [PropertyInfo] {
+    private static func properties<Root: _QueriedObject>(
+        _ keyPath: PartialKeyPath<Root>
+    ) throws(Fault) -> [PropertyInfo] {
         var found: [PropertyInfo] = []
         for run in 0..<_KeyPathTracer.runs {
             let (tracer, value) = _KeyPathTracer.trace(keyPath, .naming, run: run)
             let ways = tracer.ways(to: value)
             guard let way = ways.first else {
-                fatalError("Firn: \(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
+                throw Fault(text: "\(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
             }
             if value is any ProjectsElements == false, let last = way.last, ways.count == 1 {
                 let type = Swift.type(of: keyPath).valueType
                 guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
-                    fatalError(
-                        "Firn: \(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
+                    throw Fault(
+                        text:
+                        "\(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
                     )
                 }
             }
@@ -52,8 +65,9 @@ final class TracedKeyPath: Sendable {
             guard ways.count == 1, tracer.isOneWay, tracer.cut.isEmpty, isProjected || tracer.isWhatWasRead(value),
                 found.isEmpty || found.elementsEqual(way, by: ===)
             else {
-                fatalError(
-                    "Firn: \(keyPath) gives what the application computes, for which it reads \(ways.map(\.dotted).joined(separator: ", ")); give the key path of a stored property itself."
+                throw Fault(
+                        text:
+                    "\(keyPath) gives what the application computes, for which it reads \(ways.map(\.dotted).joined(separator: ", ")); give the key path of a stored property itself."
                 )
             }
             found = way

@@ -14,6 +14,25 @@ func _relocate(_ row: _Row) -> _Row {
     return found
 }
 
+/// As `_relocate(_:)`, for a read of a column: `PropertyTracker` is told.
+@usableFromInline
+@_effects(releasenone) @inline(never)
+func _relocate(_ row: _Row, reading column: Int32) -> _Row {
+    let found = _relocate(row)
+    let binding = TableBinding.of(row)
+    if binding.isObservable { found.wasRead(binding.property(column: _BoundColumn.number(column))) }
+    return found
+}
+
+extension _Row {
+    /// Tells the Observation framework that a property is read, if the class is `Observable`.
+    @inline(__always)
+    func wasRead(_ property: PropertyInfo) {
+        guard TableBinding.of(self).isObservable else { return }
+        PropertyTracker.read(property, of: self, in: _RealmInstance.of(self))
+    }
+}
+
 @inline(never)
 private func stopForMissing(_ row: _Row) -> Never {
     let name = TableBinding.of(row).info.name
@@ -31,7 +50,7 @@ extension _RealmInstance {
         var found = row
         found.leaf = position.leaf.node.address
         found.row = position.row
-        found.generation = core.pointee.generation
+        found.generation = binding.isObservable && !isFrozen ? _Row.unlocated : core.pointee.generation
         return found
     }
 
@@ -123,6 +142,7 @@ extension _RealmInstance {
     func adopt(_ object: ObjectBase, _ binding: TableBinding, _ row: _Row) {
         binding.bind(object.address)
         object._row = row
+        if binding.isObservable, !isFrozen { object._row.generation = _Row.unlocated }
         retainAccessor(row)
     }
 }

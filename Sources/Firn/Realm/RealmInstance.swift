@@ -44,6 +44,8 @@ public final class _RealmInstance {
     var autorefresh: Bool
     /// The class that was looked up last, because the same one is looked up again and again.
     private var lastType: ObjectIdentifier?
+    /// Tells Swift's Observation framework what is read and what changes; nil until something is tracked.
+    var propertyTracker: PropertyTracker?
     // For notifications, see `RealmInstance+Notifying`.
     var waker: RealmWaker?
     var listener: Store.Listener?

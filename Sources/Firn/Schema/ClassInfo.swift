@@ -2,6 +2,7 @@
 import CFirn
 import FirnCore
 import FirnStorage
+import Observation
 import Synchronization
 
 /// What Firn knows about a class: its persisted properties, in the order of their declaration, a superclass's first.
@@ -29,6 +30,8 @@ final class ClassInfo: @unchecked Sendable {
     let ignored: [IgnoredProperty]
     /// The properties that must not be nil although their Swift type has nil.
     let required: [PropertyInfo]
+    /// Whether reads of its objects are told to Swift's Observation framework.
+    let isObservable: Bool
     /// What accessors are copied from, if a copy of their bytes is a copy of them.
     let template: AccessorTemplate?
     private let byName: NameMap<PropertyInfo>
@@ -88,6 +91,7 @@ final class ClassInfo: @unchecked Sendable {
         for (number, property) in stored.enumerated() { (property.number, property.position) = (number, number) }
         ignored = []
         required = []
+        isObservable = false
         template = nil
         byName = NameMap(stored.map { ($0.name, $0) })
         needsInitialValues = Atomic(true)
@@ -146,7 +150,9 @@ final class ClassInfo: @unchecked Sendable {
         self.required = stored.filter { $0.isRequired && $0.shape.isNullable }
         let needsInitialValues = !foundIgnored.isEmpty || hasOwnFields || madeOthers
         self.needsInitialValues = Atomic(needsInitialValues)
-        template = needsInitialValues ? nil : ClassInfo.makeTemplate(type, found)
+        // An accessor of a template counts as located, so its reads would not be tracked.
+        isObservable = type is any Observable.Type
+        template = needsInitialValues || isObservable ? nil : ClassInfo.makeTemplate(type, found)
         byName = NameMap(found.map { ($0.name, $0) })
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first

@@ -17,6 +17,8 @@ final class TableBinding: @unchecked Sendable {
     private let binds: Binds
     /// What accessors are copied from; nil if the class's initialiser has to make them.
     let template: AccessorTemplate?
+    /// Whether reads of the class's objects are told to Swift's Observation framework.
+    let isObservable: Bool
     /// How an unmanaged instance's values are written to a new row, for the columns without links and collections.
     /// Plain memory, so that nothing is retained while they are read.
     let fills: UnsafeBufferPointer<Fill>
@@ -57,6 +59,7 @@ final class TableBinding: @unchecked Sendable {
     init(_ info: ClassInfo, _ table: TableID, _ schema: TableSchema) {
         self.info = info
         self.table = table
+        isObservable = info.isObservable
         self.schema = schema
         isEmbedded = info.isEmbedded && schema.isEmbedded
         var columns: [Int] = []

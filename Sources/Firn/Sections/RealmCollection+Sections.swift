@@ -13,7 +13,10 @@ extension RealmCollection where Element: _QueriedObject {
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {
-        SectionedResults(_SectionSource(sorted(by: keyPath, ascending: ascending)._source) { $0[keyPath: keyPath] })
+        SectionedResults(
+            _SectionSource(sorted(by: keyPath, ascending: ascending)._source, isSortedByKey: true) {
+                $0[keyPath: keyPath]
+            })
     }
 
     /// The elements sorted by several properties and divided by the values of the first of them, live.
@@ -33,7 +36,8 @@ extension RealmCollection where Element: _QueriedObject {
                 "Firn: sectioned(by:sortDescriptors:) on \(Element.self): the first sort descriptor must be that of the key path, \"\(name)\"."
             )
         }
-        return SectionedResults(_SectionSource(sorted(by: sortDescriptors)._source) { $0[keyPath: keyPath] })
+        return SectionedResults(
+            _SectionSource(sorted(by: sortDescriptors)._source, isSortedByKey: true) { $0[keyPath: keyPath] })
     }
 
     /// The elements sorted, and divided by what a block computes of each, live.

@@ -24,9 +24,9 @@ public struct ResultsSection<Key: _Persistable & Hashable, Element: RealmCollect
     public var _withoutOwner: ResultsSection { self }
 
     /// The positions of the elements in the collection.
-    private var members: [Int] {
+    private var members: SectionMembers {
         let sections = sections.sections
-        return sections.section(of: key).map { sections.members[$0] } ?? []
+        return sections.section(of: key).map { sections.members(of: $0) } ?? .positions([])
     }
 
     /// The number of elements.

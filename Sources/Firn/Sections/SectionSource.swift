@@ -14,12 +14,15 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
     let source: _CollectionSource
     /// May be called on any thread.
     let key: (Element) -> Key
+    /// Whether the key is the property by which the elements are sorted first.
+    let isSortedByKey: Bool
     private var cache: (stamp: UInt64, sections: Sections<Key>)?
     /// Guards the caches of frozen sources. It is held for a few instructions.
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
-    init(_ source: _CollectionSource, _ key: @escaping (Element) -> Key) {
+    init(_ source: _CollectionSource, isSortedByKey: Bool = false, _ key: @escaping (Element) -> Key) {
         self.source = source
+        self.isSortedByKey = isSortedByKey
         self.key = key
     }
 
@@ -32,6 +35,17 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
         keep((stamp, sections))
         return sections
     }
+
+    /// Keeps sections that an observer has found in the version that the realm shows, so that reading them does not
+    /// find them again.
+    func keep(_ sections: Sections<Key>, of snapshot: Snapshot) {
+        guard !source.isDead else { return }
+        source.keep(sections.content, of: snapshot)
+        keep((snapshot.root.stamp, sections))
+    }
+
+    /// Releases the sections that were read last, so that an observer which shares them can change them in place.
+    func drop() { cache = nil }
 
     private func keep(_ new: (UInt64, Sections<Key>)) {
         guard source.realm.isFrozen else { return cache = new }
@@ -47,7 +61,9 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
     }
 
     /// The same sections of the same collection elsewhere.
-    func with(_ other: _CollectionSource) -> _SectionSource { _SectionSource(other, key) }
+    func with(_ other: _CollectionSource) -> _SectionSource {
+        _SectionSource(other, isSortedByKey: isSortedByKey, key)
+    }
 }
 
 /// What makes elements those of one section: their key as the store keeps it. So NaN is one key, and so is each text of
@@ -61,49 +77,4 @@ struct SectionID: Hashable {
         stored = Key._storeValue(key)?.unifiedNumber
         self.key = stored == nil ? key : nil
     }
-}
-
-/// The sections of a collection in one state.
-struct Sections<Key: _Persistable & Hashable> {
-    /// All elements, in the order of the collection.
-    let content: _CollectionSource.Content
-    /// The keys of the sections, in their order.
-    private(set) var keys: [Key] = []
-    /// The positions of each section's elements in the collection, ascending.
-    private(set) var members: [[Int]] = []
-    private var numbers: [SectionID: Int] = [:]
-
-    static var none: Sections { Sections(.keys(OrderedKeys())) }
-
-    private init(_ content: _CollectionSource.Content) { self.content = content }
-
-    fileprivate init<Element>(
-        _ content: _CollectionSource.Content, _ elements: RealmCollectionIterator<Element>, _ key: (Element) -> Key
-    ) {
-        self.content = content
-        var (elements, position) = (elements, 0)
-        while position < content.count, let element = elements.next() {
-            let key = key(element)
-            members[section(of: key) ?? add(key)].append(position)
-            position += 1
-        }
-    }
-
-    private mutating func add(_ key: Key) -> Int {
-        numbers[SectionID(key)] = keys.count
-        keys.append(key)
-        members.append([])
-        return keys.count - 1
-    }
-
-    /// The elements of a section, as the store has them.
-    func elements(of section: Int) -> [Value] {
-        switch content {
-        case .keys(let keys): members[section].map { .link(keys[$0]) }
-        case .values(let values): members[section].map { values[$0] }
-        }
-    }
-
-    /// The section with a key; nil if there is none.
-    func section(of key: Key) -> Int? { numbers[SectionID(key)] }
 }

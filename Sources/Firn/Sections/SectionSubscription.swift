@@ -1,9 +1,13 @@
 import FirnCore
+import FirnQuery
 public import Foundation
 
 /// An observer of sectioned results, or of the section of one key.
 ///
-/// It keeps the sections that it has shown. A change costs computing the sections again, and comparing the elements.
+/// It keeps the sections that it has shown: 8 to 16 bytes for each element, and some for each section. If the elements
+/// are sorted by the property that divides them, and the query can be brought from version to version
+/// (`MaintainedQuery`), a change costs what it concerns, and the number of sections. Otherwise it costs computing the
+/// sections again, and comparing the elements: what a block of the application reads is not known.
 final class SectionSubscription<
     C: RealmSectionedResult, Key: _Persistable & Hashable, Element: RealmCollectionValue
 >: SourceSubscription<C> {
@@ -25,26 +29,61 @@ final class SectionSubscription<
 
     override func showInitial(_ collection: C) { block(.initial(collection)) }
 
-    override func skipped(_ pin: Pin) { realm.showing(pin) { known = sections(shown()).sections } }
+    override func skipped(_ pin: Pin) {
+        foundAnew()
+        realm.showing(pin) { known = sections(shown()).sections }
+    }
 
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         guard !summary.isEmpty else { return }
         let shown = shown()
-        let (before, after) = (known, sections(shown).sections)
-        known = after
-        let isChanged = changed(before.content, summary, old.snapshot, new.snapshot)
         let difference =
-            if let key {
-                SectionDifference(of: key, comparing: before, to: after, isChanged)
-            } else {
-                SectionDifference(comparing: before, to: after, isChanged)
-            }
+            updated(sections(shown), summary, from: old, to: new)
+            ?? compared(sections(shown), summary, old.snapshot, new.snapshot)
         guard !difference.isEmpty else { return }
         block(
             .update(
                 shown, deletions: difference.deletions, insertions: difference.insertions,
                 modifications: difference.modifications, sectionsToInsert: difference.sectionsToInsert,
                 sectionsToDelete: difference.sectionsToDelete))
+    }
+
+    /// Brings the sections to the new version; nil if that can't be done.
+    private func updated(
+        _ source: _SectionSource<Key, Element>, _ summary: ChangeSummary, from oldPin: Pin, to newPin: Pin
+    ) -> SectionDifference? {
+        let (old, new) = (oldPin.snapshot, newPin.snapshot)
+        guard source.isSortedByKey, known.areRanges, case .keys(var keys) = known.takeContent() else { return nil }
+        let affected = affected(summary, old, new)
+        source.drop()
+        guard let change = update(&keys, summary, from: old, to: new, affected) else {
+            known.giveBack(.keys(keys))
+            return nil
+        }
+        let before = known
+        guard let after = before.updated(keys, change, { source.key(Element._fromElement(.link($0), realm)) }) else {
+            // Then they are computed again, and compared with those of the old version.
+            realm.showing(oldPin) { known = source.sections }
+            return nil
+        }
+        known = after
+        source.keep(after, of: new)
+        return SectionDifference(change, affected, from: before, to: after, key)
+    }
+
+    /// Finds the sections again, and compares them.
+    private func compared(
+        _ source: _SectionSource<Key, Element>, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
+    ) -> SectionDifference {
+        foundAnew()
+        let (before, after) = (known, source.sections)
+        known = after
+        let isChanged = changed(before.content, summary, old, new)
+        return if let key {
+            SectionDifference(of: key, comparing: before, to: after, isChanged)
+        } else {
+            SectionDifference(comparing: before, to: after, isChanged)
+        }
     }
 
     /// Tells of an element, by its old position, whether its object counts as changed.
@@ -93,6 +132,41 @@ struct SectionDifference {
         add(old.section(of: key), new.section(of: key), old, new, isChanged)
     }
 
+    /// What a change of the elements is, if the sections are ranges.
+    ///
+    /// - Parameter key: the key of the section that it is about; nil for all.
+    init<Key>(
+        _ change: MaintainedChange, _ changed: Set<Int64>, from old: Sections<Key>, to new: Sections<Key>, _ key: Key?
+    ) {
+        var homes: [Int64: Int] = [:]
+        for (index, object) in change.inserted where change.staying.contains(object) {
+            homes[object] = new.place(of: index)?.section
+        }
+        func isSame(_ section: Int, _ target: Int) -> Bool { new.section(of: old.keys[section]) == target }
+        var moved: Set<Int64> = []
+        func note(_ index: Int, in sections: Sections<Key>, _ paths: inout [IndexPath]) {
+            guard let place = sections.place(of: index) else { return }
+            if let key, sections.section(of: key) != place.section { return }
+            paths.append(IndexPath(indexes: [place.section, place.item]))
+        }
+        for (index, object) in change.removed {
+            guard let place = old.place(of: index) else { continue }
+            if change.staying.contains(object), let home = homes[object], isSame(place.section, home) {
+                if changed.contains(object) { note(index, in: old, &modifications) }
+            } else {
+                moved.insert(object)
+                note(index, in: old, &deletions)
+            }
+        }
+        for (index, object) in change.inserted where !change.staying.contains(object) || moved.contains(object) {
+            note(index, in: new, &insertions)
+        }
+        for index in change.modified { note(index, in: old, &modifications) }
+        modifications.sort()
+        for path in deletions where new.section(of: old.keys[path[0]]) == nil { sectionsToDelete.insert(path[0]) }
+        for path in insertions where old.section(of: new.keys[path[0]]) == nil { sectionsToInsert.insert(path[0]) }
+    }
+
     /// Adds what happened to one section, which may be new or gone.
     private mutating func add<Key>(
         _ section: Int?, _ target: Int?, _ old: Sections<Key>, _ new: Sections<Key>, _ isChanged: (Int) -> Bool
@@ -104,16 +178,16 @@ struct SectionDifference {
         case (nil, nil): break
         case (let section?, nil):
             sectionsToDelete.insert(section)
-            deletions += paths(section, old.members[section].indices)
+            deletions += paths(section, old.members(of: section).indices)
         case (nil, let target?):
             sectionsToInsert.insert(target)
-            insertions += paths(target, new.members[target].indices)
+            insertions += paths(target, new.members(of: target).indices)
         case (let section?, let target?):
             let difference = ListDifference(comparing: old.elements(of: section), to: new.elements(of: target))
             deletions += paths(section, difference.deletions)
             insertions += paths(target, difference.insertions)
             let deleted = Set(difference.deletions)
-            let members = old.members[section]
+            let members = old.members(of: section)
             modifications += paths(
                 section, members.indices.filter { isChanged(members[$0]) && !deleted.contains($0) })
         }

@@ -79,6 +79,13 @@ package struct QueryPipeline: Sendable {
         }
     }
 
+    /// The same filter of the same table, with other stages.
+    func replacing(stages: [BoundStage]) -> QueryPipeline {
+        var pipeline = self
+        pipeline.stages = stages
+        return pipeline
+    }
+
     private mutating func narrow(by node: any QueryNode) {
         switch filter {
         case nil: filter = node

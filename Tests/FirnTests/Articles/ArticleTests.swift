@@ -1,6 +1,7 @@
 import Firn
 import FirnTestSupport
 import Foundation
+import Observation
 import Testing
 
 /// The code of the articles (`Tools/check articles`): it compiles, and it does what they say.
@@ -114,6 +115,12 @@ import Testing
         #expect(found.map(\.name) == ["Ida", "Rex"] && found[1].age == 6)
         #expect(dogs.where { ($0.toys.price > 5 && $0.toys.name == "ball").count > 0 }.count == 2)
         // article: Queries
+        let least = 3
+        let grown = dogs.filter(#Predicate { $0.age > least && $0.name.starts(with: "R") })
+        print(try RealmPredicate(#Predicate<Dog> { $0.toys.contains { $0.price > 5 } }))
+        // end
+        #expect(grown.map(\.age) == [4, 6])
+        // article: Queries
         let text =
             "age BETWEEN {3, 9} AND (name LIKE[c] 'r*' OR ANY toys.price > %@) SORT(age DESC, name ASC) LIMIT(10)"
         for dog in try dogs.filter(validating: text, 5) { print(dog.name) }
@@ -130,8 +137,13 @@ import Testing
     }
 
     @Test func observing() async throws {
+        // article: Observing
+        class Collar: Object, Observable {
+            @Persisted var text = ""
+        }
+        // end
         let realm = try Realm(
-            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Kennel.self]),
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Kennel.self, Collar.self]),
             queue: nil)
         let kennel = try realm.write { realm.create(Kennel.self, value: ["dogs": [["name": "Rex"]]]) }
         let rex = kennel.dogs[0]
@@ -153,6 +165,15 @@ import Testing
             case .deleted: print("gone")
             case .error: break
             }
+        }
+        // end
+        let collar = Collar()
+        try realm.write { realm.add(collar) }
+        // article: Observing
+        withObservationTracking {
+            print(collar.text)
+        } onChange: {
+            print("draw it again")
         }
         // end
         let writer = Task { @MainActor in

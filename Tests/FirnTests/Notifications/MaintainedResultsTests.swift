@@ -25,7 +25,7 @@ class Teacher: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Observed filters and sorts are brought from version to version by what has changed: they show what the query would
+/// Observed filters, sorts and distincts are brought from version to version by what has changed: they show what the query would
 /// find (SEMANTICS 52, 53).
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct MaintainedResultsTests {
@@ -66,6 +66,12 @@ class Teacher: Object {
         ("backlinks", { $0.where { $0.bestOf.count > 0 } }),
         ("path through backlinks", { $0.filter("ANY bestOf.age > 4") }),
         ("two columns", { $0.where { $0.age < $0.teacher.age } }),
+        ("distinct", { $0.distinct(by: [\.age]) }),
+        ("distinct of sorted", { $0.sorted(by: \.name, ascending: false).distinct(by: [\.age]) }),
+        ("sorted distinct", { $0.where { $0.age < 6 }.distinct(by: [\.name]).sorted(by: \.age) }),
+        ("distinct of two, filtered", { $0.distinct(by: [\.name, \.age]).where { $0.score > 1 } }),
+        ("distinct by nil", { $0.sorted(by: \.age).distinct(by: [\.score]) }),
+        ("distinct by a link", { $0.distinct(by: ["teacher.age"]).sorted(by: \.name) }),
     ]
 
     /// Applies frames to a copy of the results.

@@ -8,7 +8,8 @@ import Testing
 final class ProgramRun {
     let seed: UInt64
     private var random: SeededRandom
-    private let folder = TemporaryFolder()
+    private let folder: TemporaryFolder?
+    private let path: String
     private var nodes: [Int: [String: Shape]] = [:]
     /// The number of each node among all that were made: one that is deleted and made again is another object.
     private var births: [Int: Int] = [:]
@@ -19,27 +20,32 @@ final class ProgramRun {
 
     private static let types: [ObjectBase.Type] = [ModelNode.self, ModelPart.self]
 
-    init(seed: UInt64) {
+    /// - Parameter path: the folder of the store; nil for one of its own.
+    init(seed: UInt64, path: String? = nil) {
         self.seed = seed
+        folder = path == nil ? TemporaryFolder() : nil
+        self.path = path ?? folder?.path ?? ""
         random = SeededRandom(seed: seed)
     }
 
-    private func configuration(_ name: String = "p.firn") -> Realm.Configuration {
+    func configuration(_ name: String = "p.firn") -> Realm.Configuration {
         var configuration = Realm.Configuration(
-            fileURL: URL(filePath: folder.path + "/" + name), objectTypes: Self.types)
+            fileURL: URL(filePath: path + "/" + name), objectTypes: Self.types)
         configuration.durability = .none
         configuration.historyRetention = .everything
         return configuration
     }
 
-    func run() throws {
+    /// - Parameter closes: whether nothing else has the store open, so that it is closed after each session.
+    /// - Parameter pause: seconds to wait after each transaction.
+    func run(closes: Bool = true, pause: TimeInterval = 0) throws {
         for _ in 0..<3 {
-            try session()
-            #expect(waitUntilClosed(URL(filePath: folder.path + "/p.firn")))
+            try session(pause)
+            if closes { #expect(waitUntilClosed(URL(filePath: path + "/p.firn"))) }
         }
     }
 
-    private func session() throws {
+    private func session(_ pause: TimeInterval) throws {
         let realm = try Realm(configuration: configuration())
         var pinned: [(Realm, [Int: [String: Shape]])] = []
         check(realm, nodes, "after opening")
@@ -58,6 +64,7 @@ final class ProgramRun {
                 if let version = realm.versions.last?.number { history.append((version, nodes, births)) }
             }
             check(realm, nodes, "after the transaction")
+            if pause > 0 { Thread.sleep(forTimeInterval: pause) }
             for (frozen, content) in pinned { check(frozen, content, "frozen") }
             if random.below(4) == 0 { pinned.append((realm.freeze(), nodes)) }
             if pinned.count > 2 { pinned.removeFirst() }
@@ -83,7 +90,7 @@ final class ProgramRun {
             let copy = "copy\(UUID().uuidString).firn"
             do {
                 try FileManager.default.copyItem(
-                    atPath: folder.path + "/p.firn", toPath: folder.path + "/" + copy)
+                    atPath: path + "/p.firn", toPath: path + "/" + copy)
                 let realm = try Realm(configuration: configuration(copy))
                 check(realm, nodes, "after a recovery")
                 realm.instance.store._checkInvariants()

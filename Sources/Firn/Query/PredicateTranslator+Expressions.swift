@@ -1,0 +1,317 @@
+import Foundation
+
+// How each expression of Foundation is translated.
+
+extension PredicateExpressions.Variable: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm { try translator.term(of: key) }
+}
+
+extension PredicateExpressions.Value: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm { .constant(unwrapped(value)) }
+}
+
+extension PredicateExpressions.NilLiteral: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm { .constant(nil) }
+}
+
+extension PredicateExpressions.KeyPath: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        switch try translator.term(root) {
+        case .path(let path):
+            if let type = Root.Output.self as? any _QueriedObject.Type {
+                return .path(path.appending(try names(type, keyPath)))
+            }
+            let type = Root.Output.self as? any CountedCollection.Type
+            if keyPath == type?.countKeyPath { return .path(path.with(".@count")) }
+            if keyPath == type?.isEmptyKeyPath { return .condition("(" + path.text + ".@count == 0)") }
+            throw PredicateFault("it reads \(keyPath) of a \(Root.Output.self), which Firn does not store")
+        case .filtered(let subquery) where kind == .collectionCount:
+            return .path(.init(suffix: ".@count", subquery: subquery))
+        case .filtered(let subquery) where kind == .collectionIsEmpty:
+            return .condition("(" + subquery + ".@count == 0)")
+        case .constant:
+            if let constant = PredicateTranslator.constant(self) { return constant }
+            throw PredicateFault("it reads \(keyPath) of nil")
+        case .coalesced, .condition, .optionalCondition, .filtered:
+            throw PredicateFault("it reads \(keyPath) of something that it computes")
+        }
+    }
+
+    private func names<R: _QueriedObject>(_: R.Type, _ keyPath: AnyKeyPath) throws -> [String] {
+        guard let keyPath = keyPath as? PartialKeyPath<R> else { throw PredicateFault("\(keyPath) is not of \(R.self)") }
+        do { return try TracedKeyPath.trying(keyPath).properties.map(\.name) } catch {
+            throw PredicateFault(error.text)
+        }
+    }
+}
+
+/// A collection whose elements the store can count. Foundation's own `kind` knows the key paths of Swift's collections
+/// only.
+private protocol CountedCollection {
+    static var countKeyPath: AnyKeyPath { get }
+    static var isEmptyKeyPath: AnyKeyPath { get }
+}
+
+extension List: CountedCollection {
+    fileprivate static var countKeyPath: AnyKeyPath { \List.count }
+    fileprivate static var isEmptyKeyPath: AnyKeyPath { \List.isEmpty }
+}
+
+extension MutableSet: CountedCollection {
+    fileprivate static var countKeyPath: AnyKeyPath { \MutableSet.count }
+    fileprivate static var isEmptyKeyPath: AnyKeyPath { \MutableSet.isEmpty }
+}
+
+extension LinkingObjects: CountedCollection {
+    fileprivate static var countKeyPath: AnyKeyPath { \LinkingObjects.count }
+    fileprivate static var isEmptyKeyPath: AnyKeyPath { \LinkingObjects.isEmpty }
+}
+
+extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        let wrapped = try translator.term(wrapped)
+        guard case .path(let path) = wrapped else {
+            if let constant = PredicateTranslator.constant(self) { return constant }
+            throw PredicateFault("it unwraps something that it computes")
+        }
+        var inner = translator
+        inner.bind(variable.key, to: wrapped)
+        if case .condition(let text) = try inner.term(transform) { return .optionalCondition(text, path) }
+        return try inner.term(transform)
+    }
+}
+
+extension PredicateExpressions.ForcedUnwrap: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm { try translator.term(inner) }
+}
+
+extension PredicateExpressions.NilCoalesce: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        let right = try translator.term(rhs)
+        switch (try translator.term(lhs), right) {
+        case (.path(let path), .constant(let value)): return .coalesced(path, value)
+        case (.constant(let value), _): return value == nil ? right : .constant(value)
+        case (.optionalCondition(let text, let path), .constant(let value as Bool)):
+            guard value else { return .condition(text) }
+            return .condition("(" + text + " OR (" + path.text + " == %@))" + PredicateTranslator.argument(nil))
+        default: throw PredicateFault("what stands behind ?? is no constant")
+        }
+    }
+}
+
+// MARK: Logic and comparisons
+
+extension PredicateExpressions.Conjunction: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        .condition(try translator.joined(lhs, "AND", rhs))
+    }
+}
+
+extension PredicateExpressions.Disjunction: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        .condition(try translator.joined(lhs, "OR", rhs))
+    }
+}
+
+extension PredicateExpressions.Negation: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        .condition(try translator.condition(of: wrapped).negated)
+    }
+}
+
+extension PredicateExpressions.Conditional: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        let test = try translator.condition(of: test)
+        let (yes, no) = (try translator.condition(of: trueBranch), try translator.condition(of: falseBranch))
+        return .condition("((" + test + " AND " + yes + ") OR (" + test.negated + " AND " + no + "))")
+    }
+}
+
+extension PredicateExpressions.Equal: TranslatableExpression, SingleComparison {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        .condition(try translator.comparison(lhs, "==", rhs))
+    }
+}
+
+extension PredicateExpressions.NotEqual: TranslatableExpression, SingleComparison {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        .condition(try translator.comparison(lhs, "!=", rhs))
+    }
+}
+
+extension PredicateExpressions.Comparison: TranslatableExpression, SingleComparison {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        let symbol =
+            switch op {
+            case .lessThan: "<"
+            case .lessThanOrEqual: "<="
+            case .greaterThan: ">"
+            case .greaterThanOrEqual: ">="
+            @unknown default: throw PredicateFault("it compares by \(op)")
+            }
+        return .condition(try translator.comparison(lhs, symbol, rhs))
+    }
+}
+
+extension PredicateExpressions.RangeExpressionContains: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        let element = try translator.term(element)
+        guard case .path(let path) = element, path.quantifier.isEmpty else {
+            if let constant = PredicateTranslator.constant(self) { return constant }
+            throw PredicateFault("it asks of something that it computes whether it lies in a range")
+        }
+        guard case .constant(let value) = try translator.term(range), let bounds = value as? any ConstantRange else {
+            throw PredicateFault("it has a range whose bounds are not constant")
+        }
+        func side(_ symbol: String, _ value: Any) -> PredicateText {
+            "(" + path.text + " \(symbol) %@)" + PredicateTranslator.argument(value)
+        }
+        var sides: [PredicateText] = []
+        if let lower = bounds.lower { sides.append(side(">=", lower)) }
+        if let upper = bounds.upper { sides.append(side(bounds.isClosed ? "<=" : "<", upper)) }
+        return .condition(sides.count == 1 ? sides[0] : "(" + sides[0] + " AND " + sides[1] + ")")
+    }
+}
+
+/// A range with its bounds.
+private protocol ConstantRange {
+    var lower: Any? { get }
+    var upper: Any? { get }
+    /// Whether the upper bound belongs to it.
+    var isClosed: Bool { get }
+}
+
+extension Swift.Range: ConstantRange {
+    fileprivate var lower: Any? { lowerBound }
+    fileprivate var upper: Any? { upperBound }
+    fileprivate var isClosed: Bool { false }
+}
+
+extension Swift.ClosedRange: ConstantRange {
+    fileprivate var lower: Any? { lowerBound }
+    fileprivate var upper: Any? { upperBound }
+    fileprivate var isClosed: Bool { true }
+}
+
+extension PartialRangeFrom: ConstantRange {
+    fileprivate var lower: Any? { lowerBound }
+    fileprivate var upper: Any? { nil }
+    fileprivate var isClosed: Bool { false }
+}
+
+extension PartialRangeUpTo: ConstantRange {
+    fileprivate var lower: Any? { nil }
+    fileprivate var upper: Any? { upperBound }
+    fileprivate var isClosed: Bool { false }
+}
+
+extension PartialRangeThrough: ConstantRange {
+    fileprivate var lower: Any? { nil }
+    fileprivate var upper: Any? { upperBound }
+    fileprivate var isClosed: Bool { true }
+}
+
+// MARK: Strings
+
+extension PredicateTranslator {
+    /// A comparison of a stored string with a constant one.
+    fileprivate func string<A: PredicateExpression, B: PredicateExpression>(
+        _ a: A, _ word: String, _ b: B
+    ) throws -> PredicateTerm {
+        guard case .path(let path) = try term(a), case .constant(let value as String) = try term(b) else {
+            throw PredicateFault("it asks for \(word) of something else than a stored string and a constant one")
+        }
+        return .condition("(" + path.text + " \(word) %@)" + Self.argument(value))
+    }
+}
+
+extension PredicateExpressions.SequenceStartsWith: TranslatableExpression, SingleComparison {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        try PredicateTranslator.constant(self) ?? translator.string(base, "BEGINSWITH", prefix)
+    }
+}
+
+extension PredicateExpressions.CollectionContainsCollection: TranslatableExpression, SingleComparison {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        try PredicateTranslator.constant(self) ?? translator.string(base, "CONTAINS", other)
+    }
+}
+
+#if canImport(Darwin)
+    // Foundation has it on Apple's platforms only.
+    extension PredicateExpressions.StringLocalizedStandardContains: TranslatableExpression, SingleComparison {
+        func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+            try PredicateTranslator.constant(self) ?? translator.string(root, "CONTAINS[cd]", other)
+        }
+    }
+#endif
+
+// MARK: Collections
+
+extension PredicateExpressions.SequenceContains: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        switch (try translator.term(sequence), try translator.term(element)) {
+        case (.constant(let sequence?), .path(let path)):
+            return .condition("(" + path.text + " IN %@)" + PredicateTranslator.argument(sequence))
+        case (.path(var path), .constant(let value)) where path.quantifier.isEmpty:
+            path.quantifier = "ANY"
+            return .condition("(" + path.text + " == %@)" + PredicateTranslator.argument(value))
+        case (.path(var path), .path(let element)) where path.quantifier.isEmpty:
+            path.quantifier = "ANY"
+            return .condition("(" + path.text + " == " + element.text + ")")
+        default:
+            if let constant = PredicateTranslator.constant(self) { return constant }
+            throw PredicateFault("it asks for an element of something that it computes")
+        }
+    }
+}
+
+extension PredicateExpressions.SequenceContainsWhere: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        try PredicateTranslator.constant(self) ?? translator.elements(sequence, variable.key, test, .any)
+    }
+}
+
+extension PredicateExpressions.SequenceAllSatisfy: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        try PredicateTranslator.constant(self) ?? translator.elements(sequence, variable.key, test, .all)
+    }
+}
+
+extension PredicateExpressions.Filter: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        try PredicateTranslator.constant(self) ?? translator.elements(sequence, variable.key, filter, .filtered)
+    }
+}
+
+extension PredicateTranslator {
+    fileprivate func aggregate<E: PredicateExpression>(_ elements: E, _ name: String) throws -> PredicateTerm {
+        guard case .path(let path) = try term(elements), path.quantifier.isEmpty else {
+            throw PredicateFault("it asks for \(name) of something that is no stored collection")
+        }
+        return .path(path.with(".\(name)"))
+    }
+}
+
+extension PredicateExpressions.SequenceMaximum: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        try PredicateTranslator.constant(self) ?? translator.aggregate(elements, "@max")
+    }
+}
+
+extension PredicateExpressions.SequenceMinimum: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        try PredicateTranslator.constant(self) ?? translator.aggregate(elements, "@min")
+    }
+}
+
+extension PredicateExpressions.CollectionIndexSubscript: TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
+        guard case .path(let path) = try translator.term(wrapped), case .constant(let index as Int) = try translator.term(index)
+        else {
+            if let constant = PredicateTranslator.constant(self) { return constant }
+            throw PredicateFault("it reads an element whose index is not constant")
+        }
+        return .path(path.with("[\(index)]"))
+    }
+}

@@ -1,0 +1,230 @@
+import Foundation
+
+/// Why a `#Predicate` can't be translated.
+struct PredicateFault: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// A condition as text, and what replaces its `%@` and `%K`, in that order.
+struct PredicateText {
+    var format: String
+    var arguments: [Any] = []
+
+    static func + (a: PredicateText, b: PredicateText) -> PredicateText {
+        PredicateText(format: a.format + b.format, arguments: a.arguments + b.arguments)
+    }
+    static func + (a: PredicateText, b: String) -> PredicateText { a + PredicateText(format: b) }
+    static func + (a: String, b: PredicateText) -> PredicateText { PredicateText(format: a) + b }
+
+    var negated: PredicateText { "NOT (" + self + ")" }
+}
+
+/// What a part of a `#Predicate` stands for.
+enum PredicateTerm {
+    /// Names that lead to a value from the object, or from the variable of a SUBQUERY.
+    struct Path {
+        /// `$x1`; empty for the object itself.
+        var variable = ""
+        var names: [String] = []
+        /// Such as `.@count`.
+        var suffix = ""
+        /// ANY or ALL, if the path is to each element of a collection of values.
+        var quantifier = ""
+        /// A SUBQUERY that stands for the names.
+        var subquery: PredicateText?
+
+        var text: PredicateText {
+            if let subquery { return subquery + suffix }
+            let start = quantifier.isEmpty ? "" : quantifier + " "
+            if names.isEmpty { return PredicateText(format: start + (variable.isEmpty ? "SELF" : variable) + suffix) }
+            let format = start + (variable.isEmpty ? "%K" : variable + ".%K") + suffix
+            return PredicateText(format: format, arguments: [names.joined(separator: ".")])
+        }
+
+        func appending(_ names: [String]) -> Path {
+            var path = self
+            path.names += names
+            return path
+        }
+        func with(_ suffix: String) -> Path {
+            var path = self
+            path.suffix += suffix
+            return path
+        }
+    }
+
+    case path(Path)
+    case constant(Any?)
+    /// A path, and the constant that stands for nil.
+    case coalesced(Path, Any?)
+    case condition(PredicateText)
+    /// A condition that is nil if a path is.
+    case optionalCondition(PredicateText, Path)
+    /// The elements of a collection for which a condition holds.
+    case filtered(PredicateText)
+}
+
+/// Translates the expression of a `#Predicate` to the text of `filter(_:_:)`.
+struct PredicateTranslator {
+    private var variables: [PredicateExpressions.VariableID: PredicateTerm] = [:]
+    private var depth = 0
+
+    mutating func bind(_ variable: PredicateExpressions.VariableID, to term: PredicateTerm) {
+        variables[variable] = term
+    }
+
+    func term(of variable: PredicateExpressions.VariableID) throws -> PredicateTerm {
+        guard let term = variables[variable] else { throw PredicateFault("it reads a variable that is not its own") }
+        return term
+    }
+
+    /// What an expression stands for.
+    func term<E: PredicateExpression>(_ expression: E) throws -> PredicateTerm {
+        guard let expression = expression as? any TranslatableExpression else {
+            if let constant = Self.constant(expression) { return constant }
+            throw PredicateFault("it has \(Self.name(E.self)) of a property")
+        }
+        return try expression.term(self)
+    }
+
+    /// The value of an expression that reads no property; nil if it does.
+    static func constant<E: PredicateExpression>(_ expression: E) -> PredicateTerm? {
+        // An expression that reads a property throws here, for its object is not given.
+        guard let value = try? expression.evaluate(PredicateBindings()) else { return nil }
+        return .constant(unwrapped(value))
+    }
+
+    /// The kind of an expression, such as `Arithmetic`.
+    static func name(_ type: Any.Type) -> String {
+        let name = String(describing: type)
+        return String(name.prefix { $0 != "<" })
+    }
+
+    // MARK: Conditions
+
+    func condition<E: PredicateExpression>(of expression: E) throws -> PredicateText {
+        switch try term(expression) {
+        case .condition(let text): return text
+        case .path(let path): return "(" + path.text + " == %@)" + PredicateText(format: "", arguments: [true])
+        case .constant(let value as Bool):
+            return PredicateText(format: value ? "TRUEPREDICATE" : "FALSEPREDICATE")
+        case .coalesced, .constant, .optionalCondition, .filtered:
+            throw PredicateFault("\(Self.name(E.self)) is no condition")
+        }
+    }
+
+    func joined<A: PredicateExpression, B: PredicateExpression>(
+        _ a: A, _ word: String, _ b: B
+    ) throws -> PredicateText {
+        "(" + (try condition(of: a)) + " \(word) " + (try condition(of: b)) + ")"
+    }
+
+    /// A comparison, with the property on either side.
+    func comparison<A: PredicateExpression, B: PredicateExpression>(
+        _ a: A, _ symbol: String, _ b: B
+    ) throws -> PredicateText {
+        let mirrored = ["<": ">", "<=": ">=", ">": "<", ">=": "<="]
+        switch (try term(a), try term(b)) {
+        case (.constant(let value), let other): return try compare(other, mirrored[symbol] ?? symbol, value)
+        case (let term, .constant(let value)): return try compare(term, symbol, value)
+        case (.path(let a), .path(let b)): return "(" + a.text + " \(symbol) " + b.text + ")"
+        default: throw PredicateFault("it compares two things that it computes")
+        }
+    }
+
+    private func compare(_ term: PredicateTerm, _ symbol: String, _ value: Any?) throws -> PredicateText {
+        switch term {
+        case .path(let path):
+            return "(" + path.text + " \(symbol) %@)" + Self.argument(value)
+        case .coalesced(let path, let other):
+            // nil stands for the other value, which the comparison holds for or not.
+            let isNil = "(" + path.text + " == %@)" + Self.argument(nil)
+            let holds = try Self.holds(other, symbol, value)
+            let present = "(" + path.text + " \(symbol) %@)" + Self.argument(value)
+            return holds ? "(" + present + " OR " + isNil + ")" : "(" + isNil.negated + " AND " + present + ")"
+        case .filtered, .constant: throw PredicateFault("it compares what has no order")
+        case .condition(let text):
+            guard let value = value as? Bool, symbol == "==" || symbol == "!=" else {
+                throw PredicateFault("it compares a condition")
+            }
+            return value == (symbol == "==") ? text : text.negated
+        case .optionalCondition(let text, let path):
+            guard let value = value as? Bool, symbol == "==" else { throw PredicateFault("it compares a condition") }
+            if value { return text }
+            return "((" + path.text + " != %@) AND " + Self.argument(nil) + text.negated + ")"
+        }
+    }
+
+    /// What replaces the `%@` that has just been written.
+    static func argument(_ value: Any?) -> PredicateText {
+        PredicateText(format: "", arguments: [value ?? NSNull()])
+    }
+
+    private static func holds(_ a: Any?, _ symbol: String, _ b: Any?) throws -> Bool {
+        guard let a, let b else {
+            return symbol == "==" ? (a == nil && b == nil) : symbol == "!=" && (a != nil || b != nil)
+        }
+        func compare<T: Comparable>(_ a: T) throws -> Bool {
+            guard let b = b as? T else { throw PredicateFault("it compares constants of two types") }
+            return switch symbol {
+            case "==": a == b
+            case "!=": a != b
+            case "<": a < b
+            case "<=": a <= b
+            case ">": a > b
+            default: a >= b
+            }
+        }
+        if let a = a as? any Comparable { return try compare(a) }
+        if let a = a as? AnyHashable, let b = b as? AnyHashable, symbol == "==" || symbol == "!=" {
+            return (a == b) == (symbol == "==")
+        }
+        throw PredicateFault("it compares constants that have no order")
+    }
+
+    // MARK: Collections
+
+    /// A condition on the elements of a collection: `SUBQUERY` for objects, ANY or ALL for values.
+    func elements<S: PredicateExpression, T: PredicateExpression>(
+        _ sequence: S, _ variable: PredicateExpressions.VariableID, _ test: T, _ purpose: ElementPurpose
+    ) throws -> PredicateTerm where S.Output: Sequence {
+        guard case .path(var path) = try term(sequence) else {
+            throw PredicateFault("it asks for the elements of something that is no stored collection")
+        }
+        guard path.quantifier.isEmpty else { throw PredicateFault("it asks for the elements of elements") }
+        var inner = self
+        inner.depth += 1
+        if S.Output.Element.self is any _QueriedObject.Type {
+            let name = "$x\(inner.depth)"
+            inner.bind(variable, to: .path(PredicateTerm.Path(variable: name)))
+            let condition = try inner.condition(of: test)
+            func subquery(_ condition: PredicateText) -> PredicateText {
+                "SUBQUERY(" + path.text + ", \(name), " + condition + ")"
+            }
+            return switch purpose {
+            case .any: .condition("(" + subquery(condition) + ".@count > 0)")
+            case .all: .condition("(" + subquery(condition.negated) + ".@count == 0)")
+            case .filtered: .filtered(subquery(condition))
+            }
+        }
+        guard purpose != .filtered else { throw PredicateFault("it filters values that are no objects") }
+        path.quantifier = purpose == .any ? "ANY" : "ALL"
+        inner.bind(variable, to: .path(path))
+        // Of a longer condition, each part could hold for another element.
+        guard test is any SingleComparison else {
+            throw PredicateFault("it asks more than one comparison of the values in a collection")
+        }
+        return .condition(try inner.condition(of: test))
+    }
+
+    enum ElementPurpose { case any, all, filtered }
+}
+
+/// An expression of Foundation that can be translated.
+protocol TranslatableExpression {
+    func term(_ translator: PredicateTranslator) throws -> PredicateTerm
+}
+
+/// An expression that asks one thing of a value.
+protocol SingleComparison {}

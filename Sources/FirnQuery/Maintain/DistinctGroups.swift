@@ -1,0 +1,83 @@
+import FirnCore
+
+/// The objects among which a `distinct` chooses, brought from version to version.
+///
+/// They are kept in the order of the distinct values, and among equal ones in the order that the query has before the
+/// `distinct`. So the objects with one combination of values are a **group** of neighbours, and its first one is the one
+/// that the `distinct` chooses. Finding a group costs O(log² n). 8 to 16 bytes are kept for each object, in addition to
+/// those of the result.
+struct DistinctGroups: Sendable {
+    /// The sort keys of the distinct values.
+    let keys: [SortKey]
+    /// Those, then the order before the `distinct`.
+    private let order: [SortKey]
+    /// The query with that order, without the `distinct` and what follows.
+    private let sorted: QueryPipeline
+    /// The objects in the version that the result is of; nil until the first change, and after one that was not shown.
+    private var known: OrderedKeys?
+
+    /// Nil for mixed and decimal values, of which some are one distinct value although their order tells them apart.
+    init?(_ paths: [BoundPath], order: [SortKey], _ pipeline: QueryPipeline) {
+        guard paths.allSatisfy({ $0.type != .mixed && $0.type != .decimal }) else { return nil }
+        keys = paths.map { SortKey(path: $0, isAscending: true) }
+        self.order = keys + order
+        var stages = pipeline.stages.prefix { if case .distinct = $0 { false } else { true } }
+        stages.append(.sort(keys))
+        sorted = pipeline.replacing(stages: Array(stages))
+    }
+
+    /// Forgets the objects, because the result was found anew.
+    mutating func forget() { known = nil }
+
+    /// Brings the groups to a new version.
+    ///
+    /// - Parameters:
+    ///   - candidates: all objects that may be in one of the versions only, or elsewhere in the order.
+    ///   - matching: those that match the filters before the `distinct` in `new`.
+    /// - Returns: the first objects of all groups that the candidates concern.
+    mutating func update(
+        from old: Snapshot, to new: Snapshot, candidates: Set<Int64>, matching: Set<Int64>
+    ) -> (old: Set<Int64>, new: Set<Int64>) {
+        let (before, after) = (RowOrder(order, old, sorted.table), RowOrder(order, new, sorted.table))
+        var objects = known ?? made(in: old)
+        known = nil  // So that the keys are changed in place.
+        func first(_ key: Int64, _ order: RowOrder) -> Int64? {
+            order.first(equalTo: key, byFirst: keys.count, in: objects)
+        }
+        var removed: [(index: Int, key: Int64)] = []
+        for key in candidates {
+            if let index = before.index(of: key, in: objects) { removed.append((index, key)) }
+        }
+        removed.sort { $0.index < $1.index }
+        var firsts = Set(removed.compactMap { first($0.key, before) })
+        for (index, _) in removed.reversed() { objects.remove(at: index) }
+        // What is left has the same values in both versions. Of each group it is a member that stays.
+        let inserted = matching.filter { key in
+            after.find(key).map { row in keys.allSatisfy { $0.locate(row.leaf, row.row, after.context) != nil } }
+                ?? false
+        }
+        let left = removed.compactMap { first($0.key, before) }
+        // A group from which nothing was removed has had its first object all the time.
+        let shortened = Set(left)
+        firsts.formUnion(inserted.compactMap { first($0, after) }.filter { !shortened.contains($0) })
+        for key in inserted.sorted(by: after.precedes) {
+            objects.insert(key, at: after.position(of: key, in: objects))
+        }
+        let now = Set((left + inserted).compactMap { first($0, after) })
+        known = objects
+        return (firsts, now)
+    }
+
+    /// The objects in a version. Costs as much as the sorted query.
+    private func made(in snapshot: Snapshot) -> OrderedKeys {
+        let context = QueryContext(snapshot)
+        let view = context.table(sorted.table)
+        let found = sorted.run(in: snapshot).keys(in: view)
+        guard keys.contains(where: { !$0.path.steps.isEmpty }) else { return OrderedKeys(found) }
+        // Objects behind a nil link have no value.
+        return OrderedKeys(
+            found.filter { key in
+                view.find(key).map { row in keys.allSatisfy { $0.locate(row.leaf, row.row, context) != nil } } ?? false
+            })
+    }
+}

@@ -1,0 +1,63 @@
+import FirnCore
+
+/// The order of objects in one version: by sort keys, then by object key.
+struct RowOrder {
+    let context: QueryContext
+    private let keys: [SortKey]
+    private let view: TableView?
+
+    init(_ keys: [SortKey], _ snapshot: Snapshot, _ table: TableID) {
+        self.keys = keys
+        context = QueryContext(snapshot)
+        // The class may be newer than the version.
+        view = table.index < snapshot.schema.tables.count ? context.table(table) : nil
+    }
+
+    func find(_ key: Int64) -> (leaf: Leaf, row: Int)? { view?.find(key) }
+
+    /// How an object compares with a row by the first sort keys: negative, zero or positive.
+    private func order(
+        _ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), byFirst count: Int
+    ) -> Int {
+        for key in keys[..<count] {
+            let order = key.order(a, b, context)
+            if order != 0 { return order }
+        }
+        return 0
+    }
+
+    private func precedes(_ a: Int64, _ b: Int64, _ rowB: (leaf: Leaf, row: Int)) -> Bool {
+        guard !keys.isEmpty, let rowA = find(a) else { return a < b }
+        let order = order(rowA, rowB, byFirst: keys.count)
+        return order != 0 ? order < 0 : a < b
+    }
+
+    /// Whether an object comes before another one. Both are in the version.
+    func precedes(_ a: Int64, _ b: Int64) -> Bool { find(b).map { precedes(a, b, $0) } ?? (a < b) }
+
+    /// The position of an object in a result, or the one that it would have there.
+    func position(of key: Int64, in result: OrderedKeys) -> Int {
+        guard !keys.isEmpty else { return result.firstIndex(notPreceding: { $0 < key }) }
+        guard let row = find(key) else { return result.count }
+        return result.firstIndex(notPreceding: { precedes($0, key, row) })
+    }
+
+    /// The index of an object in a result; nil if it is not in it.
+    func index(of key: Int64, in result: OrderedKeys) -> Int? {
+        guard find(key) != nil else { return nil }
+        let position = position(of: key, in: result)
+        return position < result.count && result[position] == key ? position : nil
+    }
+
+    /// The first object of a result that equals an object in the first sort keys; nil if there is none.
+    func first(equalTo key: Int64, byFirst count: Int, in result: OrderedKeys) -> Int64? {
+        guard let row = find(key) else { return nil }
+        let position = result.firstIndex(notPreceding: { other in
+            find(other).map { order($0, row, byFirst: count) < 0 } ?? false
+        })
+        guard position < result.count, let other = find(result[position]), order(other, row, byFirst: count) == 0 else {
+            return nil
+        }
+        return result[position]
+    }
+}
