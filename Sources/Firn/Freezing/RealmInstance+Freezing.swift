@@ -73,7 +73,9 @@ extension Realm {
         while let own = instance.unpublished?.version {
             let isPublished = await withCheckedContinuation(isolation: _isolation) { continuation in
                 store.whenPublished(own) { result in
-                    if case .success = result { continuation.resume(returning: true) } else {
+                    if case .success = result {
+                        continuation.resume(returning: true)
+                    } else {
                         continuation.resume(returning: false)
                     }
                 }

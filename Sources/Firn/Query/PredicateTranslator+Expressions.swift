@@ -38,7 +38,9 @@ extension PredicateExpressions.KeyPath: TranslatableExpression {
     }
 
     private func names<R: _QueriedObject>(_: R.Type, _ keyPath: AnyKeyPath) throws -> [String] {
-        guard let keyPath = keyPath as? PartialKeyPath<R> else { throw PredicateFault("\(keyPath) is not of \(R.self)") }
+        guard let keyPath = keyPath as? PartialKeyPath<R> else {
+            throw PredicateFault("\(keyPath) is not of \(R.self)")
+        }
         do { return try TracedKeyPath.trying(keyPath).properties.map(\.name) } catch {
             throw PredicateFault(error.text)
         }
@@ -307,7 +309,8 @@ extension PredicateExpressions.SequenceMinimum: TranslatableExpression {
 
 extension PredicateExpressions.CollectionIndexSubscript: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        guard case .path(let path) = try translator.term(wrapped), case .constant(let index as Int) = try translator.term(index)
+        guard case .path(let path) = try translator.term(wrapped),
+            case .constant(let index as Int) = try translator.term(index)
         else {
             if let constant = PredicateTranslator.constant(self) { return constant }
             throw PredicateFault("it reads an element whose index is not constant")

@@ -57,7 +57,7 @@ final class TracedKeyPath: Sendable {
                 guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
                     throw Fault(
                         text:
-                        "\(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
+                            "\(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
                     )
                 }
             }
@@ -66,8 +66,8 @@ final class TracedKeyPath: Sendable {
                 found.isEmpty || found.elementsEqual(way, by: ===)
             else {
                 throw Fault(
-                        text:
-                    "\(keyPath) gives what the application computes, for which it reads \(ways.map(\.dotted).joined(separator: ", ")); give the key path of a stored property itself."
+                    text:
+                        "\(keyPath) gives what the application computes, for which it reads \(ways.map(\.dotted).joined(separator: ", ")); give the key path of a stored property itself."
                 )
             }
             found = way

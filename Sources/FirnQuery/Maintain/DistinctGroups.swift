@@ -3,9 +3,9 @@ import FirnCore
 /// The objects among which a `distinct` chooses, brought from version to version.
 ///
 /// They are kept in the order of the distinct values, and among equal ones in the order that the query has before the
-/// `distinct`. So the objects with one combination of values are a **group** of neighbours, and its first one is the one
-/// that the `distinct` chooses. Finding a group costs O(log² n). 8 to 16 bytes are kept for each object, in addition to
-/// those of the result.
+/// `distinct`. So the objects with one combination of values are a **group** of neighbours, and the `distinct` chooses
+/// its first one. Finding a group costs O(log² n). 8 to 16 bytes are kept for each object, in addition to those of the
+/// result.
 struct DistinctGroups: Sendable {
     /// The sort keys of the distinct values.
     let keys: [SortKey]

@@ -137,13 +137,9 @@ import Testing
     }
 
     @Test func observing() async throws {
-        // article: Observing
-        class Collar: Object, Observable {
-            @Persisted var text = ""
-        }
-        // end
         let realm = try Realm(
-            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Kennel.self, Collar.self]),
+            configuration: .init(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Kennel.self]),
             queue: nil)
         let kennel = try realm.write { realm.create(Kennel.self, value: ["dogs": [["name": "Rex"]]]) }
         let rex = kennel.dogs[0]
@@ -167,15 +163,6 @@ import Testing
             }
         }
         // end
-        let collar = Collar()
-        try realm.write { realm.add(collar) }
-        // article: Observing
-        withObservationTracking {
-            print(collar.text)
-        } onChange: {
-            print("draw it again")
-        }
-        // end
         let writer = Task { @MainActor in
             try await Task.sleep(for: .milliseconds(20))
             try realm.write {
@@ -195,6 +182,26 @@ import Testing
         await wait { names == ["Rex", "Ida"] }
         #expect(names == ["Rex", "Ida"])
         for token in [token, objectToken] { token.invalidate() }
+    }
+
+    @Test func observationFramework() throws {
+        // article: Observing
+        class Collar: Object, Observable {
+            @Persisted var text = ""
+        }
+        // end
+        let realm = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Collar.self]), queue: nil)
+        let collar = Collar()
+        try realm.write { realm.add(collar) }
+        // article: Observing
+        withObservationTracking {
+            print(collar.text)
+        } onChange: {
+            print("draw it again")
+        }
+        // end
+        try realm.write { collar.text = "Rex" }
     }
 
     @Test func firstPage() throws {

@@ -25,8 +25,8 @@ class Teacher: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Observed filters, sorts and distincts are brought from version to version by what has changed: they show what the query would
-/// find (SEMANTICS 52, 53).
+/// Observed filters, sorts and distincts are brought from version to version by what has changed: they show what the
+/// query would find (SEMANTICS 52, 53).
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct MaintainedResultsTests {
     private let realm: Realm

@@ -180,7 +180,8 @@ import Testing
         case 1: try await follow(seed, members.sectioned(by: \.age))
         case 2: try await follow(seed, members.sectioned(by: \.name, ascending: false))
         case 3: try await follow(seed, members.sectioned(by: \.age, sortDescriptors: ["age", "name"]))
-        default: try await follow(seed, members.where { $0.age > 0 }.distinct(by: [\.age, \.name]).sectioned(by: \.name))
+        default:
+            try await follow(seed, members.where { $0.age > 0 }.distinct(by: [\.age, \.name]).sectioned(by: \.name))
         }
     }
 
