@@ -9,7 +9,7 @@
 /// One file system that Linux mounts by FUSE: a program serves it, from a local disk or from another machine.
 ///
 /// `statfs` gives the same number for all of them, so the list of mounts is read. Most programs name themselves in
-/// its type (`fuse.sshfs`), and many name the other machine in its source (`ada@server:/home`, `https://server/`).
+/// the type (`fuse.sshfs`), and many name the other machine in the source (`ada@server:/home`, `https://server/`).
 /// Those that serve files of other machines are refused as all network file systems are: a sync does not reach the
 /// other machine's disk, or locks and mappings do not work between the machines. A program that is not known counts as
 /// local, as an unknown file system does.
