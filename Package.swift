@@ -154,3 +154,13 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// `Tools/test --sanitize` builds only the tests that it runs, because the tests are most of what there is to compile.
+// FIRN_TEST_TARGETS are their targets, separated by spaces: `NAME`, or `NAME:FILE,FOLDER` for a part of its sources.
+if let entries = Context.environment["FIRN_TEST_TARGETS"]?.split(separator: " ") {
+    let chosen = entries.map { $0.split(separator: ":").map(String.init) }
+    package.targets.removeAll { target in target.type == .test && !chosen.contains { $0[0] == target.name } }
+    for entry in chosen where entry.count == 2 {
+        package.targets.first { $0.name == entry[0] }?.sources = entry[1].split(separator: ",").map(String.init)
+    }
+}

@@ -133,7 +133,9 @@
 
     /// Publishes an object: at once, and after each write that changes it. Ends when the object is deleted.
     ///
-    /// - Parameter keyPaths: the properties that matter; nil for all.
+    /// - Parameters:
+    ///   - object: a managed object.
+    ///   - keyPaths: the properties that matter; nil for all.
     public func valuePublisher<T: Object>(
         _ object: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.Observation<T, any Error> {
@@ -156,7 +158,9 @@
 
     /// Publishes an object's property changes. Ends when the object is deleted, after `.deleted`.
     ///
-    /// - Parameter keyPaths: the properties that matter; nil for all.
+    /// - Parameters:
+    ///   - object: a managed object.
+    ///   - keyPaths: the properties that matter; nil for all.
     public func changesetPublisher<T: Object>(
         _ object: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.Observation<ObjectChange<T>, Never> {

@@ -115,19 +115,21 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
                 + "saves every version before the damage."
         case .locked(let processID):
             let holder = processID.map { "process \($0)" } ?? "another process, or another opener in this one,"
-            return "\(holder) is opening or writing \(location). Wait for it (longer: `waitMilliseconds`), or end it."
+            return
+                "\(holder) is opening or writing \(location). Wait for it (the configuration's `lockTimeout` says for how long), or end it."
         case .tooManyProcesses:
             return
-                "\(location) is already open \(SharedPage.slotCount) times, which is the maximum. Close it in another process, or open it read-only."
+                "\(location) is already open \(SharedPage.slotCount) times, which is the maximum. Close it in another process, or open it with `readOnly`."
         case .diskFull:
             return
                 "the disk is full at \(location)\(found). Nothing was committed and the store remains usable; free some space, or delete objects."
         case .unknownOutcome(let version):
             return
                 "writing or syncing \(location) failed while version \(version) was being committed\(found): it is not known whether that "
-                + "version is in the store. The store takes no more writes; close and reopen it to find out."
+                + "version is in the store. The store takes no more writes; to find out, release everything of it, then open it again."
         case .readOnly:
-            return "\(location) was opened read-only. Open it with `.readWrite` to write."
+            return
+                "\(location) was opened read-only. To write, release everything of the store, then open it without `readOnly`."
         case .networkFileSystem(let name):
             return
                 "\(location) is on a network file system (\(name)), whose locks and syncs Firn can't rely on. Use a local disk."

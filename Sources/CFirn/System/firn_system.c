@@ -16,6 +16,7 @@
 #if defined(__linux__)
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #else
 #include <os/os_sync_wait_on_address.h>
@@ -417,8 +418,14 @@ int firn_volume_of(const char *path, struct firn_volume *volume) {
     memset(volume, 0, sizeof *volume);
     volume->available = (uint64_t)status.f_bavail * (uint64_t)status.f_bsize;
 #if defined(__linux__)
+    struct stat file;
+    do result = stat(path, &file);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return errno;
     volume->type = (uint32_t)status.f_type;
     volume->is_local = true;
+    volume->device_major = (uint32_t)major(file.st_dev);
+    volume->device_minor = (uint32_t)minor(file.st_dev);
 #else
     strncpy(volume->name, status.f_fstypename, sizeof volume->name - 1);
     volume->is_local = (status.f_flags & MNT_LOCAL) != 0;

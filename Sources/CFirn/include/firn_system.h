@@ -145,6 +145,8 @@ struct firn_volume {
     char name[16];
     // False if the system says that the volume is on another machine.
     bool is_local;
+    // On Linux the numbers of the volume's device, by which /proc/self/mountinfo lists it.
+    uint32_t device_major, device_minor;
     uint64_t available;
 };
 // Describes the volume that contains `path`. Returns 0 or an error number.

@@ -19,7 +19,10 @@ extension ObjectKind {
     /// Stops the program if the default realm can't be opened, outside a write transaction, if a value does not fit
     /// its property, and if an object with the primary key exists.
     ///
-    /// - Parameter value: a dictionary, an array, an object, or a class or struct with properties of the same names.
+    /// - Parameters:
+    ///   - value: a dictionary, an array, an object, or a class or struct with properties of the same names.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
     @discardableResult
     public static func createInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line

@@ -45,8 +45,10 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
     /// A date before 1970, and NaN, become the first second of 1970; a date after February 2106 becomes the last
     /// second that an id can hold.
     ///
-    /// - Parameter machineId: the lowest 24 bits are used.
-    /// - Parameter processId: the lowest 16 bits are used.
+    /// - Parameters:
+    ///   - timestamp: the second; fractions are dropped.
+    ///   - machineId: the lowest 24 bits are used.
+    ///   - processId: the lowest 16 bits are used.
     public init(timestamp: Date, machineId: Int = 0, processId: Int = 0) {
         self.init(
             ObjectIDBytes(

@@ -219,8 +219,17 @@ extension Realm {
 
         /// A configuration with default settings, except for those given.
         ///
-        /// - Parameter fileURL: the store's folder; ignored if there is an `inMemoryIdentifier`.
-        /// - Parameter inMemoryIdentifier: the name of a realm in memory.
+        /// - Parameters:
+        ///   - fileURL: the store's folder; ignored if there is an `inMemoryIdentifier`.
+        ///   - inMemoryIdentifier: the name of a realm in memory.
+        ///   - encryptionKey: see ``encryptionKey``.
+        ///   - readOnly: see ``readOnly``.
+        ///   - schemaVersion: see ``schemaVersion``.
+        ///   - migrationBlock: see ``migrationBlock``.
+        ///   - deleteRealmIfMigrationNeeded: see ``deleteRealmIfMigrationNeeded``.
+        ///   - shouldCompactOnLaunch: see ``shouldCompactOnLaunch``.
+        ///   - objectTypes: see ``objectTypes``.
+        ///   - seedFilePath: see ``seedFilePath``.
         public init(
             fileURL: URL? = Configuration.defaultFileURL, inMemoryIdentifier: String? = nil, encryptionKey: Data? = nil,
             readOnly: Bool = false, schemaVersion: UInt64 = 0, migrationBlock: MigrationBlock? = nil,

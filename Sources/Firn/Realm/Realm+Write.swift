@@ -31,9 +31,12 @@ extension Realm {
     /// the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
     /// there is no right answer any more.
     ///
-    /// - Parameter tokens: observers of this realm that are not called for these changes. They are called for what
-    ///   others have written. A token of another realm stops the program.
-    /// - Parameter block: what changes the data. An object that it creates may be used after it.
+    /// - Parameters:
+    ///   - tokens: observers of this realm that are not called for these changes. They are called for what others have
+    ///     written. A token of another realm stops the program.
+    ///   - block: what changes the data. An object that it creates may be used after it.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
     /// - Returns: what the block returns.
     /// - Throws: the block's error, or `Realm.Error`. Unless the code is `.writeFailed`, nothing was changed:
     ///   - `.tooManyActiveVersions`: more versions or memory are held than the configuration allows. The block was

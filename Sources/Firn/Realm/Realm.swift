@@ -51,9 +51,11 @@ public struct Realm {
     /// Stops the program if `queue` is given and the caller does not run on it, and if it is a global queue, which is
     /// concurrent.
     ///
-    /// - Parameter configuration: which store, and how to open it.
-    /// - Parameter queue: the serial queue that the realm shall belong to, on which this is called; nil for the
-    ///   calling thread.
+    /// - Parameters:
+    ///   - configuration: which store, and how to open it.
+    ///   - queue: the serial queue that the realm shall belong to, on which this is called; nil for the calling thread.
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
     /// - Throws: `Realm.Error` with one of these codes, and what a commit throws if classes have to be added to the
     ///   store:
     ///   - `.schemaMismatch`: the classes can't be stored, or differ from the store's without a higher
@@ -200,7 +202,11 @@ public struct Realm {
     func checkRefreshable() {
         instance.check()
         if instance.configuration.readOnly {
-            fatalError("Firn: a realm that was opened read-only can't be refreshed; open it again to see newer data.")
+            fatalError(
+                """
+                Firn: a realm that was opened read-only can't be refreshed. To see newer data, release everything of \
+                the store first (realms, objects, collections and observers, frozen ones too), then open it again.
+                """)
         }
     }
 

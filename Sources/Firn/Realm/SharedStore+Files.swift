@@ -7,8 +7,7 @@ extension SharedStore {
     /// Deletes a store that this process does not have open. Returns whether there was one.
     ///
     /// - Parameter keepsOthers: whether files that Firn did not make are left in the folder, and an error names them.
-    /// If
-    ///   not, they keep the store from being deleted.
+    ///   If not, they keep the store from being deleted.
     static func remove(_ url: URL, keepsOthers: Bool = true) throws -> Bool {
         let removal: StoreRemoval
         do throws(StoreError) {

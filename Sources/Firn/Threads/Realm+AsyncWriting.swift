@@ -89,6 +89,8 @@ extension Realm {
     /// the wrong thread.
     ///
     /// - Parameters:
+    ///   - file: the call site's file, which messages about held versions name.
+    ///   - line: the call site's line.
     ///   - block: what changes the data.
     ///   - onComplete: is called on the realm's thread, queue or actor: with nil when the changes are durable, or with
     ///     the `Realm.Error` that `write` would throw. It is not called if the block has ended the transaction by

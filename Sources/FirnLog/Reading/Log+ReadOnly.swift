@@ -41,7 +41,7 @@ extension Log {
         case .nothing:
             throw LogError(
                 .storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path,
-                detail: "opening read-only creates no store; open it with `.readWrite` once, or check the path")
+                detail: "opening read-only creates no store; open it once without `readOnly`, or check the path")
         case .empty:
             throw LogError(
                 .notAStore, path: folder.path, detail: "it is an empty folder, and opening read-only creates nothing")

@@ -8,6 +8,9 @@ enum FileSystems {
         var isNetwork = false
     }
 
+    /// The number of every file system that is mounted by FUSE.
+    static var fuse: UInt32 { 0x6573_5546 }
+
     /// The numbers are from the manual page statfs(2) and the kernel's linux/magic.h. This is a switch and not a
     /// table, because a table would be a global that is initialised at its first use: see `SharedObject`.
     static func find(_ number: UInt32) -> Known? {
@@ -34,8 +37,8 @@ enum FileSystems {
         case 0x4253_584E: Known(name: "apfs")
         case 0x7371_7368: Known(name: "squashfs")
         case 0xF15F: Known(name: "ecryptfs")
-        // The file system behind FUSE can't be determined from outside. Most are local.
-        case 0x6573_5546: Known(name: "fuse")
+        // Whatever is behind it: see `FuseMount`.
+        case fuse: Known(name: "fuse")
         case 0x6969: Known(name: "nfs", isNetwork: true)
         case 0xFF53_4D42: Known(name: "cifs", isNetwork: true)
         case 0xFE53_4D42: Known(name: "smb2", isNetwork: true)

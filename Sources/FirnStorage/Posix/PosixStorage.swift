@@ -143,6 +143,11 @@ public final class PosixStorage: Storage {
             }
             return Volume(fileSystem: name, isNetwork: !volume.is_local, availableByteCount: available)
         }
+        if volume.type == FileSystems.fuse,
+            let mount = FuseMount.find(major: volume.device_major, minor: volume.device_minor, in: FuseMount.table())
+        {
+            return Volume(fileSystem: mount.name, isNetwork: mount.isNetwork, availableByteCount: available)
+        }
         let known = FileSystems.find(volume.type)
         return Volume(
             fileSystem: known?.name ?? "0x" + String(volume.type, radix: 16), isNetwork: known?.isNetwork ?? false,

@@ -177,7 +177,51 @@ import Testing
         #expect(FileSystems.find(0xEF53)?.name == "ext4")
     }
 
+    /// `statfs` gives one number for all that FUSE mounts, so the list of mounts tells what is behind it.
+    @Test func fuseIsANetworkFileSystemIfItServesAnotherMachine() {
+        let networks = [
+            ("fuse.sshfs", "ada@server:"), ("fuse.s3fs", "s3fs"), ("fuse.rclone", "remote:photos"),
+            ("fuse", "mountpoint-s3"), ("fuse", "https://server/files"), ("fuse", "s3://bucket"),
+            ("fuse.unknown", "server:/export"), ("fuse.glusterfs", "server:volume"),
+            ("fuse.vmhgfs-fuse", "vmhgfs-fuse"),
+        ]
+        for (type, source) in networks { #expect(FuseMount(type: type, source: source).isNetwork, "\(type) \(source)") }
+        let local = [
+            ("fuseblk", "/dev/sda1"), ("fuse.fuse-overlayfs", "fuse-overlayfs"), ("fuse.gocryptfs", "/home/ada/secret"),
+            ("fuse.mergerfs", "disk1:disk2"), ("fuse.mergerfs", "/mnt/a:/mnt/b"), ("fuse.lxcfs", "lxcfs"),
+            ("virtiofs", "share"), ("fuse", "unknown"), ("fuse", ""),
+        ]
+        for (type, source) in local { #expect(!FuseMount(type: type, source: source).isNetwork, "\(type) \(source)") }
+        #expect(FuseMount(type: "fuse.sshfs", source: "ada@server:").name == "fuse.sshfs")
+        #expect(FuseMount(type: "fuse", source: "s3://bucket").name == "fuse of s3://bucket")
+    }
+
+    @Test func theMountOfADeviceIsFoundInTheListOfMounts() {
+        let table = """
+            22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+            36 22 0:45 / /home/ada/a\\040b rw,nosuid shared:7 master:1 - fuse.sshfs ada@server:/a\\040b rw,user_id=0
+            37 22 0:46 / /media/disk rw - fuseblk /dev/sda1 rw
+            38 22 0:47 / /run/share rw - virtiofs share rw
+            39 22 0:48 / /tmp rw - tmpfs fuse rw
+            40 22 0:4
+            41 22 0:49 / /cut rw - fuse.sshfs
+            """
+        func find(_ major: UInt32, _ minor: UInt32) -> FuseMount? {
+            FuseMount.find(major: major, minor: minor, in: table)
+        }
+        #expect(find(0, 45) == FuseMount(type: "fuse.sshfs", source: "ada@server:/a\\040b"))
+        #expect(find(0, 46) == FuseMount(type: "fuseblk", source: "/dev/sda1"))
+        #expect(find(0, 47) == FuseMount(type: "virtiofs", source: "share"))
+        for (major, minor) in [(254, 0), (0, 48), (0, 4), (0, 49), (45, 0)] as [(UInt32, UInt32)] {
+            #expect(find(major, minor) == nil, "\(major):\(minor)")
+        }
+    }
+
     #if os(Linux)
+        @Test func theSystemsListOfMountsIsRead() {
+            #expect(FuseMount.table().contains(" - proc "))
+        }
+
         @Test func anUnknownFileSystemIsNamedByItsNumber() throws {
             #expect(try PosixStorage.shared.volume(of: "/proc").fileSystem == "0x9fa0")
             expect(.notFound) { _ = try PosixStorage.shared.volume(of: "/none") }
