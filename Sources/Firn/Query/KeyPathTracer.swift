@@ -138,6 +138,19 @@ final class TracedKeyPath: Sendable {
         return traced
     }
 
+    /// The properties that `keyPath` reads, which may compute a value of another type from the last of them. If that is
+    /// read more than once, it counts once. Stops the program if the key path reads no stored property.
+    static func computing<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
+        var properties: [PropertyInfo] = []
+        for property in _KeyPathTracer.allProperties(keyPath) where property.isLink || property !== properties.last {
+            properties.append(property)
+        }
+        guard !properties.isEmpty else {
+            fatalError("Firn: \(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
+        }
+        return TracedKeyPath(properties)
+    }
+
     private static var cache: KeyPathCache { KeyPathCache(.keyPaths) }
 }
 
