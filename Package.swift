@@ -137,7 +137,7 @@ let package = Package(
                     name: "OpenCombine", package: "OpenCombine",
                     condition: .when(platforms: [.linux], traits: ["Combine"])),
             ]),
-        .testTarget(name: "RealmSwiftTests", dependencies: ["RealmSwift", "FirnRLM"]),
+        .testTarget(name: "RealmSwiftTests", dependencies: ["RealmSwift", "FirnRLM", "FirnTestSupport"]),
         // A to-do application as somebody would write it for Realm, and its load: two processes, one of which is
         // killed.
         .target(name: "ToDo", dependencies: ["RealmSwift"], path: "Tests/ToDo/App"),

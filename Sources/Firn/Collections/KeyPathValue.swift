@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 import Foundation
 
 /// Values by a path of names, with Objective-C's collection operators. Each name is one of a property, or an operator
@@ -50,7 +51,7 @@ enum KeyPathValue {
         let path = rest == ["self"] ? [] : rest
         let values = try elements.map { try of($0, path) }.compactMap { unwrapped($0) }
         switch name {
-        case "@min", "@max", "@sum", "@avg": return try aggregate(name, values)
+        case "@min", "@max", "@sum", "@avg": return try aggregate(name, values).flatMap(plain)
         case "@unionOfObjects": return values
         case "@distinctUnionOfObjects": return distinct(values)
         case "@unionOfArrays", "@distinctUnionOfArrays":
@@ -69,7 +70,17 @@ enum KeyPathValue {
         return values.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
     }
 
-    private static func aggregate(_ name: Substring, _ values: [Any]) throws -> Any? {
+    /// An aggregate of a property of the objects in an unmanaged collection; nil if there are no values. Throws
+    /// `ValueFault` if a name is unknown, or if a value does not suit the aggregate.
+    static func aggregate(
+        _ aggregate: PropertyPath.Aggregate, of elements: some Sequence, _ property: String
+    ) throws -> Value? {
+        let path = property.split(separator: ".", omittingEmptySubsequences: false)[...]
+        let values = try elements.map { try of($0, path) }.compactMap { unwrapped($0) }
+        return try self.aggregate(aggregate == .average ? "@avg" : "@\(aggregate)", values)
+    }
+
+    private static func aggregate(_ name: Substring, _ values: [Any]) throws -> Value? {
         let all = try values.map { any -> Value in
             guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
                 throw ValueFault("\(name) of objects is not possible; name one of their properties")
@@ -78,8 +89,8 @@ enum KeyPathValue {
         }
         let found = all.filter { !$0.isNaN }
         switch name {
-        case "@min": return found.min(by: Value.precedes).flatMap(plain)
-        case "@max": return found.max(by: Value.precedes).flatMap(plain)
+        case "@min": return found.min(by: Value.precedes)
+        case "@max": return found.max(by: Value.precedes)
         default: break
         }
         guard all.allSatisfy(\.isNumber) else { throw ValueFault("\(name) needs numbers") }
@@ -91,10 +102,12 @@ enum KeyPathValue {
             } else {
                 .double(Double._sum(all.compactMap { Double(_aggregate: $0) }))
             }
-        if name == "@sum" { return plain(sum) }
+        if name == "@sum" { return sum }
         if all.isEmpty { return nil }
-        if case .decimal = sum { return Decimal128.average(all.compactMap { Decimal128(_aggregate: $0) }) }
-        return Double.of(aggregate: sum).map { NSNumber(value: $0 / Double(all.count)) }
+        if case .decimal = sum {
+            return Decimal128.average(all.compactMap { Decimal128(_aggregate: $0) }).map { .decimal($0._raw) }
+        }
+        return Double.of(aggregate: sum).map { .double($0 / Double(all.count)) }
     }
 
     /// A number or date as untyped access returns it.
@@ -180,6 +193,23 @@ extension ObjectBase {
     /// way is nil. Operators stand behind collections: see `RealmCollection.value(forKeyPath:)`, which stops the
     /// program for the same reasons.
     public final func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, keyPath, classInfo.name) }
+
+    /// Sets the property that names joined by dots lead to, through links, to what an untyped value stands for:
+    /// `dog.setValue("Ann", forKeyPath: "owner.name")`. Does nothing if a link on the way is nil.
+    ///
+    /// Stops the program if a name is unknown or leads through a collection, and as setting the property by its name
+    /// does.
+    public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
+        let names = keyPath.split(separator: ".", omittingEmptySubsequences: false)
+        guard names.count > 1 else { return self[keyPath] = value }
+        guard let owner = self.value(forKeyPath: names.dropLast().joined(separator: ".")) else { return }
+        guard let object = owner as? ObjectBase else {
+            fatalError(
+                "Firn: \(classInfo.name).setValue(_:forKeyPath: \"\(keyPath.prefix(200))\"): only links can stand before the last name."
+            )
+        }
+        object[String(names[names.count - 1])] = value
+    }
 
     /// The property with a name, or with a stored name; nil if there is none.
     final func property(named name: String) -> PropertyInfo? {

@@ -20,8 +20,8 @@ public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equ
 /// then O(1), and O(log objects) to find an element's object.
 ///
 /// **Where it may be used.** A managed collection belongs to its realm's thread, queue or actor, and stops the program
-/// if it is used elsewhere. A frozen one may be used on any thread. Queries, sorts, `index(of:)`, aggregates of a
-/// property and observing stop the program if the collection is unmanaged.
+/// if it is used elsewhere. A frozen one may be used on any thread. Queries, sorts and observing stop the program if
+/// the collection is unmanaged.
 public protocol RealmCollection<Element>: RandomAccessCollection, _SourcedCollection
 where Element: RealmCollectionValue, Index == Int {}
 
@@ -41,14 +41,21 @@ extension RealmCollection {
 
     /// The elements at several indices, at the cost of reading each. Stops the program if one is out of bounds.
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
+
+    /// The index of the first element that equals `element`; nil if there is none. A NaN equals nothing. O(n).
+    public func index(of element: Element) -> Int? { firstIndex(of: element) }
 }
 
 extension RealmCollection where Element: _QueriedObject {
-    /// The index of an object; nil if the collection does not have it, or if it is unmanaged or deleted.
+    /// The index of an object; nil if the collection does not have it, or if it is deleted. An unmanaged object is
+    /// found in unmanaged collections only.
     ///
     /// O(log n) for all objects of a class, else O(n), and evaluating the query if that is due. Stops the program if
-    /// the object is of another realm; a frozen realm is another one than the live one.
-    public func index(of object: Element) -> Int? { _source.index(of: object._root) }
+    /// the object is of another realm than the collection; a frozen realm is another one than the live one.
+    public func index(of object: Element) -> Int? {
+        if realm == nil { return firstIndex { $0._root.isSameObject(as: object._root) } }
+        return _source.index(of: object._root)
+    }
 
     /// The index of the first element for which the condition holds; nil if there is none.
     ///
@@ -152,7 +159,7 @@ extension RealmCollection where Element: _QueriedObject {
         }
     }
 
-    private func sorted(_ descriptors: [FirnQuery.SortDescriptor]) -> Results<Element> {
+    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) -> Results<Element> {
         do { return Results(try _source.sorted(descriptors)) } catch {
             fatalError("Firn: sorting \(Element.self): \(error)")
         }
@@ -200,8 +207,8 @@ extension RealmCollection where Element: _QueriedObject {
     /// or through a collection, all of whose elements then count.
     ///
     /// They stop the program if the property is unknown, or is of a type without such an aggregate: numbers have all
-    /// four, dates have `min` and `max`. They also stop it if the collection is unmanaged, and on the wrong thread. If
-    /// the realm was invalidated after the collection was made, there are no values.
+    /// four, dates have `min` and `max`. They also stop it on the wrong thread. If the realm was invalidated after the
+    /// collection was made, there are no values. In an unmanaged collection, the objects are read one by one.
     ///
     /// - Returns: nil also if `V` is of another kind, as an `Int` for a date. A number that `V` can't represent is cut
     ///   off, as 2.7 to 2, or is the nearest that `V` has.
@@ -273,6 +280,7 @@ extension RealmCollection where Element: _QueriedObject {
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
         do {
+            if realm == nil { return try KeyPathValue.aggregate(aggregate, of: self, property) }
             return try _source.aggregate(aggregate) { () throws(QueryError) in try PropertyPath(parsing: property) }
         } catch {
             fatalError("Firn: \(aggregate) of \(Element.self).\(property): \(error)")
@@ -280,6 +288,7 @@ extension RealmCollection where Element: _QueriedObject {
     }
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> Value? {
+        if realm == nil { return self.aggregate(aggregate, path.text) }
         do { return try _source.aggregate(aggregate) { path } } catch {
             fatalError("Firn: \(aggregate) of \(Element.self).\(path.text): \(error)")
         }

@@ -19,8 +19,8 @@ extension Realm {
     /// higher number, also in another process and after a restart.
     ///
     /// In a write transaction it is that of the version which the transaction changes. Of a commit of `asyncWrite` it
-    /// is shown at once; see ``versions`` for those that can be opened. O(1). Stops the program on the wrong thread; that
-    /// of a frozen realm may be read on any thread.
+    /// is shown at once; see ``versions`` for those that can be opened. O(1). Stops the program on the wrong thread;
+    /// that of a frozen realm may be read on any thread.
     ///
     /// ```swift
     /// let frozen = realm.freeze()

@@ -14,9 +14,9 @@ import FirnStorage
 /// commit, but the version that it was given last is held as long as it waits: see <doc:HoldingVersions>. What the loop
 /// is given is what the realm shows at that moment, so indices and elements fit each other until the next `await`.
 ///
-/// Observing begins with the loop, or when an iterator is made, and ends with the loop, or when its task is cancelled. The
-/// sequence ends when the task is cancelled, and when an observed object has been deleted. A change costs what showing
-/// it to an observer costs: see the `observe` functions.
+/// Observing begins with the loop, or when an iterator is made, and ends with the loop, or when its task is cancelled.
+/// The sequence ends when the task is cancelled, and when an observed object has been deleted. A change costs what
+/// showing it to an observer costs: see the `observe` functions.
 ///
 /// It is to be awaited on the actor to which the realm belongs, which may be the main actor. That stops the program if
 /// the realm belongs to a thread or a queue, if it is awaited elsewhere, and whenever `observe` does.

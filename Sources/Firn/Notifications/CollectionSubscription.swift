@@ -7,8 +7,8 @@ import FirnQuery
 /// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
 /// ranks and the edits, so a change costs what changed, and a search of the list if one of its elements' objects
 /// changed. For a query, it keeps the keys of the elements that it has shown. If the query is over all objects of a
-/// class, and consists of filters and sorts, with at most one `distinct`, it brings these keys from version to version by what has changed
-/// (`MaintainedQuery`); otherwise it runs the query again, and compares what it finds.
+/// class, and consists of filters and sorts, with at most one `distinct`, it brings these keys from version to version
+/// by what has changed (`MaintainedQuery`); otherwise it runs the query again, and compares what it finds.
 final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole

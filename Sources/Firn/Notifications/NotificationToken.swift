@@ -55,3 +55,10 @@ public final class NotificationToken: @unchecked Sendable {
         }
     }
 }
+
+extension NotificationToken: Hashable {
+    /// Whether both are the same token.
+    public static func == (a: NotificationToken, b: NotificationToken) -> Bool { a === b }
+    /// Hashes the token's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -190,6 +190,29 @@ extension RealmKeyedCollection {
     ) -> NotificationToken {
         observe(keyPaths, on: queue, at: CallSite(file, line)) { MapSubscription($0, from: $1, $2, block) }
     }
+
+    /// Calls `block` on an actor, with the actor's own map: once, and then after each write that changes it. Otherwise
+    /// as the form of a list for actors.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, RealmMapChange<Self>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> NotificationToken {
+        await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+            MapSubscription($0, from: $1, $2, $3)
+        }
+    }
+}
+
+extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _QueriedObject {
+    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
+    /// property.
+    public func observe(
+        keyPaths: [PartialKeyPath<Value.Wrapped>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmMapChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
+    }
 }
 
 extension RealmCollection where Element: _QueriedObject {
@@ -201,5 +224,18 @@ extension RealmCollection where Element: _QueriedObject {
         _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
         observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
+    }
+
+    /// Calls `block` on an actor, with the actor's own collection, for changes of the given properties:
+    /// `observe(keyPaths:on:_isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
+    /// lead to a stored property.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Element>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> NotificationToken {
+        await observe(
+            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, _isolation: _isolation, block, file: file,
+            line: line)
     }
 }

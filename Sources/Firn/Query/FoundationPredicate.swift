@@ -15,8 +15,8 @@ extension RealmPredicate {
     /// - stored properties, also through links (`$0.dog?.name`, `$0.dog!.name`), `??` with a constant, and `nil`;
     /// - of strings `starts(with:)` and `contains(_:)`; on Apple's platforms, where Foundation has it,
     ///   `localizedStandardContains(_:)`, which compares as `[cd]` does;
-    /// - of lists, sets and backlinks `contains(_:)`, `contains { … }`, `allSatisfy { … }`, `filter { … }.count`, `count`,
-    ///   `isEmpty`, and of numbers `min()` and `max()`; and `contains(_:)` of an array of constants;
+    /// - of lists, sets and backlinks `contains(_:)`, `contains { … }`, `allSatisfy { … }`, `filter { … }.count`,
+    ///   `count`, `isEmpty`, and of numbers `min()` and `max()`; and `contains(_:)` of an array of constants;
     /// - anything without a property: it is computed once, now.
     ///
     /// Foundation takes no objects as constants: compare their primary keys, `$0.dog?.id == id`.

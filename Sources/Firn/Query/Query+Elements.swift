@@ -22,6 +22,13 @@ extension Query where T: RealmKeyedCollection, T.Value: _QueryValue {
     }
 }
 
+extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered & Comparable {
+    /// Whether any value lies within the range, its end excluded.
+    public func contains(_ range: Range<T.Value>) -> Query<Bool> { values.contains(range) }
+    /// Whether any value lies within the range, both ends included.
+    public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> { values.contains(range) }
+}
+
 extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered {
     /// The smallest value; nil if there is none. Nil and NaN are passed over.
     public var min: Query<T.Value?> { Query<T.Value?>(expression.aggregated(.min)) }

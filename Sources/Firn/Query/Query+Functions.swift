@@ -38,6 +38,20 @@ extension Query where T: _QueryTextual {
     }
 }
 
+extension Query where T: _QueryBytes {
+    /// Whether the data contain `value`. All data that are not nil contain an empty `value`. Nil matches only a `value`
+    /// of nil.
+    public func contains(_ value: T) -> Query<Bool> { bytes(.contains, value) }
+    /// Whether the data begin with `value`. Nil matches only a `value` of nil.
+    public func starts(with value: T) -> Query<Bool> { bytes(.beginsWith, value) }
+    /// Whether the data end with `value`. Nil matches only a `value` of nil.
+    public func ends(with value: T) -> Query<Bool> { bytes(.endsWith, value) }
+
+    private func bytes(_ operation: Comparison.Operation, _ value: T) -> Query<Bool> {
+        Query<Bool>(.compare(expression, operation, value))
+    }
+}
+
 extension Query where T: _QueryValue {
     /// Whether the value is one of `values`: `dogs.where { $0.name.in(["Rex", "Max"]) }`. Nil is found if it is one of
     /// them. The sequence is read at once.
@@ -98,12 +112,6 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
         return Query<Bool>(
             .compare(expression, .in, .values(values.map(\._queryValue)), objects: values.flatMap(\._queryObjects)))
     }
-}
-
-extension Query where T: RealmCollection, T.Element: _MappedValue {
-    /// Whether the collection contains the element. Through a path with another collection, whether any of the
-    /// collections does.
-    public func contains(_ value: T.Element) -> Query<Bool> { Query<Bool>(expression.isEqual(to: value)) }
 }
 
 extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable {

@@ -174,7 +174,7 @@ extension Float: _QueryValue, _QueryNumber {}
 extension Double: _QueryValue, _QueryNumber {}
 extension Decimal128: _QueryValue, _QueryNumber {}
 extension String: _QueryValue, _QueryText {}
-extension Data: _QueryValue {}
+extension Data: _QueryValue, _QueryBytes {}
 extension Date: _QueryValue, _QueryOrdered {}
 extension ObjectId: _QueryValue {}
 extension UUID: _QueryValue {}
@@ -202,11 +202,14 @@ public protocol _QueryNumber: _QueryOrdered {}
 public protocol _QueryTextual: _QueryValue {}
 /// Strings.
 public protocol _QueryText: _QueryTextual {}
+/// Data.
+public protocol _QueryBytes: _QueryValue {}
 
 extension Optional: _QueryOrdered where Wrapped: _QueryOrdered {}
 extension Optional: _QueryNumber where Wrapped: _QueryNumber {}
 extension Optional: _QueryTextual where Wrapped: _QueryTextual {}
 extension Optional: _QueryText where Wrapped: _QueryText {}
+extension Optional: _QueryBytes where Wrapped: _QueryBytes {}
 
 /// An optional, for generic constraints.
 public protocol _OptionalProtocol {

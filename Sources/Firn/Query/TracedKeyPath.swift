@@ -39,6 +39,17 @@ final class TracedKeyPath: Sendable {
         return traced
     }
 
+    /// The property to which `keyPath` leads, or the only one that it reads to compute its value. Stops the program if
+    /// it reads none, or several.
+    static func computing<Root: _QueriedObject>(
+        _ keyPath: PartialKeyPath<Root>
+    ) -> (traced: TracedKeyPath, isStored: Bool) {
+        if let traced = try? trying(keyPath) { return (traced, true) }
+        let ways = ObservableKeyPath.of(keyPath).ways
+        guard ways.count == 1 else { return (of(keyPath), true) }  // It says what is wrong.
+        return (TracedKeyPath(ways[0]), false)
+    }
+
     private static var cache: KeyPathCache<TracedKeyPath> { KeyPathCache(.keyPaths) }
 
     /// Traces the key path with each of the tracer's values, because what it computes may depend on them.

@@ -153,6 +153,12 @@ extension Realm {
         }
     }
 
+    /// Deletes the objects of a map, whose keys stay with nil: `realm.delete(shop.staff)`. Costs, and stops the
+    /// program, as deleting the objects of a sequence does.
+    public func delete<M: RealmKeyedCollection>(_ map: M) where M.Value: _OptionalProtocol, M.Value.Wrapped: Object {
+        delete(map.values.compactMap { $0 as? M.Value.Wrapped })
+    }
+
     /// Deletes all objects of the realm's classes, at the cost of deleting each of them. The classes stay. Stops the
     /// program outside a write transaction, and on the wrong thread.
     public func deleteAll() {

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 
 extension RealmCollection where Element: _QueriedObject {
     /// The elements sorted by a property and divided by its values, live.
@@ -7,16 +8,17 @@ extension RealmCollection where Element: _QueriedObject {
     /// let byAge = realm.objects(Dog.self).sectioned(by: \.age)
     /// ```
     ///
-    /// The key path may lead through links. Nothing is read here: see `SectionedResults` for what reading costs. Stops
-    /// the program if the key path does not lead to a stored property that can be sorted by, if the collection is
-    /// unmanaged, and on the wrong thread.
+    /// The key path may lead through links, and may end at a property that is computed from one stored property, by
+    /// which the elements are sorted then: `\.firstLetter`, which reads `name`. Nothing is read here: see
+    /// `SectionedResults` for what reading costs. Stops the program if the key path does not lead to a stored property
+    /// that can be sorted by, if the collection is unmanaged, and on the wrong thread.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {
-        SectionedResults(
-            _SectionSource(sorted(by: keyPath, ascending: ascending)._source, isSortedByKey: true) {
-                $0[keyPath: keyPath]
-            })
+        let property = TracedKeyPath.computing(keyPath)
+        let order = FirnQuery.SortDescriptor(property.traced.path, ascending: ascending)
+        return SectionedResults(
+            _SectionSource(sorted([order])._source, isSortedByKey: property.isStored) { $0[keyPath: keyPath] })
     }
 
     /// The elements sorted by several properties and divided by the values of the first of them, live.
@@ -30,14 +32,17 @@ extension RealmCollection where Element: _QueriedObject {
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {
-        let name = TracedKeyPath.of(keyPath).name
+        let property = TracedKeyPath.computing(keyPath)
+        let name = property.traced.name
         guard sortDescriptors.first?.keyPath == name else {
             fatalError(
                 "Firn: sectioned(by:sortDescriptors:) on \(Element.self): the first sort descriptor must be that of the key path, \"\(name)\"."
             )
         }
         return SectionedResults(
-            _SectionSource(sorted(by: sortDescriptors)._source, isSortedByKey: true) { $0[keyPath: keyPath] })
+            _SectionSource(sorted(by: sortDescriptors)._source, isSortedByKey: property.isStored) {
+                $0[keyPath: keyPath]
+            })
     }
 
     /// The elements sorted, and divided by what a block computes of each, live.

@@ -5,13 +5,18 @@ struct BoundPath: Sendable {
     enum Step: Sendable, Hashable {
         /// To the object that a to-one link leads to.
         case link(Int, to: TableID)
+        /// To the object of a map's key, or at a list's index, if there is one.
+        case item(Int, PropertyPath.Component, to: TableID)
         /// To each object in a collection of links.
         case links(Int, to: TableID)
         /// To each object of another table that links here.
         case sources(of: TableID, Int)
 
         var isToMany: Bool {
-            if case .link = self { false } else { true }
+            switch self {
+            case .link, .item: false
+            case .links, .sources: true
+            }
         }
     }
 
@@ -79,14 +84,17 @@ extension BoundPath {
             guard let found = target.find(key) else { return true }
             return walk(stepIndex + 1, target, found.leaf, found.row, context, body)
         }
-        switch steps[stepIndex] {
-        case .link(let column, let target):
-            let key: Int64 = leaf.load(column, row)
+        func followOne(_ key: Int64, _ target: TableID) -> Bool {
             let next = context.table(target)
             if key >= 0, next.find(key) != nil { return follow(key, next) }
             // Behind a nil link a single value is null, and a collection has no values.
             let isSingle = !endsInCollection && !steps[stepIndex...].contains(where: \.isToMany)
             return isSingle ? body(.null) : true
+        }
+        switch steps[stepIndex] {
+        case .link(let column, let target): return followOne(leaf.load(column, row), target)
+        case .item(let column, let item, let target):
+            return followOne(table.list(column, leaf, row).link(of: item) ?? -1, target)
         case .links(let column, let target):
             let next = context.table(target)
             return table.list(column, leaf, row).forEachLink { follow($0, next) }
@@ -119,10 +127,9 @@ extension BoundPath {
             for index in 0..<list.count where !body(.string(list.key(at: index))) { return false }
             return true
         case .entry(let column, let key):
-            return take(from: table.list(column, leaf, row).value(forKey: key) ?? .null, body)
+            return take(from: table.list(column, leaf, row).value(of: .key(key)), body)
         case .element(let column, let index):
-            let list = table.list(column, leaf, row)
-            return take(from: index < list.count ? list.value(at: index) : .null, body)
+            return take(from: table.list(column, leaf, row).value(of: .index(index)), body)
         case .sources(let origin, let column):
             var shouldContinue = true
             context.table(origin).forEachSource(of: leaf.key(row), column) {
@@ -191,6 +198,20 @@ extension BoundPath {
 }
 
 extension ListCell {
+    /// The value of a map's key, or at a list's index; null if there is none.
+    fileprivate func value(of item: PropertyPath.Component) -> Value {
+        switch item {
+        case .key(let key): value(forKey: key) ?? .null
+        case .index(let index): index < count ? value(at: index) : .null
+        case .name, .each: .null
+        }
+    }
+
+    /// The object of a map's key, or at a list's index; nil if there is none.
+    func link(of item: PropertyPath.Component) -> Int64? {
+        if case .link(let key) = value(of: item), key >= 0 { key } else { nil }
+    }
+
     /// Calls `body` with each link that is not nil, until it returns false.
     @inline(__always)
     func forEachLink(_ body: (Int64) -> Bool) -> Bool {

@@ -7,12 +7,16 @@ extension QueryCompiler {
         guard stepIndex < path.steps.count else { return end(path, table, test) }
         let part = build(path, stepIndex + 1, test)
         let step = path.steps[stepIndex]
+        // Behind a nil link a single value is null.
+        let isSingle = !path.endsInCollection && !path.steps[stepIndex...].contains(where: \.isToMany)
         switch step {
         case .link(let column, let target):
-            let isSingle = !path.endsInCollection && !path.steps[stepIndex...].contains(where: \.isToMany)
             return LinkNode(
                 column: column, name: schema[table].columns[column].name, target: target, part: part,
                 matchesNilLink: isSingle && test.holds(.null))
+        case .item:
+            return AnyLinkNode(
+                table: table, step: step, name: path.text, part: part, matchesNone: isSingle && test.holds(.null))
         case .links, .sources: return AnyLinkNode(table: table, step: step, name: path.text, part: part)
         }
     }
@@ -20,7 +24,7 @@ extension QueryCompiler {
     func tableOfStep(_ path: BoundPath, _ stepIndex: Int) -> TableID {
         guard stepIndex > 0 else { return path.root }
         switch path.steps[stepIndex - 1] {
-        case .link(_, let target), .links(_, let target): return target
+        case .link(_, let target), .item(_, _, let target), .links(_, let target): return target
         case .sources(let origin, _): return origin
         }
     }

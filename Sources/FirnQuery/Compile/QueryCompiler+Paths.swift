@@ -48,6 +48,10 @@ extension QueryCompiler {
         case .object: return
         case .value(let column) where bound.type == .link && bound.inner.isEmpty:
             step = .link(column, to: bound.target ?? bound.table)
+        case .entry(let column, let key) where bound.type == .link:
+            step = .item(column, .key(key), to: bound.target ?? bound.table)
+        case .element(let column, let index) where bound.type == .link:
+            step = .item(column, .index(index), to: bound.target ?? bound.table)
         case .elements(let column) where bound.type == .link: step = .links(column, to: bound.target ?? bound.table)
         case .sources(let origin, let column): step = .sources(of: origin, column)
         default:

@@ -86,7 +86,7 @@ extension QueryCompiler {
                 return LinkNode(
                     column: column, name: schema[table].columns[column].name, target: target, part: part,
                     matchesNilLink: false)
-            case .links, .sources:
+            case .item, .links, .sources:
                 return AnyLinkNode(table: table, step: path.steps[index], name: path.text, part: part)
             }
         }

@@ -37,6 +37,8 @@ struct AnyLinkNode: QueryNode {
     let step: BoundPath.Step
     let name: String
     let part: any QueryNode
+    /// Whether the row matches if the step leads nowhere.
+    var matchesNone = false
 
     var cost: Double { 200 + part.cost * 20 }
     var explanation: String { "follow any of \(name) to \(part.explanation)" }
@@ -46,7 +48,7 @@ struct AnyLinkNode: QueryNode {
     }
 
     func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        var found = false
+        var found = matchesNone
         step.forEachKey(table, leaf, row, context) { key, target in
             guard let location = target.find(key) else { return true }
             found = part.matches(location.leaf, location.row, context)
@@ -65,6 +67,9 @@ extension BoundPath.Step {
         case .link(let column, let target):
             let key: Int64 = leaf.load(column, row)
             if key >= 0 { _ = body(key, context.table(target)) }
+        case .item(let column, let item, let target):
+            let key = context.table(table).list(column, leaf, row).link(of: item)
+            if let key { _ = body(key, context.table(target)) }
         case .links(let column, let target):
             let view = context.table(target)
             _ = context.table(table).list(column, leaf, row).forEachLink { body($0, view) }

@@ -31,7 +31,7 @@ extension BoundPath {
         var table = root
         for step in steps {
             switch step {
-            case .link(let column, let target), .links(let column, let target):
+            case .link(let column, let target), .item(let column, _, let target), .links(let column, let target):
                 result.append(.init(table: table, kind: .column(column)))
                 table = target
             case .sources(let origin, let column):

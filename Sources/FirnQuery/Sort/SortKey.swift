@@ -181,7 +181,9 @@ extension QueryCompiler {
         -> BoundPath
     {
         let bound = try bind(path, from: table)
-        guard path.aggregate == nil, path.variable == nil, !bound.isToMany, case .value = bound.end, bound.inner.isEmpty
+        let followsLinksOnly = bound.steps.allSatisfy { if case .link = $0 { true } else { false } }
+        guard path.aggregate == nil, path.variable == nil, followsLinksOnly, case .value = bound.end,
+            bound.inner.isEmpty
         else {
             throw QueryError(
                 .type, "'\(path.text)' does not lead to a single value to \(purpose) by.",
