@@ -21,6 +21,9 @@ public struct PropertyChange {
     public let newValue: Any?
 }
 
+/// Realm's name for a changed property of a projection: observers of projections get a `PropertyChange`.
+public typealias ProjectedPropertyChange = PropertyChange
+
 /// What happened to an observed collection.
 public enum RealmCollectionChange<Collection> {
     /// The first call: the collection is ready.
