@@ -158,13 +158,13 @@ public final class _KeyPathTracer {
         let shape = read.property.shape
         // The application makes none of these out of others in a key path.
         guard shape.collection == .none, !shape.isLinkingObjects, !shape.isMapped else { return true }
-        guard let value = unwrapped(value) else { return false }
         if shape.target != nil {
-            return objects.contains { $0.origin == reads.count - 1 && $0.object === value as AnyObject }
+            return objects.contains { $0.origin == reads.count - 1 && $0.object === unwrapped(value) as AnyObject? }
         }
+        let expected = read.property.wrapper.any(read.object.address + read.property.offset, of: read.object)
+        guard let value = unwrapped(value) else { return expected == nil }
         func any<P: _Persistable>(_ value: P) -> Any? { P._any(value) }
         let found = (value as? any _Persistable).flatMap { any($0) } as? AnyHashable
-        let expected = read.property.wrapper.any(read.object.address + read.property.offset, of: read.object)
         return found == expected as? AnyHashable
     }
 
