@@ -142,6 +142,10 @@ struct NaiveQuery {
             case .key(let mapKey) where world.schema[table].columns[column].collection == .map:
                 guard case .map(let entries) = value else { return [.null] }
                 return [entries.first { $0.key == mapKey }?.value ?? .null]
+            case .index(let index):
+                remaining.removeFirst()
+                let list = elements(value)
+                found = [index < list.count ? list[index] : .null]
             case .name("@keys"):
                 guard case .map(let entries) = value else { return [] }
                 return entries.map { .string($0.key) }
@@ -159,11 +163,14 @@ struct NaiveQuery {
 
     private func leadsToCollection(_ remaining: ArraySlice<PropertyPath.Component>, _ table: TableID) -> Bool {
         var table = table
-        for case .name(let name) in remaining {
+        for (position, component) in zip(remaining.indices, remaining) {
+            guard case .name(let name) = component else { continue }
+            var takesOne = false
+            if position + 1 < remaining.endIndex, case .index = remaining[position + 1] { takesOne = true }
             switch world.resolver.property(name, of: table) {
             case .backlinks: return true
             case .column(let column):
-                if world.schema[table].columns[column].collection != .none { return true }
+                if world.schema[table].columns[column].collection != .none, !takesOne { return true }
                 table = world.schema[table].columns[column].target ?? table
             case nil: break
             }

@@ -52,7 +52,10 @@ struct RandomPredicate {
             let step = pick(steps)
             components.append(.name(step.0))
             table = step.1
-            hasStep = hasStep || step.2
+            // One element of a list leads on as a link does.
+            let takesOne = (step.0 == "friends" || step.0 == "things") && random.below(3) == 0
+            if takesOne { components.append(.index(random.below(3))) }
+            hasStep = hasStep || step.2 && !takesOne
         }
         let columns = world.schema[table].columns
         let column = pick(columns)
