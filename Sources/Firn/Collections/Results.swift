@@ -42,7 +42,8 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     public subscript(position: Int) -> Element { _source.element(at: position) }
 
     /// How the query is run in the version shown: by which index, or by scanning how many objects, and what follows;
-    /// and, for filters, sorts and one `distinct` of a class, that an observer keeps the results up to date by what changes.
+    /// and, for filters, sorts and one `distinct` of a class, that an observer keeps the results up to date by what
+    /// changes.
     ///
     /// ```swift
     /// print(dogs.where { $0.name == "Rex" && $0.age > 3 }.sorted(by: \.age).explain())
