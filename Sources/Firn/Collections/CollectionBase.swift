@@ -117,6 +117,10 @@ public class CollectionBase {
     public final var _source: _CollectionSource {
         let location = managed(to: "queried or observed")
         let realm = location.realm
+        if location.binding.isObservable, !realm.isFrozen {
+            realm.check()
+            location.row.wasRead(location.property)
+        }
         let binding = location.property.isLink ? realm.target(of: location.property, in: location.binding) : nil
         return _CollectionSource(realm, binding, .list(location))
     }

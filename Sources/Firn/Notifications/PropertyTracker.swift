@@ -15,11 +15,19 @@ final class PropertyTracker: Observable {
     private let token = NotificationToken()
     private let probe = Probe()
     private let probePath: KeyPath<PropertyTracker, Void>
-    /// What was read and has not changed since, by table and object key. A read that nobody waits for any more stays
-    /// here until the property changes.
+    /// The properties that were read and have not changed since, by table and object key. A read that nobody waits for
+    /// any more stays here until the property changes.
     private var tracked: [TableID: [Int64: Set<Int>]] = [:]
+    /// The same of backlinks, by table and property.
+    private var trackedBacklinks: [TableID: [Int: Set<Int64>]] = [:]
+    /// What was read of another version than the one that changes count from. What changed between the two is not known
+    /// for sure, so all of it counts as changed at the next version.
+    private var early: Set<Cell> = []
+    /// The version that changes count from.
+    private var version: UInt64
 
-    private init() {
+    private init(_ version: UInt64) {
+        self.version = version
         probePath = \PropertyTracker.[probe: probe]
     }
 
@@ -54,72 +62,80 @@ final class PropertyTracker: Observable {
     @inline(never)
     static func read(_ property: PropertyInfo, of row: _Row, in realm: _RealmInstance) {
         if let tracker = realm.propertyTracker, !tracker.token.isInvalidated {
-            if tracker.isTracking { tracker.note(property, row) }
+            if tracker.isTracking { tracker.note(property, row, in: realm) }
             return
         }
         guard !realm.isFrozen, !realm.isInTransaction, !realm.configuration.readOnly, realm.migration == nil,
             realm.scheduler?.canDeliver ?? false
         else { return }
-        let tracker = PropertyTracker()
-        guard tracker.isTracking else { return }
-        realm.propertyTracker = tracker
         // Nothing waits here: for a commit that is on its way to the disk, changes count from the version before it.
         let shown = realm.shownPin
         let pin = realm.isAhead ? realm.store.pin(at: shown.callSite) : shown.again(at: shown.callSite)
+        let tracker = PropertyTracker(pin.version)
+        guard tracker.isTracking else { return }
+        realm.propertyTracker = tracker
         let start = SubscriptionStart(pin: pin, cursor: realm.store.makeChangeCursor(after: pin.version))
         realm.add(TrackingSubscription(realm, tracker, from: start), tracker.token)
-        tracker.note(property, row)
+        tracker.note(property, row, in: realm)
     }
 
-    private func note(_ property: PropertyInfo, _ row: _Row) {
-        let table = TableBinding.of(row).table
-        tracked[table, default: [:]][row.key, default: []].insert(property.position)
-        registrar.access(self, keyPath: \.[cell: Cell(table: table, key: row.key, position: property.position)])
+    private func note(_ property: PropertyInfo, _ row: _Row, in realm: _RealmInstance) {
+        let cell = Cell(table: TableBinding.of(row).table, key: row.key, position: property.position)
+        if realm.isInTransaction || realm.pin?.version != version {
+            early.insert(cell)
+        } else if property.isLinkingObjects {
+            trackedBacklinks[cell.table, default: [:]][cell.position, default: []].insert(cell.key)
+        } else {
+            tracked[cell.table, default: [:]][cell.key, default: []].insert(cell.position)
+        }
+        registrar.access(self, keyPath: \.[cell: cell])
     }
 
-    /// Tells the framework what has changed.
+    /// Tells the framework what has changed. Costs what has changed.
     fileprivate func changed(_ summary: ChangeSummary, from old: Pin, to new: Pin, in realm: _RealmInstance) {
-        var cells: [Cell] = []
-        for (table, rows) in tracked {
-            guard let binding = realm.schema.tables.first(where: { $0.table == table }) else { continue }
-            let properties = binding.info.properties
-            let changes = summary.tables[table]
-            for (key, positions) in rows {
-                let isGone = changes?.deleted.contains(key) ?? false
-                let columns = changes?.modified[key]
-                for position in positions {
-                    let property = properties[position]
-                    guard !property.isLinkingObjects else { continue }
-                    let column = binding.column(property)
-                    if isGone || columns?.contains(column) ?? false
-                        || changes?.scripts[.init(key: key, column: column)] != nil
-                    {
-                        cells.append(Cell(table: table, key: key, position: position))
-                    }
+        version = new.version
+        var cells = early
+        early = []
+        for (table, changes) in summary.tables {
+            guard let rows = tracked[table], let binding = realm.schema.tables.first(where: { $0.table == table })
+            else {
+                continue
+            }
+            for key in changes.deleted {
+                for position in rows[key] ?? [] { cells.insert(Cell(table: table, key: key, position: position)) }
+            }
+            func note(_ key: Int64, _ isChanged: (Int) -> Bool) {
+                for position in rows[key] ?? [] where isChanged(binding.column(binding.info.properties[position])) {
+                    cells.insert(Cell(table: table, key: key, position: position))
                 }
             }
-            cells += backlinks(binding, rows, summary, old, new, realm)
+            for (key, columns) in changes.modified { note(key) { columns.contains($0) } }
+            for list in changes.scripts.keys { note(list.key) { $0 == list.column } }
         }
+        addBacklinks(to: &cells, summary, old, new, realm)
         // The application is told last: it may read again, which is tracked anew.
         for cell in cells {
             tracked[cell.table]?[cell.key]?.remove(cell.position)
             if tracked[cell.table]?[cell.key]?.isEmpty ?? false { tracked[cell.table]?[cell.key] = nil }
+            trackedBacklinks[cell.table]?[cell.position]?.remove(cell.key)
         }
         for cell in cells { registrar.withMutation(of: self, keyPath: \.[cell: cell]) {} }
     }
 
-    /// The backlinks among the tracked properties of a table that have changed.
-    private func backlinks(
-        _ binding: TableBinding, _ rows: [Int64: Set<Int>], _ summary: ChangeSummary, _ old: Pin, _ new: Pin,
-        _ realm: _RealmInstance
-    ) -> [Cell] {
-        binding.info.properties.filter(\.isLinkingObjects).flatMap { property -> [Cell] in
-            let keys = rows.filter { $0.value.contains(property.position) }.map(\.key)
-            guard !keys.isEmpty else { return [] }
-            let affected = AffectedObjects(summary: summary, old: old.snapshot, snapshot: new.snapshot).via(
-                ObservedPath(property.name, binding, realm.schema).path)
-            return keys.filter { affected.contains($0) || summary.tables[binding.table]?.deleted.contains($0) ?? false }
-                .map { Cell(table: binding.table, key: $0, position: property.position) }
+    /// Adds the tracked backlinks that have changed.
+    private func addBacklinks(
+        to cells: inout Set<Cell>, _ summary: ChangeSummary, _ old: Pin, _ new: Pin, _ realm: _RealmInstance
+    ) {
+        for (table, properties) in trackedBacklinks {
+            guard let binding = realm.schema.tables.first(where: { $0.table == table }) else { continue }
+            for (position, keys) in properties where !keys.isEmpty {
+                let path = ObservedPath(binding.info.properties[position].name, binding, realm.schema).path
+                let objects = AffectedObjects(summary: summary, old: old.snapshot, snapshot: new.snapshot)
+                let affected = objects.via(path).union(summary.tables[table]?.deleted ?? [])
+                for key in affected where keys.contains(key) {
+                    cells.insert(Cell(table: table, key: key, position: position))
+                }
+            }
         }
     }
 }

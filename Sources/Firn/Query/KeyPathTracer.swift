@@ -10,14 +10,14 @@ import Foundation
 /// property's position, or a negative number if the property is ignored. A link returns another such object, so
 /// `\Person.dog?.name` is traced as a read of `dog` and, of what that gave, one of `name`.
 ///
-/// What the application computes may depend on the values. So they are chosen: a key path is traced twice, with two
-/// values for each property.
+/// What the application computes may depend on the values. So a key path is traced twice: with the initial values, and
+/// with others (`probe`).
 public final class _KeyPathTracer {
     /// What a key path is traced for.
     enum Purpose {
         /// It has to name one property, whose value it gives. Lists are empty.
         case naming
-        /// It may read what it likes. Lists have one element, so that what is read of it is found.
+        /// It may read what it likes. Lists of objects have one, so that what is read of it is found.
         case observing
     }
 
@@ -85,13 +85,13 @@ public final class _KeyPathTracer {
         return object(type, origin: read, depth: depth + 1)
     }
 
-    /// A list or set with one element, reached by the last read; nil if the property's own is to be read.
+    /// A list or set of one object, reached by the last read; nil if the property's own is to be read.
     func collection<C: _PersistableCollection>(_: C.Type) -> C? {
         guard purpose == .observing else { return nil }
         let shape = C._propertyType
         guard shape.collection != .map, !shape.isMapped else { return nil }
-        let element: Any? = if let target = shape.target { linked(target) } else { probe(shape) }
-        guard let element else { return nil }
+        // What is read of a value is read of the collection.
+        guard let element = shape.target.flatMap({ linked($0) }) else { return nil }
         do { return try C._fromAny([element]) } catch {
             fatalError("Firn: \(C.self) does not take \(element), which is of its element type: \(error).")
         }
@@ -175,7 +175,9 @@ public final class _KeyPathTracer {
             let wrapper = object.address + property.offset
             wrapper.storeBytes(of: Int32(property.position), as: Int32.self)
             let shape = property.shape
-            guard shape.collection == .none, let probe = probe(shape), property.wrapper.takes(probe) else { continue }
+            guard shape.collection == .none, !shape.isLinkingObjects, !shape.isBoxed,
+                let probe = probe(property, property.wrapper.any(wrapper, of: object)), property.wrapper.takes(probe)
+            else { continue }
             do { try property.wrapper.set(wrapper, probe, of: object) } catch {
                 fatalError(
                     "Firn: \(info.name).\(property.name) does not take \(probe), which it took before: \(error).")
@@ -189,33 +191,41 @@ public final class _KeyPathTracer {
         return object
     }
 
-    /// A value for properties of a type in this run; nil if they keep their initial value.
-    private func probe(_ shape: _PropertyType) -> Any? {
-        let isFirst = run == 0
+    /// A value for a property of an object in this run; nil if it keeps its initial value.
+    ///
+    /// In the first run all do, since the application's code may stop the program for a value that it does not expect.
+    /// In the second, a key path that is observed is read with other values of types that have few: the application
+    /// expects each. One that has to name a property is read with values that no property has at first, because what it
+    /// gave may have been the property's own value by chance.
+    private func probe(_ property: PropertyInfo, _ initial: Any?) -> Any? {
+        guard run > 0 else { return nil }
+        let shape = property.shape
         if shape.callsApplication {
-            // The code of other types may stop the program for a value that it does not expect.
             guard let type = wrappedType(shape.swiftType) as? any PersistableEnum.Type else { return nil }
-            return isFirst ? firstCase(type) : lastCase(type)
+            return otherCase(type, initial)
         }
-        switch shape.type {
-        case .bool: return isFirst
-        case .int: return isFirst ? 37 : -101
-        case .float: return isFirst ? Float(1.5) : -2.25
-        case .double: return isFirst ? 1.5 : -2.25
-        case .string: return isFirst ? " firn é" : "Schnee B"
-        case .data: return Data(isFirst ? [1, 2, 3] : [200])
-        case .date: return Date(timeIntervalSinceReferenceDate: isFirst ? 1_000_000.25 : -86_400.5)
-        case .objectID: return ObjectId(ObjectIDBytes(isFirst ? 1 : 2, 3, 4))
-        case .uuid: return UUID(uuid: (isFirst ? 1 : 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        case .decimal: return Decimal128(DecimalBits(integer: isFirst ? 25 : -3))
-        case .mixed: return AnyRealmValue.int(isFirst ? 37 : -101)
-        case .link: return nil
+        if shape.type == .bool { return !(initial as? Bool ?? false) }
+        guard purpose == .naming else { return nil }
+        return switch shape.type {
+        case .bool, .link: nil
+        case .int: 37
+        case .float: Float(1.5)
+        case .double: 1.5
+        case .string: " firn é"
+        case .data: Data([1, 2, 3])
+        case .date: Date(timeIntervalSinceReferenceDate: 1_000_000.25)
+        case .objectID: ObjectId(ObjectIDBytes(1, 2, 3))
+        case .uuid: UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        case .decimal: Decimal128(DecimalBits(integer: 25))
+        case .mixed: AnyRealmValue.int(37)
         }
     }
 }
 
-private func firstCase<E: PersistableEnum>(_: E.Type) -> Any? { E.allCases.first }
-private func lastCase<E: PersistableEnum>(_: E.Type) -> Any? { Array(E.allCases).last }
+/// A case that is not the initial one.
+private func otherCase<E: PersistableEnum>(_: E.Type, _ initial: Any?) -> Any? {
+    E.allCases.first { !(E._any($0) as? AnyHashable == initial as? AnyHashable) }
+}
 
 /// The type that an optional type wraps, or the type itself if it is not optional. A path through a link is optional.
 func wrappedType(_ type: Any.Type) -> Any.Type {

@@ -19,7 +19,10 @@ extension PredicateExpressions.KeyPath: TranslatableExpression {
         switch try translator.term(root) {
         case .path(let path):
             if let type = Root.Output.self as? any _QueriedObject.Type {
-                return .path(path.appending(try names(type, keyPath)))
+                guard let longer = path.appending(try names(type, keyPath)) else {
+                    throw PredicateFault("it reads \(keyPath) of an element that is named by its index")
+                }
+                return .path(longer)
             }
             let type = Root.Output.self as? any CountedCollection.Type
             if keyPath == type?.countKeyPath { return .path(path.with(".@count")) }
@@ -78,8 +81,13 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
         }
         var inner = translator
         inner.bind(variable.key, to: wrapped)
-        if case .condition(let text) = try inner.term(transform) { return .optionalCondition(text, path) }
-        return try inner.term(transform)
+        let term = try inner.term(transform)
+        if case .condition(let text) = term { return .optionalCondition(text, path) }
+        // Behind a nil link the store counts 0, and Swift gives nil.
+        if case .path(let inner) = term, !inner.suffix.isEmpty {
+            throw PredicateFault("it counts or picks elements behind an optional link, which may be nil")
+        }
+        return term
     }
 }
 
@@ -94,7 +102,7 @@ extension PredicateExpressions.NilCoalesce: TranslatableExpression {
         case (.path(let path), .constant(let value)): return .coalesced(path, value)
         case (.constant(let value), _): return value == nil ? right : .constant(value)
         case (.optionalCondition(let text, let path), .constant(let value as Bool)):
-            guard value else { return .condition(text) }
+            guard value else { return .condition(PredicateTranslator.present(path, text)) }
             return .condition("(" + text + " OR (" + path.text + " == %@))" + PredicateTranslator.argument(nil))
         default: throw PredicateFault("what stands behind ?? is no constant")
         }

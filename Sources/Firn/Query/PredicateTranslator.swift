@@ -42,7 +42,9 @@ enum PredicateTerm {
             return PredicateText(format: format, arguments: [names.joined(separator: ".")])
         }
 
-        func appending(_ names: [String]) -> Path {
+        /// Nil behind an element or an aggregate, which the text can't go on from.
+        func appending(_ names: [String]) -> Path? {
+            guard suffix.isEmpty, subquery == nil else { return nil }
             var path = self
             path.names += names
             return path
@@ -106,10 +108,11 @@ struct PredicateTranslator {
     func condition<E: PredicateExpression>(of expression: E) throws -> PredicateText {
         switch try term(expression) {
         case .condition(let text): return text
-        case .path(let path): return "(" + path.text + " == %@)" + PredicateText(format: "", arguments: [true])
+        case .path(let path) where wrappedType(E.Output.self) == Bool.self:
+            return "(" + path.text + " == %@)" + PredicateText(format: "", arguments: [true])
         case .constant(let value as Bool):
             return PredicateText(format: value ? "TRUEPREDICATE" : "FALSEPREDICATE")
-        case .coalesced, .constant, .optionalCondition, .filtered:
+        case .path, .coalesced, .constant, .optionalCondition, .filtered:
             throw PredicateFault("\(Self.name(E.self)) is no condition")
         }
     }
@@ -138,6 +141,7 @@ struct PredicateTranslator {
         case .path(let path):
             return "(" + path.text + " \(symbol) %@)" + Self.argument(value)
         case .coalesced(let path, let other):
+            guard path.quantifier.isEmpty else { throw PredicateFault("it has ?? of the values in a collection") }
             // nil stands for the other value, which the comparison holds for or not.
             let isNil = "(" + path.text + " == %@)" + Self.argument(nil)
             let holds = try Self.holds(other, symbol, value)
@@ -151,14 +155,18 @@ struct PredicateTranslator {
             return value == (symbol == "==") ? text : text.negated
         case .optionalCondition(let text, let path):
             guard let value = value as? Bool, symbol == "==" else { throw PredicateFault("it compares a condition") }
-            if value { return text }
-            return "((" + path.text + " != %@) AND " + Self.argument(nil) + text.negated + ")"
+            return Self.present(path, value ? text : text.negated)
         }
     }
 
     /// What replaces the `%@` that has just been written.
     static func argument(_ value: Any?) -> PredicateText {
         PredicateText(format: "", arguments: [value ?? NSNull()])
+    }
+
+    /// A condition that holds only if a path is not nil.
+    static func present(_ path: PredicateTerm.Path, _ text: PredicateText) -> PredicateText {
+        "((" + path.text + " != %@) AND " + argument(nil) + text + ")"
     }
 
     private static func holds(_ a: Any?, _ symbol: String, _ b: Any?) throws -> Bool {
@@ -212,10 +220,11 @@ struct PredicateTranslator {
         path.quantifier = purpose == .any ? "ANY" : "ALL"
         inner.bind(variable, to: .path(path))
         // Of a longer condition, each part could hold for another element.
-        guard test is any SingleComparison else {
+        let text = try inner.condition(of: test)
+        guard test is any SingleComparison, text.format.hasPrefix("(\(path.quantifier) ") else {
             throw PredicateFault("it asks more than one comparison of the values in a collection")
         }
-        return .condition(try inner.condition(of: test))
+        return .condition(text)
     }
 
     enum ElementPurpose { case any, all, filtered }

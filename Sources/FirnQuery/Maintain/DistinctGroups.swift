@@ -16,9 +16,10 @@ struct DistinctGroups: Sendable {
     /// The objects in the version that the result is of; nil until the first change, and after one that was not shown.
     private var known: OrderedKeys?
 
-    /// Nil for mixed and decimal values, of which some are one distinct value although their order tells them apart.
+    /// Nil for values whose order is not that of the distinct values: mixed and decimal ones, of which some are one
+    /// distinct value although their order tells them apart, and links, which have no order.
     init?(_ paths: [BoundPath], order: [SortKey], _ pipeline: QueryPipeline) {
-        guard paths.allSatisfy({ $0.type != .mixed && $0.type != .decimal }) else { return nil }
+        guard paths.allSatisfy({ $0.type != .mixed && $0.type != .decimal && $0.type != .link }) else { return nil }
         keys = paths.map { SortKey(path: $0, isAscending: true) }
         self.order = keys + order
         var stages = pipeline.stages.prefix { if case .distinct = $0 { false } else { true } }
@@ -70,6 +71,8 @@ struct DistinctGroups: Sendable {
 
     /// The objects in a version. Costs as much as the sorted query.
     private func made(in snapshot: Snapshot) -> OrderedKeys {
+        // The class may be newer than the version.
+        guard sorted.table.index < snapshot.schema.tables.count else { return OrderedKeys() }
         let context = QueryContext(snapshot)
         let view = context.table(sorted.table)
         let found = sorted.run(in: snapshot).keys(in: view)

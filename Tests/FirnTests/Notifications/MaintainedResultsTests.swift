@@ -71,6 +71,7 @@ class Teacher: Object {
         ("sorted distinct", { $0.where { $0.age < 6 }.distinct(by: [\.name]).sorted(by: \.age) }),
         ("distinct of two, filtered", { $0.distinct(by: [\.name, \.age]).where { $0.score > 1 } }),
         ("distinct by nil", { $0.sorted(by: \.age).distinct(by: [\.score]) }),
+        ("distinct links", { $0.distinct(by: ["teacher"]) }),
         ("distinct by a link", { $0.distinct(by: ["teacher.age"]).sorted(by: \.name) }),
     ]
 

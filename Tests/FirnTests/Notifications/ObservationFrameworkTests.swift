@@ -1,9 +1,10 @@
-import Firn
 import FirnTestSupport
 import Foundation
 import Observation
 import Synchronization
 import Testing
+
+@testable import Firn
 
 class Lamp: Object, Observable {
     @Persisted(primaryKey: true) var id: Int
@@ -108,6 +109,9 @@ private final class Calls: Sendable {
         #expect(try await calls({ _ = lamp.marks["x"] }, { lamp.marks["x"] = 2 }) == 1)
         #expect(try await calls({ _ = lamp.others.contains(other) }, { lamp.others.insert(other) }) == 1)
         #expect(try await calls({ _ = lamp.tags.count }, { lamp.marks["y"] = 2 }) == 0)
+        // Queries of collections.
+        #expect(try await calls({ _ = lamp.others.where { $0.id > 2 }.count }, { lamp.others.remove(other) }) == 1)
+        #expect(try await calls({ _ = lamp.tags.sorted().count }, { lamp.tags.append("z") }) == 1)
         // Through links, embedded objects and backlinks.
         let room = try self.lamp(1)
         #expect(try await calls({ _ = lamp.room?.name }, { room.name = "room" }) == 1)
@@ -158,6 +162,32 @@ private final class Calls: Sendable {
         #expect(calls.count == 0)
         try realm.commitWrite()
         await wait { calls.count == 1 && inside.count == 1 }
+    }
+
+    /// What a realm shows before it is durable is tracked, too.
+    @Test func asynchronousWritesAreTold() async throws {
+        let folder = TemporaryFolder()
+        let realm = try Realm(
+            configuration: .init(fileURL: URL(filePath: folder.path + "/lamps.firn"), objectTypes: classes),
+            queue: nil)
+        try realm.write { for id in 0..<2 { realm.add(Lamp(value: ["id": id])) } }
+        let (first, room) = (realm.objects(Lamp.self)[0], realm.objects(Lamp.self)[1])
+        _ = track { _ = first.name }
+        realm.beginWrite()
+        let new = realm.create(Lamp.self, value: ["id": 9, "name": "a"])
+        first.room = room
+        _ = try realm.instance.commitWithoutWaiting()
+        let (name, lamps) = (track { _ = new.name }, track { _ = room.lamps.count })
+        let gone = track { _ = new.tags.count }
+        realm.beginWrite()
+        new.name = "b"
+        first.room = nil
+        _ = try realm.instance.commitWithoutWaiting()
+        realm.beginWrite()
+        realm.delete(new)
+        _ = try realm.instance.commitWithoutWaiting()
+        _ = await realm.asyncFreeze()
+        await wait { name.count == 1 && lamps.count == 1 && gone.count == 1 }
     }
 
     @Test func otherReadsAreNotTracked() async throws {

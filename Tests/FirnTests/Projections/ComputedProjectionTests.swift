@@ -32,6 +32,9 @@ class Rower: Object {
     var boatNames: [String] { boats.map(\.name).sorted() }
     var noted: String { note + nick }
     var cabinNumber: Int { cabin?.number ?? 0 }
+    /// Stops the program for values that Firn might make up.
+    var strictRank: RowerRank { RowerRank(rawValue: rawRank)! }
+    @Persisted var rawRank = "novice"
     var rankName: String { rank == .master ? last : first }
 }
 
@@ -65,6 +68,7 @@ class RowerCard: NamedRower {
     @Projected(\Rower.boatNames) var boatNames
     @Projected(\Rower.noted) var noted
     @Projected(\Rower.rankName) var rankName
+    @Projected(\Rower.strictRank) var strictRank
     @Projected(\Rower.self.className) var nothing
 
     var summary: String { "\(first), \(best)" }
@@ -123,6 +127,7 @@ private let classes = [Rower.self, RowerBoat.self, RowerCabin.self]
         #expect(try await changed { try rower(0).isKnown = true } == ["shown"])
         #expect(try await changed { try rower(0).rank = .master } == ["rankName"])
         #expect(try await changed { try rower(0).marks[0] = 9 } == ["best"])
+        #expect(try await changed { try rower(0).rawRank = "master" } == ["strictRank"])
         #expect(try await changed { try rower(0).coach = nil } == ["topCoach", "coach"])
     }
 

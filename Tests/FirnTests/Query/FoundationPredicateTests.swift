@@ -117,6 +117,12 @@ enum ChestState: String, PersistableEnum, Codable { case new, packed, gone }
         try check(#Predicate { $0.label?.starts(with: "a") == false })
         try check(#Predicate { $0.label?.contains("b") ?? true })
         try check(#Predicate { $0.label?.contains("b") ?? false })
+        // Behind a nil link nothing holds.
+        try check(#Predicate { $0.next?.marks.isEmpty == true })
+        try check(#Predicate { $0.next?.marks.isEmpty ?? false })
+        try check(#Predicate { $0.next?.marks.isEmpty == false })
+        try check(#Predicate { $0.next?.marks.allSatisfy { $0 < 5 } == true })
+        try check(#Predicate { $0.next.flatMap { $0.name != "ab" } == true })
     }
 
     @Test func strings() throws {
@@ -181,6 +187,13 @@ enum ChestState: String, PersistableEnum, Codable { case new, packed, gone }
         #expect(reason(#Predicate { $0.marks.contains { $0 > 3 && $0 < 9 } }).contains("more than one comparison"))
         #expect(reason(#Predicate { ($0.label ?? $0.name) == "a" }).contains("behind ?? is no constant"))
         #expect(reason(#Predicate { ($0.weight > 3) == $0.isSent }).contains("it compares two things"))
+        let counted = reason(#Predicate { $0.next?.parts.count == 0 })
+        #expect(counted.contains("behind an optional link"))
+        #expect(reason(#Predicate { $0.parts[0].weight == 3 }).contains("named by its index"))
+        #expect(reason(#Predicate { $0.parts[0].marks.contains(5) }).contains("named by its index"))
+        #expect(reason(#Predicate { $0.marks.contains { ($0 > 3) == false } }).contains("more than one comparison"))
+        #expect(reason(#Predicate { ($0.isSent ? $0.weight : $0.id) > 3 }).contains("is no condition"))
+        #expect(reason(#Predicate { $0.marks[0] > 3 }).hasPrefix("none"))
         #expect(reason(#Predicate { $0.weight > 3 }).hasPrefix("none"))
     }
 
