@@ -21,8 +21,9 @@ extension ProjectionObservable {
     /// stops the program.
     ///
     /// What a computed property reads is found by reading it of unmanaged objects with their initial values, and again
-    /// with the other value of each `Bool` and another case of each enum, at the first call for the class. So a property
-    /// that is read for other values only is not noticed, nor one behind a map, a backlink or more than four links.
+    /// with the other value of each `Bool` and another case of each enum, at the first call for the class. So a
+    /// property that is read for other values only is not noticed, nor one behind a map, a backlink or more than four
+    /// links.
     ///
     /// - Parameters:
     ///   - keyPaths: the projected properties that matter, or key paths that read them; an empty array for all.

@@ -90,8 +90,9 @@ final class TracedKeyPath: Sendable {
 /// What an observer of a key path watches, whatever the key path computes: all stored properties that it reads.
 ///
 /// They are found by reading the key path of objects with their initial values, and again with the other value of each
-/// `Bool` and another case of each enum. No link is nil, and each list and set of objects has one. So what it reads only
-/// for other values is not found, nor what lies behind backlinks or in maps, nor what lies more than four links deep.
+/// `Bool` and another case of each enum. No link is nil, and each list and set of objects has one. So what it reads
+/// only for other values is not found, nor what lies behind backlinks or in maps, nor what lies more than four links
+/// deep.
 ///
 /// If it goes deeper, as a property does that follows a link to its own class until it is nil, it can cope with nil.
 /// Then it is also read of objects where that link is nil earlier.
