@@ -17,6 +17,8 @@ final class ProgramRun {
     /// What each version held.
     private var history: [(version: UInt64, nodes: [Int: [String: Shape]], births: [Int: Int])] = []
     private var log: [String] = []
+    /// Whether nothing else has the store open.
+    private var isAlone = true
 
     private static let types: [ObjectBase.Type] = [ModelNode.self, ModelPart.self]
 
@@ -39,6 +41,7 @@ final class ProgramRun {
     /// - Parameter closes: whether nothing else has the store open, so that it is closed after each session.
     /// - Parameter pause: seconds to wait after each transaction.
     func run(closes: Bool = true, pause: TimeInterval = 0) throws {
+        isAlone = closes
         for _ in 0..<3 {
             try session(pause)
             if closes { #expect(waitUntilClosed(URL(filePath: path + "/p.firn"))) }
@@ -75,7 +78,8 @@ final class ProgramRun {
         }
         try checkHistory(realm)
         try checkRecovery()
-        realm.instance.store._checkInvariants()
+        // Others release versions meanwhile, whose nodes are counted until they are freed.
+        if isAlone { realm.instance.store._checkInvariants() }
         let binding = realm.instance.binding(of: ModelPart.self)
         let snapshot = realm.instance.snapshot
         let expected = nodes.values.reduce(0) { $0 + Self.countParts(.part($1)) - 1 }
