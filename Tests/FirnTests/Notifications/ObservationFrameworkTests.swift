@@ -255,8 +255,8 @@ private final class Calls: Sendable {
     private func draw() {
         withObservationTracking {
             names.append(lamp.name)
-        } onChange: {
-            Task { @MainActor in self.draw() }
+        } onChange: { [weak self] in
+            Task { @MainActor [weak self] in self?.draw() }
         }
     }
 }
