@@ -41,10 +41,7 @@ public class CollectionBase {
     /// The collection in the current state, valid until the next change. A frozen collection writes nothing here,
     /// because its row never has to be found again.
     final var cell: ListCell {
-        if !location!.row.isCurrent {
-            location!.row = _relocate(location!.row)
-            location!.row.wasRead(location!.property)
-        }
+        if !location!.row.isCurrent { location!.row = _relocate(location!.row, reading: location!.property) }
         return location!.cell
     }
 

@@ -152,10 +152,7 @@ extension LinkingObjects: _Persistable {
         guard let linking = property.origin.flatMap({ origin.info.property(named: $0) }) else {
             preconditionFailure("Firn: \(property.name) has no linking property")
         }
-        if !object._row.isCurrent {
-            object._row = _relocate(object._row)
-            object._row.wasRead(property)
-        }
+        if !object._row.isCurrent { object._row = _relocate(object._row, reading: property) }
         let source = _CollectionSource(realm, origin, .backlinks(CollectionLocation(object._row, property), linking))
         return LinkingObjects(linking.name, source)
     }

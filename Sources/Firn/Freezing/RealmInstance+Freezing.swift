@@ -63,22 +63,12 @@ extension Realm {
     ) async -> Realm {
         instance.check()
         if isFrozen { return self }
-        guard _isolation != nil, instance.scheduler?.isActor ?? false else {
-            fatalError(
-                "Firn: asyncFreeze() needs a realm of the main actor or of another actor, and to be called there. Use freeze()."
-            )
-        }
+        instance.checkActor(_isolation, "asyncFreeze()", instead: "freeze()")
         let store = instance.store
         // Another task of the actor may commit while this one is suspended.
         while let own = instance.unpublished?.version {
             let isPublished = await withCheckedContinuation(isolation: _isolation) { continuation in
-                store.whenPublished(own) { result in
-                    if case .success = result {
-                        continuation.resume(returning: true)
-                    } else {
-                        continuation.resume(returning: false)
-                    }
-                }
+                store.whenPublished(own) { continuation.resume(returning: (try? $0.get()) != nil) }
             }
             // Then freezing returns to what is durable.
             if !isPublished { break }

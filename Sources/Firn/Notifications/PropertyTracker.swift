@@ -126,11 +126,11 @@ final class PropertyTracker: Observable {
     private func addBacklinks(
         to cells: inout Set<Cell>, _ summary: ChangeSummary, _ old: Pin, _ new: Pin, _ realm: _RealmInstance
     ) {
+        let objects = AffectedObjects(summary: summary, old: old.snapshot, snapshot: new.snapshot)
         for (table, properties) in trackedBacklinks {
             guard let binding = realm.schema.tables.first(where: { $0.table == table }) else { continue }
             for (position, keys) in properties where !keys.isEmpty {
                 let path = ObservedPath(binding.info.properties[position].name, binding, realm.schema).path
-                let objects = AffectedObjects(summary: summary, old: old.snapshot, snapshot: new.snapshot)
                 let affected = objects.via(path).union(summary.tables[table]?.deleted ?? [])
                 for key in affected where keys.contains(key) {
                     cells.insert(Cell(table: table, key: key, position: position))

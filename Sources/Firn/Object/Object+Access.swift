@@ -128,10 +128,7 @@ extension ObjectBase {
         if property.isCollection || property.isLinkingObjects || !isManaged {
             return property.wrapper.any(wrapper, of: self)
         }
-        if !_row.isCurrent {
-            _row = _relocate(_row)
-            _row.wasRead(property)
-        }
+        if !_row.isCurrent { _row = _relocate(_row, reading: property) }
         let binding = TableBinding.of(_row)
         let realm = _RealmInstance.of(_row)
         guard

@@ -74,10 +74,7 @@ extension EmbeddedObject {
     /// The value of a mixed property. Untyped access would not tell numbers of different types apart.
     private func mixedValue(_ property: PropertyInfo) -> AnyRealmValue {
         guard isManaged else { return property.wrapper.mixed(address + property.offset) ?? .none }
-        if !_row.isCurrent {
-            _row = _relocate(_row)
-            _row.wasRead(property)
-        }
+        if !_row.isCurrent { _row = _relocate(_row, reading: property) }
         return AnyRealmValue._get(_row, TableBinding.of(_row).column(property))
     }
 

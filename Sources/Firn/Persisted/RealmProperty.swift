@@ -58,8 +58,7 @@ public final class RealmProperty<Value: RealmPropertyType> {
         get {
             guard let location else { return Value._unwrap(stored) }
             if !location.row.isCurrent {
-                self.location!.row = _relocate(location.row)
-                self.location!.row.wasRead(location.property)
+                self.location!.row = _relocate(location.row, reading: location.property)
             }
             let row = self.location!.row
             return location.property.isRequired

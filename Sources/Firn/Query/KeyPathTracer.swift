@@ -149,9 +149,6 @@ public final class _KeyPathTracer {
         return (read.origin.map(way) ?? []) + [read.property]
     }
 
-    /// Whether each read is of what the one before has given.
-    var isOneWay: Bool { reads.indices.dropFirst(start).dropFirst().allSatisfy { reads[$0].origin == $0 - 1 } }
-
     /// Whether a value of the last read's type is the one that it gave, and not one that the application made of it.
     func isWhatWasRead(_ value: Any) -> Bool {
         guard let read = reads.last else { return false }

@@ -32,9 +32,7 @@ extension PredicateExpressions.KeyPath: TranslatableExpression {
             return .path(.init(suffix: ".@count", subquery: subquery))
         case .filtered(let subquery) where kind == .collectionIsEmpty:
             return .condition("(" + subquery + ".@count == 0)")
-        case .constant:
-            if let constant = PredicateTranslator.constant(self) { return constant }
-            throw PredicateFault("it reads \(keyPath) of nil")
+        case .constant: throw PredicateFault("it reads \(keyPath) of nil")
         case .coalesced, .condition, .optionalCondition, .filtered:
             throw PredicateFault("it reads \(keyPath) of something that it computes")
         }
@@ -76,7 +74,6 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
         let wrapped = try translator.term(wrapped)
         guard case .path(let path) = wrapped else {
-            if let constant = PredicateTranslator.constant(self) { return constant }
             throw PredicateFault("it unwraps something that it computes")
         }
         var inner = translator
@@ -102,8 +99,8 @@ extension PredicateExpressions.NilCoalesce: TranslatableExpression {
         case (.path(let path), .constant(let value)): return .coalesced(path, value)
         case (.constant(let value), _): return value == nil ? right : .constant(value)
         case (.optionalCondition(let text, let path), .constant(let value as Bool)):
-            guard value else { return .condition(PredicateTranslator.present(path, text)) }
-            return .condition("(" + text + " OR (" + path.text + " == %@))" + PredicateTranslator.argument(nil))
+            guard value else { return .condition(path.present(and: text)) }
+            return .condition("(" + text + " OR " + path.compared("==", nil) + ")")
         default: throw PredicateFault("what stands behind ?? is no constant")
         }
     }
@@ -167,58 +164,39 @@ extension PredicateExpressions.RangeExpressionContains: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
         let element = try translator.term(element)
         guard case .path(let path) = element, path.quantifier.isEmpty else {
-            if let constant = PredicateTranslator.constant(self) { return constant }
             throw PredicateFault("it asks of something that it computes whether it lies in a range")
         }
-        guard case .constant(let value) = try translator.term(range), let bounds = value as? any ConstantRange else {
+        guard case .constant(let value) = try translator.term(range), let range = value as? any ConstantRange else {
             throw PredicateFault("it has a range whose bounds are not constant")
         }
-        func side(_ symbol: String, _ value: Any) -> PredicateText {
-            "(" + path.text + " \(symbol) %@)" + PredicateTranslator.argument(value)
-        }
-        var sides: [PredicateText] = []
-        if let lower = bounds.lower { sides.append(side(">=", lower)) }
-        if let upper = bounds.upper { sides.append(side(bounds.isClosed ? "<=" : "<", upper)) }
+        let sides = range.bounds.map { path.compared($0.symbol, $0.value) }
         return .condition(sides.count == 1 ? sides[0] : "(" + sides[0] + " AND " + sides[1] + ")")
     }
 }
 
-/// A range with its bounds.
+/// A range as one or two comparisons.
 private protocol ConstantRange {
-    var lower: Any? { get }
-    var upper: Any? { get }
-    /// Whether the upper bound belongs to it.
-    var isClosed: Bool { get }
+    var bounds: [(symbol: String, value: Any)] { get }
 }
 
 extension Swift.Range: ConstantRange {
-    fileprivate var lower: Any? { lowerBound }
-    fileprivate var upper: Any? { upperBound }
-    fileprivate var isClosed: Bool { false }
+    fileprivate var bounds: [(symbol: String, value: Any)] { [(">=", lowerBound), ("<", upperBound)] }
 }
 
 extension Swift.ClosedRange: ConstantRange {
-    fileprivate var lower: Any? { lowerBound }
-    fileprivate var upper: Any? { upperBound }
-    fileprivate var isClosed: Bool { true }
+    fileprivate var bounds: [(symbol: String, value: Any)] { [(">=", lowerBound), ("<=", upperBound)] }
 }
 
 extension PartialRangeFrom: ConstantRange {
-    fileprivate var lower: Any? { lowerBound }
-    fileprivate var upper: Any? { nil }
-    fileprivate var isClosed: Bool { false }
+    fileprivate var bounds: [(symbol: String, value: Any)] { [(">=", lowerBound)] }
 }
 
 extension PartialRangeUpTo: ConstantRange {
-    fileprivate var lower: Any? { nil }
-    fileprivate var upper: Any? { upperBound }
-    fileprivate var isClosed: Bool { false }
+    fileprivate var bounds: [(symbol: String, value: Any)] { [("<", upperBound)] }
 }
 
 extension PartialRangeThrough: ConstantRange {
-    fileprivate var lower: Any? { nil }
-    fileprivate var upper: Any? { upperBound }
-    fileprivate var isClosed: Bool { true }
+    fileprivate var bounds: [(symbol: String, value: Any)] { [("<=", upperBound)] }
 }
 
 // MARK: Strings
@@ -231,19 +209,19 @@ extension PredicateTranslator {
         guard case .path(let path) = try term(a), case .constant(let value as String) = try term(b) else {
             throw PredicateFault("it asks for \(word) of something else than a stored string and a constant one")
         }
-        return .condition("(" + path.text + " \(word) %@)" + Self.argument(value))
+        return .condition(path.compared(word, value))
     }
 }
 
 extension PredicateExpressions.SequenceStartsWith: TranslatableExpression, SingleComparison {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try PredicateTranslator.constant(self) ?? translator.string(base, "BEGINSWITH", prefix)
+        try translator.string(base, "BEGINSWITH", prefix)
     }
 }
 
 extension PredicateExpressions.CollectionContainsCollection: TranslatableExpression, SingleComparison {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try PredicateTranslator.constant(self) ?? translator.string(base, "CONTAINS", other)
+        try translator.string(base, "CONTAINS", other)
     }
 }
 
@@ -251,7 +229,7 @@ extension PredicateExpressions.CollectionContainsCollection: TranslatableExpress
     // Foundation has it on Apple's platforms only.
     extension PredicateExpressions.StringLocalizedStandardContains: TranslatableExpression, SingleComparison {
         func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-            try PredicateTranslator.constant(self) ?? translator.string(root, "CONTAINS[cd]", other)
+            try translator.string(root, "CONTAINS[cd]", other)
         }
     }
 #endif
@@ -262,15 +240,14 @@ extension PredicateExpressions.SequenceContains: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
         switch (try translator.term(sequence), try translator.term(element)) {
         case (.constant(let sequence?), .path(let path)):
-            return .condition("(" + path.text + " IN %@)" + PredicateTranslator.argument(sequence))
+            return .condition(path.compared("IN", sequence))
         case (.path(var path), .constant(let value)) where path.quantifier.isEmpty:
             path.quantifier = "ANY"
-            return .condition("(" + path.text + " == %@)" + PredicateTranslator.argument(value))
+            return .condition(path.compared("==", value))
         case (.path(var path), .path(let element)) where path.quantifier.isEmpty:
             path.quantifier = "ANY"
             return .condition("(" + path.text + " == " + element.text + ")")
         default:
-            if let constant = PredicateTranslator.constant(self) { return constant }
             throw PredicateFault("it asks for an element of something that it computes")
         }
     }
@@ -278,19 +255,19 @@ extension PredicateExpressions.SequenceContains: TranslatableExpression {
 
 extension PredicateExpressions.SequenceContainsWhere: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try PredicateTranslator.constant(self) ?? translator.elements(sequence, variable.key, test, .any)
+        try translator.elements(sequence, variable.key, test, .any)
     }
 }
 
 extension PredicateExpressions.SequenceAllSatisfy: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try PredicateTranslator.constant(self) ?? translator.elements(sequence, variable.key, test, .all)
+        try translator.elements(sequence, variable.key, test, .all)
     }
 }
 
 extension PredicateExpressions.Filter: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try PredicateTranslator.constant(self) ?? translator.elements(sequence, variable.key, filter, .filtered)
+        try translator.elements(sequence, variable.key, filter, .filtered)
     }
 }
 
@@ -305,13 +282,13 @@ extension PredicateTranslator {
 
 extension PredicateExpressions.SequenceMaximum: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try PredicateTranslator.constant(self) ?? translator.aggregate(elements, "@max")
+        try translator.aggregate(elements, "@max")
     }
 }
 
 extension PredicateExpressions.SequenceMinimum: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try PredicateTranslator.constant(self) ?? translator.aggregate(elements, "@min")
+        try translator.aggregate(elements, "@min")
     }
 }
 
@@ -320,7 +297,6 @@ extension PredicateExpressions.CollectionIndexSubscript: TranslatableExpression 
         guard case .path(let path) = try translator.term(wrapped),
             case .constant(let index as Int) = try translator.term(index)
         else {
-            if let constant = PredicateTranslator.constant(self) { return constant }
             throw PredicateFault("it reads an element whose index is not constant")
         }
         return .path(path.with("[\(index)]"))

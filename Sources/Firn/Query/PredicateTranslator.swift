@@ -42,6 +42,14 @@ enum PredicateTerm {
             return PredicateText(format: format, arguments: [names.joined(separator: ".")])
         }
 
+        /// A comparison with a constant.
+        func compared(_ symbol: String, _ value: Any?) -> PredicateText {
+            "(" + text + PredicateText(format: " \(symbol) %@)", arguments: [value ?? NSNull()])
+        }
+
+        /// A condition that holds only if the path is not nil.
+        func present(and text: PredicateText) -> PredicateText { "(" + compared("!=", nil) + " AND " + text + ")" }
+
         /// Nil behind an element or an aggregate, which the text can't go on from.
         func appending(_ names: [String]) -> Path? {
             guard suffix.isEmpty, subquery == nil else { return nil }
@@ -83,18 +91,16 @@ struct PredicateTranslator {
 
     /// What an expression stands for.
     func term<E: PredicateExpression>(_ expression: E) throws -> PredicateTerm {
-        guard let expression = expression as? any TranslatableExpression else {
-            if let constant = Self.constant(expression) { return constant }
-            throw PredicateFault("it has \(Self.name(E.self)) of a property")
+        do {
+            guard let expression = expression as? any TranslatableExpression else {
+                throw PredicateFault("it has \(Self.name(E.self)) of a property")
+            }
+            return try expression.term(self)
+        } catch {
+            // It may read no property. If it does, this throws, for its object is not given.
+            guard let value = try? expression.evaluate(PredicateBindings()) else { throw error }
+            return .constant(unwrapped(value))
         }
-        return try expression.term(self)
-    }
-
-    /// The value of an expression that reads no property; nil if it does.
-    static func constant<E: PredicateExpression>(_ expression: E) -> PredicateTerm? {
-        // An expression that reads a property throws here, for its object is not given.
-        guard let value = try? expression.evaluate(PredicateBindings()) else { return nil }
-        return .constant(unwrapped(value))
     }
 
     /// The kind of an expression, such as `Arithmetic`.
@@ -109,7 +115,7 @@ struct PredicateTranslator {
         switch try term(expression) {
         case .condition(let text): return text
         case .path(let path) where wrappedType(E.Output.self) == Bool.self:
-            return "(" + path.text + " == %@)" + PredicateText(format: "", arguments: [true])
+            return path.compared("==", true)
         case .constant(let value as Bool):
             return PredicateText(format: value ? "TRUEPREDICATE" : "FALSEPREDICATE")
         case .path, .coalesced, .constant, .optionalCondition, .filtered:
@@ -138,15 +144,13 @@ struct PredicateTranslator {
 
     private func compare(_ term: PredicateTerm, _ symbol: String, _ value: Any?) throws -> PredicateText {
         switch term {
-        case .path(let path):
-            return "(" + path.text + " \(symbol) %@)" + Self.argument(value)
+        case .path(let path): return path.compared(symbol, value)
         case .coalesced(let path, let other):
             guard path.quantifier.isEmpty else { throw PredicateFault("it has ?? of the values in a collection") }
             // nil stands for the other value, which the comparison holds for or not.
-            let isNil = "(" + path.text + " == %@)" + Self.argument(nil)
-            let holds = try Self.holds(other, symbol, value)
-            let present = "(" + path.text + " \(symbol) %@)" + Self.argument(value)
-            return holds ? "(" + present + " OR " + isNil + ")" : "(" + isNil.negated + " AND " + present + ")"
+            let compared = path.compared(symbol, value)
+            return try Self.holds(other, symbol, value)
+                ? "(" + compared + " OR " + path.compared("==", nil) + ")" : path.present(and: compared)
         case .filtered, .constant: throw PredicateFault("it compares what has no order")
         case .condition(let text):
             guard let value = value as? Bool, symbol == "==" || symbol == "!=" else {
@@ -155,18 +159,8 @@ struct PredicateTranslator {
             return value == (symbol == "==") ? text : text.negated
         case .optionalCondition(let text, let path):
             guard let value = value as? Bool, symbol == "==" else { throw PredicateFault("it compares a condition") }
-            return Self.present(path, value ? text : text.negated)
+            return path.present(and: value ? text : text.negated)
         }
-    }
-
-    /// What replaces the `%@` that has just been written.
-    static func argument(_ value: Any?) -> PredicateText {
-        PredicateText(format: "", arguments: [value ?? NSNull()])
-    }
-
-    /// A condition that holds only if a path is not nil.
-    static func present(_ path: PredicateTerm.Path, _ text: PredicateText) -> PredicateText {
-        "((" + path.text + " != %@) AND " + argument(nil) + text + ")"
     }
 
     private static func holds(_ a: Any?, _ symbol: String, _ b: Any?) throws -> Bool {

@@ -63,7 +63,8 @@ final class TracedKeyPath: Sendable {
             guard let way = ways.first else {
                 throw Fault(text: "\(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
             }
-            if value is any ProjectsElements == false, let last = way.last, ways.count == 1 {
+            let isProjected = value is any ProjectsElements
+            if !isProjected, let last = way.last, ways.count == 1 {
                 let type = Swift.type(of: keyPath).valueType
                 guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
                     throw Fault(
@@ -72,8 +73,7 @@ final class TracedKeyPath: Sendable {
                     )
                 }
             }
-            let isProjected = value is any ProjectsElements
-            guard ways.count == 1, tracer.isOneWay, tracer.cut.isEmpty, isProjected || tracer.isWhatWasRead(value),
+            guard ways.count == 1, tracer.cut.isEmpty, isProjected || tracer.isWhatWasRead(value),
                 found.isEmpty || found.elementsEqual(way, by: ===)
             else {
                 throw Fault(

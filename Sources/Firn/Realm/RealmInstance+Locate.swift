@@ -24,6 +24,13 @@ func _relocate(_ row: _Row, reading column: Int32) -> _Row {
     return found
 }
 
+/// As `_relocate(_:)`, for a read of a property: `PropertyTracker` is told.
+func _relocate(_ row: _Row, reading property: PropertyInfo) -> _Row {
+    let found = _relocate(row)
+    found.wasRead(property)
+    return found
+}
+
 extension _Row {
     /// Tells the Observation framework that a property is read, if the class is `Observable`.
     @inline(__always)

@@ -37,11 +37,7 @@ extension Realm {
     ) async throws -> Result {
         let callSite = CallSite(file, line)
         instance.checkAsyncWriting("asyncWrite(_:)")
-        guard _isolation != nil, instance.scheduler?.isActor ?? false else {
-            fatalError(
-                "Firn: asyncWrite(_:) needs a realm of the main actor or of another actor, and to be called there. Use write(_:) or writeAsync(_:onComplete:)."
-            )
-        }
+        instance.checkActor(_isolation, "asyncWrite(_:)", instead: "write(_:) or writeAsync(_:onComplete:)")
         if isInWriteTransaction {
             fatalError(
                 "Firn: asyncWrite(_:) would wait for the realm's own write transaction. Commit or cancel it first.")
@@ -187,11 +183,7 @@ extension Realm {
         _isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async -> Bool {
         checkRefreshable()
-        guard _isolation != nil, isFrozen || instance.scheduler?.isActor ?? false else {
-            fatalError(
-                "Firn: asyncRefresh() needs a realm of the main actor or of another actor, and to be called there. Use refresh()."
-            )
-        }
+        instance.checkActor(_isolation, "asyncRefresh()", instead: "refresh()")
         guard instance.mayRefresh else { return false }
         let store = instance.store
         await onBlockingThread(_isolation) {

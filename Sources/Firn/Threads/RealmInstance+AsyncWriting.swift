@@ -82,6 +82,15 @@ extension _RealmInstance {
         showing(store.pin(at: pin.callSite), body)
     }
 
+    /// Stops the program if the caller is on no actor, or if the realm belongs to none and is not frozen.
+    func checkActor(_ isolation: (any Actor)?, _ what: String, instead: String) {
+        guard isolation != nil, isFrozen || scheduler?.isActor ?? false else {
+            fatalError(
+                "Firn: \(what) needs a realm of the main actor or of another actor, and to be called there. Use \(instead)."
+            )
+        }
+    }
+
     /// Stops the program if nothing can be written asynchronously here.
     func checkAsyncWriting(_ what: String) {
         check()

@@ -45,11 +45,7 @@ struct DistinctGroups: Sendable {
         func first(_ key: Int64, _ order: RowOrder) -> Int64? {
             order.first(equalTo: key, byFirst: keys.count, in: objects)
         }
-        var removed: [(index: Int, key: Int64)] = []
-        for key in candidates {
-            if let index = before.index(of: key, in: objects) { removed.append((index, key)) }
-        }
-        removed.sort { $0.index < $1.index }
+        let removed = before.places(of: candidates, in: objects)
         var firsts = Set(removed.compactMap { first($0.key, before) })
         for (index, _) in removed.reversed() { objects.remove(at: index) }
         // What is left has the same values in both versions. Of each group it is a member that stays.
@@ -61,9 +57,7 @@ struct DistinctGroups: Sendable {
         // A group from which nothing was removed has had its first object all the time.
         let shortened = Set(left)
         firsts.formUnion(inserted.compactMap { first($0, after) }.filter { !shortened.contains($0) })
-        for key in inserted.sorted(by: after.precedes) {
-            objects.insert(key, at: after.position(of: key, in: objects))
-        }
+        _ = after.insert(inserted, into: &objects)
         let now = Set((left + inserted).compactMap { first($0, after) })
         known = objects
         return (firsts, now)

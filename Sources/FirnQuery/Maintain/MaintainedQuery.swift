@@ -82,16 +82,9 @@ package struct MaintainedQuery: Sendable {
         for key in changed where !leaving.contains(key) {
             if let index = before.index(of: key, in: result) { change.modified.append(index) }
         }
-        for key in leaving {
-            if let index = before.index(of: key, in: result) { change.removed.append((index, key)) }
-        }
-        change.removed.sort { $0.index < $1.index }
+        change.removed = before.places(of: leaving, in: result)
         for (index, _) in change.removed.reversed() { result.remove(at: index) }
-        for key in found.sorted(by: after.precedes) {
-            let index = after.position(of: key, in: result)
-            result.insert(key, at: index)
-            change.inserted.append((index, key))
-        }
+        change.inserted = after.insert(found, into: &result)
         change.staying = MaintainedQuery.staying(change.removed, change.inserted)
         return change
     }

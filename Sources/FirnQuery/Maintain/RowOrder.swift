@@ -49,6 +49,22 @@ struct RowOrder {
         return position < result.count && result[position] == key ? position : nil
     }
 
+    /// Those of some objects that are in a result, with their indices, ascending.
+    func places(of keys: Set<Int64>, in result: OrderedKeys) -> [(index: Int, key: Int64)] {
+        keys.compactMap { key in index(of: key, in: result).map { ($0, key) } }.sorted { $0.index < $1.index }
+    }
+
+    /// Inserts objects into a result. Returns them with their new indices, ascending.
+    func insert(_ keys: Set<Int64>, into result: inout OrderedKeys) -> [(index: Int, key: Int64)] {
+        var inserted: [(index: Int, key: Int64)] = []
+        for key in keys.sorted(by: precedes) {
+            let index = position(of: key, in: result)
+            result.insert(key, at: index)
+            inserted.append((index, key))
+        }
+        return inserted
+    }
+
     /// The first object of a result that equals an object in the first sort keys; nil if there is none.
     func first(equalTo key: Int64, byFirst count: Int, in result: OrderedKeys) -> Int64? {
         guard let row = find(key) else { return nil }

@@ -83,6 +83,7 @@ enum ChestState: String, PersistableEnum, Codable { case new, packed, gone }
         try check(#Predicate { $0.in == 2 })
         try check(#Predicate { $0.in == $0.weight })
         try check(#Predicate { $0.weight > least + 1 })
+        try check(#Predicate { least == 3 && $0.weight > 2 })
         try check(#Predicate { $0.isSent ? $0.weight > 4 : $0.id < 9 })
         let state = ChestState.packed
         try check(#Predicate { $0.state == state })
