@@ -57,6 +57,22 @@
                 }
             }
         }
+
+        /// Freezes what is published, so that it can be handed to any thread.
+        public func freeze<T: RealmSectionedResult>() -> Publishers.Map<Self, Output>
+        where Output == SectionedResultsChange<T> {
+            map { change in
+                switch change {
+                case .initial(let sections): .initial(sections.freeze())
+                case .update(
+                    let sections, let deletions, let insertions, let modifications, let sectionsToInsert,
+                    let sectionsToDelete):
+                    .update(
+                        sections.freeze(), deletions: deletions, insertions: insertions, modifications: modifications,
+                        sectionsToInsert: sectionsToInsert, sectionsToDelete: sectionsToDelete)
+                }
+            }
+        }
     }
 
     extension RealmPublishers {
@@ -65,7 +81,8 @@
             fileprivate let upstream: Upstream
 
             /// Publishes the values on a serial queue, as those of the queue's own realm. What has been deleted
-            /// meanwhile is left out. Each value holds its version until it has been received.
+            /// meanwhile is left out, and so is, with an error in the log, what comes while the realm can't be opened
+            /// for the queue. Each value holds its version until it has been received.
             public func receive(on queue: DispatchQueue) -> AnyPublisher<Upstream.Output, Upstream.Failure> {
                 upstream
                     .map { value in
@@ -74,8 +91,12 @@
                     .receive(on: queue.scheduler)
                     .compactMap { reference, configuration in
                         guard let configuration else { return nil }
-                        // It has been open until now, so opening can fail only if it was deleted since.
-                        return (try? Realm(configuration: configuration, queue: queue))?.resolve(reference)
+                        do { return try Realm(configuration: configuration, queue: queue).resolve(reference) } catch {
+                            // The publisher's errors are those of what it receives from.
+                            RealmLogger.shared.log(
+                                .error, "A published value was left out, because its realm can't be opened: \(error)")
+                            return nil
+                        }
                     }
                     .eraseToAnyPublisher()
             }

@@ -270,7 +270,7 @@
 
         @Test func whatIsFrozenOrHandedOverIsReceivedOnAnotherQueue() async throws {
             let queue = DispatchQueue(label: "kites")
-            let (observed, frozen, live) = (Names(), Names(), Names())
+            let (observed, frozen, live, sections) = (Names(), Names(), Names(), Names())
             var all = Set<AnyCancellable>()
             kites.collectionPublisher.subscribe(on: queue)
                 .sink(receiveCompletion: { @Sendable _ in }) { @Sendable kites in
@@ -287,6 +287,13 @@
                     }
                     frozen.all.withLock { $0.append("\(kites.isFrozen)") }
                 }.store(in: &all)
+            kites.sectioned(sortDescriptors: ["name"]) { String($0.name.prefix(2)) }.changesetPublisher.freeze()
+                .sink { change in
+                    switch change {
+                    case .initial(let now), .update(let now, _, _, _, _, _):
+                        sections.all.withLock { $0.append(now.isFrozen ? now.allKeys.joined() : "live") }
+                    }
+                }.store(in: &all)
             kites.collectionPublisher.threadSafeReference().receive(on: queue)
                 .sink(receiveCompletion: { @Sendable _ in }) { @Sendable kites in
                     dispatchPrecondition(condition: .onQueue(queue))
@@ -295,9 +302,11 @@
             #expect(await observed.comes("red"))
             #expect(await frozen.comes("true"))
             #expect(await live.comes("red"))
+            #expect(await sections.comes("re"))
             try realm.write { red.name = "rose" }
             #expect(await observed.comes("rose"))
             #expect(await live.comes("rose"))
+            #expect(await sections.comes("ro"))
             await mainQueueIsThrough()
             #expect(frozen.all.withLock { $0 } == ["true", "true"])
             for cancellable in all { cancellable.cancel() }

@@ -45,7 +45,7 @@ extension Realm {
 
     /// The realm at the version that it shows now, for tasks: `freeze()`, which waits if a commit of `asyncWrite` or
     /// `writeAsync` is on its way to the disk, since nothing is frozen that a power cut could undo. This function
-    /// suspends instead.
+    /// suspends instead. It does not wait for commits that other tasks make meanwhile.
     ///
     /// ```swift
     /// actor Shop {
@@ -56,24 +56,29 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// O(1), apart from the waiting. Stops the program as `freeze()` does, and if the realm belongs neither to the main
+    /// If the disk fails, it is the newest version that is durable. O(1), apart from the waiting. Stops the program as `freeze()` does, and if the realm belongs neither to the main
     /// actor nor to the actor that calls this.
     public func asyncFreeze(
-        _isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
+        isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async -> Realm {
         instance.check()
         if isFrozen { return self }
-        instance.checkActor(_isolation, "asyncFreeze()", instead: "freeze()")
-        let store = instance.store
-        // Another task of the actor may commit while this one is suspended.
-        while let own = instance.unpublished?.version {
-            let isPublished = await withCheckedContinuation(isolation: _isolation) { continuation in
-                store.whenPublished(own) { continuation.resume(returning: (try? $0.get()) != nil) }
-            }
-            // Then freezing returns to what is durable.
-            if !isPublished { break }
+        instance.checkActor(isolation, "asyncFreeze()", instead: "freeze()")
+        let callSite = CallSite(file, line)
+        guard !instance.isInTransaction, let own = instance.unpublished?.again(at: callSite) else {
+            return freeze(file: file, line: line)
         }
-        return freeze(file: file, line: line)
+        // Another task of the actor may commit, or begin a transaction, while this one is suspended.
+        let (store, schema) = (instance.store, instance.schema)
+        let isPublished = await withCheckedContinuation(isolation: isolation) { continuation in
+            store.whenPublished(own.version) { result in
+                if case .success = result { continuation.resume(returning: true) } else {
+                    continuation.resume(returning: false)
+                }
+            }
+        }
+        let shown = isPublished ? own : store.pin(at: callSite)
+        return Realm(instance.shared.frozen(instance.configuration, schema, shown, at: callSite))
     }
 
     /// The live realm of the calling thread; a live realm returns itself.

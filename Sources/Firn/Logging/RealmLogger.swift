@@ -105,7 +105,7 @@ public final class RealmLogger: Sendable {
     }
 
     /// Logs a message, if its level is one that is logged.
-    func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
+    package func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard level <= self.level else { return }
         LockRank.expectNone("a message is logged")
         function(level, message())

@@ -100,7 +100,7 @@ extension ObjectBase {
     /// nil or empty, all of the object's own properties matter. If the task was cancelled, the returned token has ended
     /// and the block is never called.
     public final func observe<A: Actor, T: ObjectBase>(
-        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
@@ -110,7 +110,7 @@ extension ObjectBase {
             token.invalidate()
             return token
         }
-        await ActorObserving.install(start.realm, on: actor, from: start.from, _isolation: _isolation) { realm in
+        await ActorObserving.install(start.realm, on: actor, from: start.from, isolation: isolation) { realm in
             // The actor may keep the token.
             let subscription = ObjectSubscription<T>(realm, start.binding, start.key, from: start.from, start.paths) {
                 [weak actor] change in
@@ -126,12 +126,12 @@ extension ObjectBase {
     /// Calls `block` on an actor after each write that assigns one of the properties: `observe(keyPaths:on:_:)` with
     /// key paths of Swift. Also stops the program if one does not lead to a stored property.
     public final func observe<A: Actor, T: ObjectBase>(
-        keyPaths: [PartialKeyPath<T>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [PartialKeyPath<T>], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
         await observe(
-            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, _isolation: _isolation, block, file: file,
+            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, isolation: isolation, block, file: file,
             line: line)
     }
 }
@@ -140,7 +140,7 @@ extension ObjectBase {
 enum ActorObserving {
     /// Calls `body` on the actor, with the actor's instance of the store.
     static func install(
-        _ realm: _RealmInstance, on actor: any Actor, from start: SubscriptionStart, _isolation: isolated (any Actor)?,
+        _ realm: _RealmInstance, on actor: any Actor, from start: SubscriptionStart, isolation: isolated (any Actor)?,
         _ body: @escaping (_RealmInstance) -> Void
     ) async {
         nonisolated(unsafe) let body = body

@@ -122,6 +122,14 @@ final class PropertyTracker: Observable {
         for cell in cells { registrar.withMutation(of: self, keyPath: \.[cell: cell]) {} }
     }
 
+    /// Tells the framework that what was read of a state which no version has is gone: a transaction was undone, or a
+    /// commit that was shown already has failed.
+    func undone() {
+        let cells = early
+        early = []
+        for cell in cells { registrar.withMutation(of: self, keyPath: \.[cell: cell]) {} }
+    }
+
     /// Adds the tracked backlinks that have changed.
     private func addBacklinks(
         to cells: inout Set<Cell>, _ summary: ChangeSummary, _ old: Pin, _ new: Pin, _ realm: _RealmInstance

@@ -76,11 +76,11 @@ extension RealmCollection {
     /// `keyPaths` is nil or empty, all properties matter. If the task was cancelled, the returned token has ended and
     /// the block is never called.
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
             CollectionSubscription($0, from: $1, $2, $3)
         }
     }
@@ -91,7 +91,7 @@ extension _SourcedCollection {
     ///
     /// - Parameter subscription: makes the observer of the actor's collection.
     func observe<A: Actor, Change>(
-        _ keyPaths: [String]?, on actor: A, _isolation: isolated (any Actor)?, at site: CallSite,
+        _ keyPaths: [String]?, on actor: A, isolation: isolated (any Actor)?, at site: CallSite,
         _ block: @escaping @Sendable (isolated A, Change) -> Void,
         _ subscription:
             @escaping (Self, SubscriptionStart, [ObservedPath]?, @escaping (Change) -> Void) ->
@@ -108,7 +108,7 @@ extension _SourcedCollection {
         }
         let frozen = _moved(
             to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: site))
-        await ActorObserving.install(source.realm, on: actor, from: start, _isolation: _isolation) { realm in
+        await ActorObserving.install(source.realm, on: actor, from: start, isolation: isolation) { realm in
             let own = frozen._moved(to: realm)
             // The actor may keep the token.
             let subscription = subscription(own, start, paths) { [weak actor] change in
@@ -194,11 +194,11 @@ extension RealmKeyedCollection {
     /// Calls `block` on an actor, with the actor's own map: once, and then after each write that changes it. Otherwise
     /// as the form of a list for actors.
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmMapChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
             MapSubscription($0, from: $1, $2, $3)
         }
     }
@@ -227,15 +227,15 @@ extension RealmCollection where Element: _QueriedObject {
     }
 
     /// Calls `block` on an actor, with the actor's own collection, for changes of the given properties:
-    /// `observe(keyPaths:on:_isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
     /// lead to a stored property.
     public func observe<A: Actor>(
-        keyPaths: [PartialKeyPath<Element>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [PartialKeyPath<Element>], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
         await observe(
-            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, _isolation: _isolation, block, file: file,
+            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, isolation: isolation, block, file: file,
             line: line)
     }
 }

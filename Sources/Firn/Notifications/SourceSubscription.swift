@@ -52,8 +52,15 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     /// The query, if it can be brought from version to version.
     private lazy var maintained = source.maintained
 
+    /// How many changes the elements were brought through, and how often they were found anew. Only tests read it: both
+    /// ways show the same.
+    private(set) var ways = (updated: 0, foundAnew: 0)
+
     /// Notes that the elements were found anew.
-    func foundAnew() { maintained?.forget() }
+    func foundAnew() {
+        ways.foundAnew += 1
+        maintained?.forget()
+    }
 
     /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
     /// it, or if there are so many of them that running the query again costs less; then `keys` has not changed.
@@ -78,6 +85,7 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
         }
         // Nothing else may share the keys, so that they are changed in place.
         source.dropContent()
+        ways.updated += 1
         return maintained?.update(&keys, from: old, to: new, candidates: candidates, changed: affected)
     }
 

@@ -98,13 +98,13 @@ public struct ProjectedCollection<Element: RealmCollectionValue>: RandomAccessCo
     }
 
     /// Calls `block` on an actor, with the actor's own collection: `observe(keyPaths:on:_:file:line:)` as
-    /// `RealmCollection.observe(keyPaths:on:_isolation:_:file:line:)` has it for actors.
+    /// `RealmCollection.observe(keyPaths:on:isolation:_:file:line:)` has it for actors.
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) async -> NotificationToken {
-        await base.observe(keyPaths, actor, _isolation, block, file, line)
+        await base.observe(keyPaths, actor, isolation, block, file, line)
     }
 }
 
@@ -206,7 +206,7 @@ where Base.Element: ObjectBase {
         _ file: StaticString, _ line: UInt
     ) async -> NotificationToken {
         await base.observe(
-            observed(keyPaths), on: actor, _isolation: isolation, at: CallSite(file, line), block
+            observed(keyPaths), on: actor, isolation: isolation, at: CallSite(file, line), block
         ) { [keyPath] base, start, paths, block in
             CollectionSubscription(base, from: start, paths) { block(projected($0, keyPath)) }
         }

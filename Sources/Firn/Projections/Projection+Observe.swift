@@ -52,7 +52,7 @@ extension ProjectionObservable {
     /// Calls `block` on an actor after each write that changes a projected property, or deletes the object, with the
     /// actor's own projection: `observe(keyPaths:on:_:)` as `ObjectBase.observe(keyPaths:on:_:)` has it for actors.
     public func observe<A: Actor>(
-        keyPaths: [PartialKeyPath<Self>] = [], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [PartialKeyPath<Self>] = [], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
@@ -62,7 +62,7 @@ extension ProjectionObservable {
             token.invalidate()
             return token
         }
-        await ActorObserving.install(start.realm, on: actor, from: start.from, _isolation: _isolation) { realm in
+        await ActorObserving.install(start.realm, on: actor, from: start.from, isolation: isolation) { realm in
             // The actor may keep the token.
             let subscription = ProjectionSubscription<Self>(realm, start) { [weak actor] change in
                 guard let actor else { return }

@@ -14,7 +14,8 @@ func _relocate(_ row: _Row) -> _Row {
     return found
 }
 
-/// As `_relocate(_:)`, for a read of a column: `PropertyTracker` is told.
+/// As `_relocate(_:)`, for a read of a column: `PropertyTracker` is told. It keeps what it is given, and releases
+/// nothing that the application holds: the Observation framework calls the application at a change only.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _relocate(_ row: _Row, reading column: Int32) -> _Row {

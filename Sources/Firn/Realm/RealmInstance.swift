@@ -322,6 +322,7 @@ public final class _RealmInstance {
     func leaveTransaction(base: UInt64) {
         if !beganAsync { waitUntilPublished(base) }
         leaveTransaction()
+        propertyTracker?.undone()
     }
 
     /// Waits until a version is published, or can't be.

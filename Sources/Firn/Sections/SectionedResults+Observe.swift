@@ -41,11 +41,11 @@ extension SectionedResults {
     /// Otherwise as `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the returned token has
     /// ended and the block is never called.
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, SectionedResultsChange<SectionedResults>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) async -> NotificationToken {
-        await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
             SectionSubscription($0, { $0.sections }, nil, from: $1, $2, $3)
         }
     }
@@ -93,12 +93,12 @@ extension ResultsSection {
     /// Otherwise as `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the returned token has
     /// ended and the block is never called.
     public func observe<A: Actor>(
-        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, SectionedResultsChange<ResultsSection>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) async -> NotificationToken {
         let key = key
-        return await observe(keyPaths, on: actor, _isolation: _isolation, at: CallSite(file, line), block) {
+        return await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
             SectionSubscription($0, { $0.sections }, key, from: $1, $2, $3)
         }
     }

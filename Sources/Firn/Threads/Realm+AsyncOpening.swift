@@ -100,9 +100,9 @@ extension Realm {
     /// - Throws: `Realm.Error`, as `init(configuration:queue:file:line:)`.
     public static func open(
         configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior = .never,
-        _isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
+        isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Realm {
-        guard let actor = _isolation else {
+        guard let actor = isolation else {
             fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
         }
         let callSite = CallSite(file, line)

@@ -32,18 +32,18 @@ extension Realm {
     /// - Throws: `CancellationError`, the block's error, or `Realm.Error`, as `write`.
     @discardableResult
     public func asyncWrite<Result>(
-        _isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
         _ block: () throws -> Result
     ) async throws -> Result {
         let callSite = CallSite(file, line)
         instance.checkAsyncWriting("asyncWrite(_:)")
-        instance.checkActor(_isolation, "asyncWrite(_:)", instead: "write(_:) or writeAsync(_:onComplete:)")
+        instance.checkActor(isolation, "asyncWrite(_:)", instead: "write(_:) or writeAsync(_:onComplete:)")
         if isInWriteTransaction {
             fatalError(
                 "Firn: asyncWrite(_:) would wait for the realm's own write transaction. Commit or cancel it first.")
         }
         let writes = instance.writes
-        let transaction = try await writes.transaction(_isolation, configuration.fileURL, at: callSite)
+        let transaction = try await writes.transaction(isolation, configuration.fileURL, at: callSite)
         let committed: (version: UInt64, start: Int64)?
         let result: Result
         do {
@@ -59,7 +59,7 @@ extension Realm {
             } catch { throw Realm.Error(error, configuration.fileURL) }
         }
         if let (version, start) = committed {
-            try await instance.published(version, _isolation)
+            try await instance.published(version, isolation)
             instance.shared.monitor.published(since: start)
         }
         return result
@@ -180,13 +180,13 @@ extension Realm {
     /// - Returns: whether the realm shows a newer version now.
     @discardableResult
     public func asyncRefresh(
-        _isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
+        isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async -> Bool {
         checkRefreshable()
-        instance.checkActor(_isolation, "asyncRefresh()", instead: "refresh()")
+        instance.checkActor(isolation, "asyncRefresh()", instead: "refresh()")
         guard instance.mayRefresh else { return false }
         let store = instance.store
-        await onBlockingThread(_isolation) {
+        await onBlockingThread(isolation) {
             // As in `refresh`: what can't be shown here is passed over.
             ignoringError { () throws(StoreError) in try store.catchUp() }
         }

@@ -24,6 +24,7 @@ extension _RealmInstance {
         let committed: CommittedVersion
         do throws(StoreError) { committed = try transaction.commitWithoutWaiting(pins: true) } catch {
             leaveTransaction()
+            propertyTracker?.undone()
             throw error
         }
         ahead = committed.pin
@@ -62,6 +63,7 @@ extension _RealmInstance {
         announcedVersion = min(announcedVersion, published)
         // Observers are called for what was published before.
         waker?.wake()
+        propertyTracker?.undone()
     }
 
     /// Whether the realm shows its own commit, which is not durable yet.

@@ -27,9 +27,9 @@ actor Depot {
         }
     }
 
-    func newest() -> Frozen<Realm> {
+    func newest() async -> Frozen<Realm> {
         realm.refresh()
-        return Frozen(realm)
+        return Frozen(await realm.asyncFreeze())
     }
 
     func close() { realm = nil }
@@ -37,8 +37,8 @@ actor Depot {
 // end
 
 // article: ServerUse
-func parcels(in city: String, from reader: Depot) async -> [Int] {
-    let snapshot = await reader.newest()
+func parcels(in city: String, from depot: Depot) async -> [Int] {
+    let snapshot = await depot.newest()
     return snapshot.value.objects(Parcel.self).where { $0.city == city }.map(\.id)
 }
 // end
@@ -69,20 +69,20 @@ extension Depot {
 
     @Test func theCodeOfTheArticle() async throws {
         let url = URL(filePath: temporary.path + "/parcels.firn")
-        let (writer, reader) = (try await Depot(url), try await Depot(url))
-        try await writer.move(1, to: "Rome")
+        let depot = try await Depot(url)
+        try await depot.move(1, to: "Rome")
         // A request sees every write that was answered before.
         for id in 2..<50 {
-            try await writer.move(id, to: "Oslo")
-            #expect(await parcels(in: "Oslo", from: reader).count == id - 1)
+            try await depot.move(id, to: "Oslo")
+            #expect(await parcels(in: "Oslo", from: depot).count == id - 1)
         }
-        #expect(await parcels(in: "Rome", from: reader) == [1])
+        #expect(await parcels(in: "Rome", from: depot) == [1])
         // Many requests write and read at the same time.
         try await withThrowingTaskGroup(of: Void.self) { requests in
             for id in 100..<200 {
                 requests.addTask {
-                    try await writer.move(id, to: "Bern")
-                    #expect(await parcels(in: "Bern", from: reader).contains(id))
+                    try await depot.move(id, to: "Bern")
+                    #expect(await parcels(in: "Bern", from: depot).contains(id))
                 }
             }
             try await requests.waitForAll()
@@ -90,21 +90,21 @@ extension Depot {
 
         let sent = Sent()
         let streams = (0..<2).map { _ in
-            Task { try await reader.stream("Rome") { text in sent.add(text) } }
+            Task { try await depot.stream("Rome") { text in sent.add(text) } }
         }
         // What is there before a stream begins is no event, so this moves parcels until both have begun.
         var next = 1000
         while Set(sent.texts).count == sent.texts.count {
-            try await writer.move(next, to: "Rome")
+            try await depot.move(next, to: "Rome")
             next += 1
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(sent.texts.allSatisfy { $0.hasPrefix("event: arrived\ndata: 10") && $0.hasSuffix("\n\n") })
 
         let backup = URL(filePath: temporary.path + "/backup.firn")
-        let count = await reader.newest().value.objects(Parcel.self).count
+        let count = await depot.newest().value.objects(Parcel.self).count
         // article: ServerUse
-        let snapshot = await reader.newest()
+        let snapshot = await depot.newest()
         try await Task.detached(priority: .background) {
             try snapshot.value.writeCopy(toFile: backup)
             var copy = Realm.Configuration(fileURL: backup, readOnly: true, objectTypes: [Parcel.self])
@@ -117,8 +117,7 @@ extension Depot {
         // article: ServerUse
         for stream in streams { stream.cancel() }
         for stream in streams { _ = await stream.result }
-        await writer.close()
-        await reader.close()
+        await depot.close()
         // end
         let copied = try await Task.detached {
             let configuration = Realm.Configuration(fileURL: backup, objectTypes: [Parcel.self])
@@ -130,14 +129,13 @@ extension Depot {
     @Test func theStoreIsClosedWhenEverythingIsReleased() async throws {
         let url = URL(filePath: temporary.path + "/parcels.firn")
         do {
-            let (writer, reader) = (try await Depot(url), try await Depot(url))
-            try await writer.move(1, to: "Rome")
-            let stream = Task { try await reader.stream("Rome") { _ in } }
-            #expect(await parcels(in: "Rome", from: reader) == [1])
+            let depot = try await Depot(url)
+            try await depot.move(1, to: "Rome")
+            let stream = Task { try await depot.stream("Rome") { _ in } }
+            #expect(await parcels(in: "Rome", from: depot) == [1])
             stream.cancel()
             _ = await stream.result
-            await writer.close()
-            await reader.close()
+            await depot.close()
         }
         #expect(waitUntilClosed(url))
     }

@@ -164,6 +164,22 @@ private final class Calls: Sendable {
         await wait { calls.count == 1 && inside.count == 1 }
     }
 
+    /// What was read in a write that is cancelled is shown no more.
+    @Test func aCancelledWriteIsToldToWhoReadInIt() async throws {
+        let lamp = try lamp(0)
+        let before = track { _ = lamp.name }
+        realm.beginWrite()
+        lamp.name = "cancelled"
+        let inside = track { _ = lamp.name }
+        let other = try track { _ = try self.lamp(1).name }
+        #expect(inside.count == 0)
+        realm.cancelWrite()
+        // All that was read inside: nobody looks whether it has changed.
+        #expect(before.count == 1 && inside.count == 1 && other.count == 1)
+        #expect(try await calls({ _ = lamp.name }, { lamp.name = "committed" }) == 1)
+        #expect(inside.count == 1)
+    }
+
     /// What a realm shows before it is durable is tracked, too.
     @Test func asynchronousWritesAreTold() async throws {
         let folder = TemporaryFolder()

@@ -7,6 +7,7 @@ class Member: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var name = ""
     @Persisted var age = 0
+    @Persisted var score: Double?
     @Persisted var club: Club?
     @Persisted var nicknames: List<String>
 }

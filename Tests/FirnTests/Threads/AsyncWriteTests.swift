@@ -214,6 +214,25 @@ import Testing
         await finish(realm)
     }
 
+    /// What other tasks of the actor do meanwhile is neither waited for nor frozen.
+    @Test func freezingWaitsForNoLaterCommit() async throws {
+        let folder = TemporaryFolder()
+        let realm = try memoryRealmOf(folder, Self.types)
+        realm.beginWrite()
+        realm.add(Dog(1, "Rex"))
+        let version = try realm.instance.commitWithoutWaiting().version
+        let freezing = Task { @MainActor in Frozen(await realm.asyncFreeze()) }
+        while realm.instance.store.publishedVersion < version { await Task.yield() }
+        realm.beginWrite()
+        realm.add(Dog(2, "Ada"))
+        let frozen = await freezing.value.value
+        #expect(frozen.version == version && frozen.objects(Dog.self).count == 1)
+        #expect(realm.isInWriteTransaction && realm.objects(Dog.self).count == 2)
+        realm.cancelWrite()
+        #expect(realm.freeze() == frozen)
+        await finish(realm)
+    }
+
     @Test func whatIsCancelledIsNotCalled() async throws {
         let realm = try realm()
         var calls: [String] = []
