@@ -221,8 +221,14 @@ import Testing
         realm.beginWrite()
         realm.add(Dog(1, "Rex"))
         let version = try realm.instance.commitWithoutWaiting().version
-        let freezing = Task { @MainActor in Frozen(await realm.asyncFreeze()) }
-        while realm.instance.store.publishedVersion < version { await Task.yield() }
+        let waiting = Waiting()
+        let freezing = Task { @MainActor in
+            waiting.isOn = false
+            return Frozen(await realm.asyncFreeze())
+        }
+        while waiting.isOn { await Task.yield() }
+        // It goes on only when this task suspends.
+        try realm.instance.store.waitUntilPublished(version)
         realm.beginWrite()
         realm.add(Dog(2, "Ada"))
         let frozen = await freezing.value.value
