@@ -15,6 +15,8 @@ public protocol AddableType {
     init?(_aggregate: Value)
     /// The sum of values, computed as the sum of a property is.
     static func _sum(_ values: some Sequence<Self>) -> Self
+    /// The average of values, computed as the average of a property is; null if there are none.
+    static func _average(_ values: some Collection<Self>) -> Value
 }
 
 extension FixedWidthInteger {
@@ -41,11 +43,15 @@ extension AddableType where Self: FixedWidthInteger {
     public static func _sum(_ values: some Sequence<Self>) -> Self {
         Self(clamping: values.reduce(Int128(0)) { $0 + Int128($1) })
     }
+    /// The average, added as doubles.
+    public static func _average(_ values: some Collection<Self>) -> Value { average(values).map { .double($0) } ?? .null }
 }
 
 extension AddableType where Self: BinaryFloatingPoint {
     /// The sum, added as doubles and rounded to the type at the end.
     public static func _sum(_ values: some Sequence<Self>) -> Self { Self(values.reduce(0.0) { $0 + Double($1) }) }
+    /// The average, added as doubles.
+    public static func _average(_ values: some Collection<Self>) -> Value { average(values).map { .double($0) } ?? .null }
 }
 
 extension BinaryInteger {
@@ -154,6 +160,11 @@ extension Decimal128: MinMaxType, AddableType {
     /// The exact sum, rounded to 34 digits at the end. NaN is passed over.
     public static func _sum(_ values: some Sequence<Decimal128>) -> Decimal128 {
         Decimal128(added(values).sum.bits)
+    }
+
+    /// The average of the values that are not NaN.
+    public static func _average(_ values: some Collection<Decimal128>) -> Value {
+        average(values).map { .decimal($0.bits) } ?? .null
     }
 
     /// The average of the values that are not NaN; nil if there are none.

@@ -15,6 +15,9 @@ extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: Min
 extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: AddableType {
     /// The sum of the elements; 0 if there are none. O(n). Computed as `sum(ofProperty:)` computes it.
     public func sum() -> Element.Wrapped { Element.Wrapped._sum(present) }
+    /// The average as another type: `let average: Float? = dog.weights.average()`. Integers cut off a fraction. O(n).
+    @_disfavoredOverload
+    public func average<A: AddableType>() -> A? { A(_aggregate: Element.Wrapped._average(present)) }
 }
 
 extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: AddableType & BinaryInteger {
@@ -47,6 +50,9 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Mi
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: AddableType {
     /// The sum of the values; 0 if there are none. O(n). Computed as `sum(ofProperty:)` of a collection computes it.
     public func sum() -> Value.Wrapped { Value.Wrapped._sum(present) }
+    /// The average as another type: `let average: Float? = shop.prices.average()`. Integers cut off a fraction. O(n).
+    @_disfavoredOverload
+    public func average<A: AddableType>() -> A? { A(_aggregate: Value.Wrapped._average(present)) }
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: AddableType & BinaryInteger {

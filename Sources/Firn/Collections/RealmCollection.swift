@@ -301,6 +301,9 @@ extension RealmCollection where Element: AddableType {
     /// The sum of integers is exact, or the nearest number that the type has. Floating-point numbers are added as
     /// doubles; a NaN makes the sum NaN.
     public func sum() -> Element { Element._sum(self) }
+    /// The average as another type: `let average: Float? = dog.weights.average()`. Integers cut off a fraction. O(n).
+    @_disfavoredOverload
+    public func average<A: AddableType>() -> A? { A(_aggregate: Element._average(self)) }
 }
 
 extension RealmCollection where Element: AddableType & BinaryInteger {

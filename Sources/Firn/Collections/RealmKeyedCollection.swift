@@ -66,6 +66,9 @@ extension RealmKeyedCollection where Value: MinMaxType & Comparable {
 extension RealmKeyedCollection where Value: AddableType {
     /// The sum of the values; 0 if there are none. O(n). Computed as `sum(ofProperty:)` of a collection computes it.
     public func sum() -> Value { Value._sum(values) }
+    /// The average as another type: `let average: Float? = shop.prices.average()`. Integers cut off a fraction. O(n).
+    @_disfavoredOverload
+    public func average<A: AddableType>() -> A? { A(_aggregate: Value._average(values)) }
 }
 
 extension RealmKeyedCollection where Value: AddableType & BinaryInteger {

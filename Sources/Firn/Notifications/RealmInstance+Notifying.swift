@@ -74,7 +74,7 @@ extension _RealmInstance {
         // If other processes have written something that can't be shown here, `tryRefresh()` throws it, and so do the
         // next write and the next opening.
         ignoringError { () throws(StoreError) in try store.catchUp() }
-        return advance(at: site)
+        return beginOrAdvance(at: site)
     }
 
     /// Whether a refresh does anything.
@@ -84,7 +84,16 @@ extension _RealmInstance {
     func tryRefresh(at site: CallSite) throws -> Bool {
         guard mayRefresh else { return false }
         try storing { store throws(StoreError) in try store.catchUp() }
-        return advance(at: site)
+        return beginOrAdvance(at: site)
+    }
+
+    /// Advances. A realm that has read nothing yet shows the newest version from now on: it is what the caller asks for,
+    /// and not what is newest at the first read.
+    private func beginOrAdvance(at site: CallSite) -> Bool {
+        guard pin == nil else { return advance(at: site) }
+        show(at: site)
+        advance(at: site)
+        return true
     }
 
     @discardableResult

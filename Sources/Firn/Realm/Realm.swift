@@ -177,7 +177,7 @@ public struct Realm {
     ///
     /// Cost: O(1), the observers' work, and O(changes) for what other processes have committed.
     ///
-    /// - Returns: whether the realm shows a newer version now.
+    /// - Returns: whether the realm shows a newer version now, or has shown none before.
     @discardableResult
     public func refresh(file: StaticString = #fileID, line: UInt = #line) -> Bool {
         checkRefreshable()
@@ -189,7 +189,7 @@ public struct Realm {
     /// If another process has written what this one can't show, this throws, and the realm stays as it is; `refresh()`
     /// ignores that. Costs and stops the program as `refresh()` does.
     ///
-    /// - Returns: whether the realm shows a newer version now.
+    /// - Returns: whether the realm shows a newer version now, or has shown none before.
     /// - Throws: `Realm.Error`: `.schemaMismatch` if another process has removed or changed classes or properties that
     ///   were there when this one opened the store; `.invalidDatabase` or the file system's error if the log can't be
     ///   read.

@@ -182,9 +182,12 @@ public final class _RealmInstance {
     }
 
     /// The pin of the version shown.
-    var shownPin: Pin {
-        if let pin { return pin }
-        let pin = newestPin(at: openedAt)
+    var shownPin: Pin { pin ?? show(at: openedAt) }
+
+    /// Begins to show the newest version.
+    @discardableResult
+    func show(at callSite: CallSite) -> Pin {
+        let pin = newestPin(at: callSite)
         show(pin)
         announcedVersion = max(announcedVersion, pin.version)
         return pin

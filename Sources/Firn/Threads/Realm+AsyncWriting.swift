@@ -177,7 +177,7 @@ extension Realm {
     /// Otherwise as ``refresh(file:line:)``. Stops the program, too, if the realm belongs neither to the main actor nor
     /// to the actor that calls this.
     ///
-    /// - Returns: whether the realm shows a newer version now.
+    /// - Returns: whether the realm shows a newer version now, or has shown none before.
     @discardableResult
     public func asyncRefresh(
         isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line

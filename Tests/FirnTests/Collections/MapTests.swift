@@ -132,6 +132,11 @@ private class Shop: Object {
             #expect(
                 shop.amounts.sum() == 3.75 && shop.amounts.average() == 1.875
                     && shop.prices.value(forKey: "a") as? Int == 1)
+            // As another type (R40).
+            let (whole, single, none): (Int?, Float?, Double?) = (
+                shop.amounts.average(), shop.prices.average(), Map<String, Double?>().average()
+            )
+            #expect(whole == 1 && single == 2 && none == nil)
         }
         try realm.write { object.prices.setValue(NSNumber(value: 7), forKey: "set") }
         #expect(object.prices["set"] == 7)

@@ -198,18 +198,38 @@ import Testing
         let name = UUID().uuidString
         let realm = try memoryRealm([Dog.self, Person.self], name)
         #expect(realm.objects(Dog.self).count == 0)
+        try addDog(1, to: name)
+        #expect(realm.objects(Dog.self).count == 0)
+        #expect(realm.refresh() && !realm.refresh())
+        #expect(realm.objects(Dog.self).count == 1)
+    }
+
+    /// A realm that has read nothing begins with what it is refreshed to, and not with its first read (SEMANTICS 1).
+    @Test func refreshingARealmThatHasReadNothingBegins() throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Dog.self, Person.self], name)
+        try addDog(1, to: name)
+        #expect(realm.refresh() && !realm.refresh())
+        try addDog(2, to: name)
+        #expect(realm.objects(Dog.self).count == 1)
+        #expect(realm.refresh() && realm.objects(Dog.self).count == 2)
+        realm.invalidate()
+        #expect(realm.refresh())
+        try addDog(3, to: name)
+        #expect(realm.objects(Dog.self).count == 2)
+    }
+
+    /// Adds a dog on another thread.
+    private func addDog(_ id: Int, to name: String) throws {
         let thread = Thread {
             do {
                 let own = try memoryRealm([Dog.self, Person.self], name)
-                try own.write { own.add(Dog(1, "x")) }
+                try own.write { own.add(Dog(id, "x")) }
             } catch { Issue.record(error) }
         }
         thread.start()
         let end = Date(timeIntervalSinceNow: Double(TestTimeout.seconds))
         while !thread.isFinished, Date() < end { usleep(1000) }
         try #require(thread.isFinished, "the thread hangs")
-        #expect(realm.objects(Dog.self).count == 0)
-        #expect(realm.refresh() && !realm.refresh())
-        #expect(realm.objects(Dog.self).count == 1)
     }
 }

@@ -136,6 +136,8 @@ import Testing
         }
         let temperatures = sighting.temperatures
         #expect(temperatures.min() == 3 && temperatures.max() == 8 && temperatures.average() == 5.5)
+        let single: Float? = temperatures.average()
+        #expect(single == 5.5)
         #expect(temperatures.index(of: nil) == 1 && temperatures.index(of: 8) == 2)
         #expect(guide.sightings.where { $0.temperatures == nil && $0.temperatures.contains(8) }.count == 1)
         #expect(guide.sightings.where { $0.surroundings.contains(.shore) && $0.surroundings.contains(nil) }.count == 1)
