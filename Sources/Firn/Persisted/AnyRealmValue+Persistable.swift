@@ -125,15 +125,21 @@ extension AnyRealmValue: MinMaxType, AddableType {
     }
     /// The exact sum of the numbers, as a decimal: what is not a number, and NaN, is passed over.
     public static func _sum(_ values: some Sequence<AnyRealmValue>) -> AnyRealmValue {
-        .decimal128(
-            Decimal128._sum(
-                values.compactMap { value in
-                    switch value {
-                    case .int, .float, .double, .decimal128:
-                        AnyRealmValue._storeValue(value).flatMap { Decimal128(_aggregate: $0) }
-                    default: nil
-                    }
-                }))
+        .decimal128(Decimal128._sum(numbers(values)))
+    }
+    /// The average of the numbers, as a decimal: what is not a number, and NaN, is passed over.
+    public static func _average(_ values: some Collection<AnyRealmValue>) -> Value {
+        Decimal128._average(numbers(values))
+    }
+
+    private static func numbers(_ values: some Sequence<AnyRealmValue>) -> [Decimal128] {
+        values.compactMap { value in
+            switch value {
+            case .int, .float, .double, .decimal128:
+                AnyRealmValue._storeValue(value).flatMap { Decimal128(_aggregate: $0) }
+            default: nil
+            }
+        }
     }
 }
 

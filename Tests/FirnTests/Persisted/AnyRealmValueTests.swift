@@ -621,6 +621,8 @@ class Label: Object {
         box.list.append(objectsIn: [.int(1), .string("x"), .double(2.5), .none, .decimal128("0.25")])
         try realm.write { realm.add(box) }
         #expect(box.list.sum() == .decimal128("3.75"))
+        let average: Decimal128? = box.list.average()
+        #expect(average == "1.25")
         #expect(realm.schema["Box"]?["any"]?.type == .any && realm.schema["Box"]?["list"]?.isArray == true)
     }
 }
