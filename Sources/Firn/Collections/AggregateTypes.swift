@@ -44,14 +44,18 @@ extension AddableType where Self: FixedWidthInteger {
         Self(clamping: values.reduce(Int128(0)) { $0 + Int128($1) })
     }
     /// The average, added as doubles.
-    public static func _average(_ values: some Collection<Self>) -> Value { average(values).map { .double($0) } ?? .null }
+    public static func _average(_ values: some Collection<Self>) -> Value {
+        average(values).map { .double($0) } ?? .null
+    }
 }
 
 extension AddableType where Self: BinaryFloatingPoint {
     /// The sum, added as doubles and rounded to the type at the end.
     public static func _sum(_ values: some Sequence<Self>) -> Self { Self(values.reduce(0.0) { $0 + Double($1) }) }
     /// The average, added as doubles.
-    public static func _average(_ values: some Collection<Self>) -> Value { average(values).map { .double($0) } ?? .null }
+    public static func _average(_ values: some Collection<Self>) -> Value {
+        average(values).map { .double($0) } ?? .null
+    }
 }
 
 extension BinaryInteger {

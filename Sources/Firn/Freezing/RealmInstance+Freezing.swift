@@ -72,7 +72,9 @@ extension Realm {
         let (store, schema) = (instance.store, instance.schema)
         let isPublished = await withCheckedContinuation(isolation: isolation) { continuation in
             store.whenPublished(own.version) { result in
-                if case .success = result { continuation.resume(returning: true) } else {
+                if case .success = result {
+                    continuation.resume(returning: true)
+                } else {
                     continuation.resume(returning: false)
                 }
             }

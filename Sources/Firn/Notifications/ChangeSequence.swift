@@ -129,9 +129,10 @@ final class AwaitedChanges<Change> {
                     await withCheckedContinuation(isolation: actor) { continuation in
                         let isAwake = state.withLock { state in
                             defer { state.isAwake = false }
-                            precondition(
-                                state.continuation == nil,
-                                "Firn: two tasks await changes of one iterator. Make one each.")
+                            // `precondition` has no message in release mode.
+                            guard state.continuation == nil else {
+                                fatalError("Firn: two tasks await changes of one iterator. Make one each.")
+                            }
                             if !state.isAwake { state.continuation = continuation }
                             return state.isAwake
                         }

@@ -87,8 +87,8 @@ extension _RealmInstance {
         return beginOrAdvance(at: site)
     }
 
-    /// Advances. A realm that has read nothing yet shows the newest version from now on: it is what the caller asks for,
-    /// and not what is newest at the first read.
+    /// Advances. A realm that has read nothing yet shows the newest version from now on: that is what the caller asks
+    /// for, and not what is newest at the first read.
     private func beginOrAdvance(at site: CallSite) -> Bool {
         guard pin == nil else { return advance(at: site) }
         show(at: site)

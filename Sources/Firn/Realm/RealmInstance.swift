@@ -118,7 +118,7 @@ public final class _RealmInstance {
 
     private static func makeCore() -> UnsafeMutablePointer<firn_realm_core_t> {
         keepParentsRealms()
-        guard let core = firn_core_make() else { preconditionFailure("Firn: no memory is left for a realm") }
+        guard let core = firn_core_make() else { fatalError("Firn: no memory is left for a realm") }
         return core
     }
 
