@@ -56,8 +56,8 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// If the disk fails, it is the newest version that is durable. O(1), apart from the waiting. Stops the program as `freeze()` does, and if the realm belongs neither to the main
-    /// actor nor to the actor that calls this.
+    /// If the disk fails, it is the newest version that is durable. O(1), apart from the waiting. Stops the program as
+    /// `freeze()` does, and if the realm belongs neither to the main actor nor to the actor that calls this.
     public func asyncFreeze(
         isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async -> Realm {
