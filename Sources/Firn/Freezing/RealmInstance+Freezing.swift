@@ -65,9 +65,8 @@ extension Realm {
         if isFrozen { return self }
         instance.checkActor(isolation, "asyncFreeze()", instead: "freeze()")
         let callSite = CallSite(file, line)
-        guard !instance.isInTransaction, let own = instance.unpublished?.again(at: callSite) else {
-            return freeze(file: file, line: line)
-        }
+        guard !instance.isInTransaction, instance.unpublished != nil else { return freeze(file: file, line: line) }
+        let own = instance.shownPin.again(at: callSite)
         // Another task of the actor may commit, or begin a transaction, while this one is suspended.
         let (store, schema) = (instance.store, instance.schema)
         let isPublished = await withCheckedContinuation(isolation: isolation) { continuation in
@@ -79,6 +78,7 @@ extension Realm {
                 }
             }
         }
+        if !isPublished { instance.waitForOwnCommit() }  // then the realm shows it no more
         let shown = isPublished ? own : store.pin(at: callSite)
         return Realm(instance.shared.frozen(instance.configuration, schema, shown, at: callSite))
     }

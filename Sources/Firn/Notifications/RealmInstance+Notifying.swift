@@ -89,10 +89,14 @@ extension _RealmInstance {
 
     /// Advances. A realm that has read nothing yet shows the newest version from now on: that is what the caller asks
     /// for, and not what is newest at the first read.
-    private func beginOrAdvance(at site: CallSite) -> Bool {
+    func beginOrAdvance(at site: CallSite) -> Bool {
         guard pin == nil else { return advance(at: site) }
         show(at: site)
-        advance(at: site)
+        showingPublished {
+            // There are observers if the realm was invalidated since it last read something.
+            announce()
+            deliver(mayBegin: false)
+        }
         return true
     }
 

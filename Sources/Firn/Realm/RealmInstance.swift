@@ -189,7 +189,8 @@ public final class _RealmInstance {
     func show(at callSite: CallSite) -> Pin {
         let pin = newestPin(at: callSite)
         show(pin)
-        announcedVersion = max(announcedVersion, pin.version)
+        // Realm observers are told of it at the next turn: the realm was invalidated since they were added.
+        if observers.realmObservers.isEmpty { announcedVersion = max(announcedVersion, pin.version) }
         return pin
     }
 
@@ -222,8 +223,10 @@ public final class _RealmInstance {
         guard let shown = pin, shown.version > older.version, !isInTransaction else { return body() }
         show(older)
         body()
-        // The block may have written, or invalidated the realm.
-        if !isInTransaction, let pin, pin.version < shown.version { show(shown) }
+        // The block may have written, or invalidated the realm. Or it has waited for the realm's own commit, which was
+        // shown, and the disk has failed.
+        let exists = ahead != nil || shown.version <= store.publishedVersion
+        if exists, !isInTransaction, let pin, pin.version < shown.version { show(shown) }
     }
 
     /// Checks whether the realm's classes can show a version with a schema, which another opener of the store may
@@ -389,7 +392,8 @@ public final class _RealmInstance {
         check()
         stopIfMigrating("invalidate a realm")
         // The next read must not show less than what the transaction began from.
-        if let base = abandonTransaction() { waitUntilPublished(base) }
+        let base = abandonTransaction()
+        if let base { waitUntilPublished(base) }
         let old = core
         core = _RealmInstance.makeCore()
         core.pointee.owner = old.pointee.owner
@@ -409,5 +413,6 @@ public final class _RealmInstance {
         if !observers.isEmpty { isTurnDue = true }
         wakeIfDue()
         asyncWrites?.askForLock()
+        if base != nil { propertyTracker?.undone() }
     }
 }

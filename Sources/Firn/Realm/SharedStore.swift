@@ -303,6 +303,9 @@ final class SharedStore: @unchecked Sendable {
         return shared
     }
 
+    /// What the task's stores are opened on, if not on the file system or in memory: for tests with disks that fail.
+    @TaskLocal static var storage: (any Storage)?
+
     private static func makeStore(
         _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnCore.HistoryRetention
     ) throws -> SharedStore {
@@ -310,7 +313,7 @@ final class SharedStore: @unchecked Sendable {
             try copySeed(seed, to: url, configuration)
         }
         if configuration.readOnly, let url = configuration.fileURL { try checkExists(url) }
-        let storage: any Storage = configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared
+        let storage = storage ?? (configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared)
         var options = configuration.storeOptions
         options.historyRetention = retention
         let monitor = StoreMonitor(identity)

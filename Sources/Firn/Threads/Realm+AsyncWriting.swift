@@ -191,7 +191,7 @@ extension Realm {
             ignoringError { () throws(StoreError) in try store.catchUp() }
         }
         // The realm may have begun a write meanwhile.
-        return instance.mayRefresh && instance.advance(at: CallSite(file, line))
+        return instance.mayRefresh && instance.beginOrAdvance(at: CallSite(file, line))
     }
 }
 

@@ -63,7 +63,8 @@ extension _RealmInstance {
         announcedVersion = min(announcedVersion, published)
         // Observers are called for what was published before.
         waker?.wake()
-        propertyTracker?.undone()
+        // A transaction that is open fails, too, and tells what was read in it and before.
+        if !isInTransaction { propertyTracker?.undone() }
     }
 
     /// Whether the realm shows its own commit, which is not durable yet.

@@ -123,9 +123,8 @@ final class VersionTable: @unchecked Sendable {
         var garbage = NodeList()
         for node in nodes { garbage.push(node) }
         heap.free(garbage)
-        // What a cancelled transaction's snapshots hold is freed by them.
         assert(
-            heap.nodeCount == 0 && heap.byteCount == 0 || heap.deferredFreesCount.load(ordering: .relaxed) > 0,
+            heap.nodeCount == 0 && heap.byteCount == 0,
             "Firn: \(heap.nodeCount) nodes, of \(heap.byteCount) bytes, have leaked")
     }
 

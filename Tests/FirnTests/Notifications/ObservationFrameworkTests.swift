@@ -1,3 +1,4 @@
+import FirnStorage
 import FirnTestSupport
 import Foundation
 import Observation
@@ -178,6 +179,29 @@ private final class Calls: Sendable {
         #expect(before.count == 1 && inside.count == 1 && other.count == 1)
         #expect(try await calls({ _ = lamp.name }, { lamp.name = "committed" }) == 1)
         #expect(inside.count == 1)
+        realm.beginWrite()
+        lamp.name = "invalidated"
+        let last = track { _ = lamp.name }
+        realm.invalidate()
+        #expect(last.count == 1)
+    }
+
+    /// What was read of a commit that the disk refuses is shown no more.
+    @Test func aRefusedCommitIsToldToWhoReadIt() async throws {
+        let storage = SimulatedStorage(seed: 1)
+        let configuration = Realm.Configuration(
+            fileURL: URL(filePath: "/lamps-\(UUID().uuidString).firn"), objectTypes: classes)
+        let realm = try SharedStore.$storage.withValue(storage) { try Realm(configuration: configuration, queue: nil) }
+        let lamp = Lamp(value: ["id": 1])
+        try realm.write { realm.add(lamp) }
+        realm.beginWrite()
+        lamp.name = "refused"
+        storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .sync })
+        _ = try realm.instance.commitWithoutWaiting()
+        let ahead = track { #expect(lamp.name == "refused") }
+        #expect(ahead.count == 0)
+        _ = realm.freeze()
+        #expect(ahead.count == 1 && lamp.name != "refused")
     }
 
     /// What a realm shows before it is durable is tracked, too.

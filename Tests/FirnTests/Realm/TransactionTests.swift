@@ -219,6 +219,27 @@ import Testing
         #expect(realm.objects(Dog.self).count == 2)
     }
 
+    /// What an invalidated realm begins to show is announced (SEMANTICS 46).
+    @Test @MainActor func observersOfAnInvalidatedRealmAreTold() async throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Dog.self, Person.self], name)
+        var calls = 0
+        let token = realm.observe { _, _ in calls += 1 }
+        realm.invalidate()
+        try addDog(1, to: name)
+        #expect(realm.refresh() && calls == 1)
+        realm.invalidate()
+        try addDog(2, to: name)
+        // A read tells at the next turn.
+        #expect(realm.objects(Dog.self).count == 2 && calls == 1)
+        await wait { calls == 2 }
+        realm.invalidate()
+        #expect(await realm.asyncRefresh() && calls == 2)
+        try addDog(3, to: name)
+        #expect(realm.objects(Dog.self).count == 2)
+        token.invalidate()
+    }
+
     /// Adds a dog on another thread.
     private func addDog(_ id: Int, to name: String) throws {
         let thread = Thread {

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 import FirnTestSupport
 import Foundation
 import Testing
@@ -237,6 +238,33 @@ import Testing
         realm.cancelWrite()
         #expect(realm.freeze() == frozen)
         await finish(realm)
+    }
+
+    /// A realm shows a commit that fails no more, also if it fails while an observer is shown an older version.
+    @Test(arguments: [false, true]) func aCommitThatTheDiskRefusesIsShownNoMore(whileShowingOlder: Bool) async throws {
+        let storage = SimulatedStorage(seed: 1)
+        let configuration = Realm.Configuration(
+            fileURL: URL(filePath: "/refused-\(UUID().uuidString).firn"), objectTypes: Self.types)
+        let realm = try SharedStore.$storage.withValue(storage) { try Realm(configuration: configuration, queue: nil) }
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        let durable = realm.instance.shownPin.again(at: CallSite(#fileID, #line))
+        realm.beginWrite()
+        realm.add(Dog(2, "Ada"))
+        storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .sync })
+        #expect(try realm.instance.commitWithoutWaiting().version == durable.version + 1)
+        #expect(realm.objects(Dog.self).count == 2)
+        if whileShowingOlder {
+            realm.instance.showing(durable) { #expect(realm.freeze().objects(Dog.self).count == 1) }
+        } else {
+            let frozen = await realm.asyncFreeze()
+            #expect(frozen.version == durable.version && frozen.objects(Dog.self).count == 1)
+        }
+        #expect(storage.faultCount == 1)
+        await mainQueueIsThrough()
+        #expect(realm.version == durable.version && realm.objects(Dog.self).count == 1)
+        #expect(realm.freeze().version == durable.version)
+        let error = #expect(throws: Realm.Error.self) { try realm.write {} }
+        #expect(error?.code == .writeFailed)
     }
 
     @Test func whatIsCancelledIsNotCalled() async throws {
