@@ -66,20 +66,13 @@ extension Realm {
         instance.checkActor(isolation, "asyncFreeze()", instead: "freeze()")
         let callSite = CallSite(file, line)
         guard !instance.isInTransaction, instance.unpublished != nil else { return freeze(file: file, line: line) }
-        let own = instance.shownPin.again(at: callSite)
         // Another task of the actor may commit, or begin a transaction, while this one is suspended.
-        let (store, schema) = (instance.store, instance.schema)
-        let isPublished = await withCheckedContinuation(isolation: isolation) { continuation in
-            store.whenPublished(own.version) { result in
-                if case .success = result {
-                    continuation.resume(returning: true)
-                } else {
-                    continuation.resume(returning: false)
-                }
-            }
+        let schema = instance.schema
+        var shown = instance.shownPin.again(at: callSite)
+        do { try await instance.published(shown.version, isolation) } catch {
+            // The commit's own task is told why. What the realm showed never existed.
+            shown = instance.store.pin(at: callSite)
         }
-        if !isPublished { instance.waitForOwnCommit() }  // then the realm shows it no more
-        let shown = isPublished ? own : store.pin(at: callSite)
         return Realm(instance.shared.frozen(instance.configuration, schema, shown, at: callSite))
     }
 

@@ -223,8 +223,8 @@ extension AsyncWrites {
 }
 
 extension _RealmInstance {
-    /// Waits until a version that this realm has committed is durable.
-    fileprivate func published(_ version: UInt64, _ isolation: isolated (any Actor)?) async throws {
+    /// Waits until a version that this realm has committed is durable. If it can't be, the realm shows it no more.
+    func published(_ version: UInt64, _ isolation: isolated (any Actor)?) async throws {
         let store = store
         let result: Result<Void, StoreError> = await withCheckedContinuation(isolation: isolation) { waiting in
             store.whenPublished(version) { waiting.resume(returning: $0) }
