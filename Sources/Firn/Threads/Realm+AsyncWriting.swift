@@ -177,7 +177,8 @@ extension Realm {
     /// Otherwise as ``refresh(file:line:)``. Stops the program, too, if the realm belongs neither to the main actor nor
     /// to the actor that calls this.
     ///
-    /// - Returns: whether the realm shows a newer version now, or has shown none before.
+    /// - Returns: whether the realm shows a newer version than at the call, or has shown none then. Its actor may have
+    ///   advanced it meanwhile, as by ``autorefresh``.
     @discardableResult
     public func asyncRefresh(
         isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
@@ -185,13 +186,15 @@ extension Realm {
         checkRefreshable()
         instance.checkActor(isolation, "asyncRefresh()", instead: "refresh()")
         guard instance.mayRefresh else { return false }
-        let store = instance.store
+        let (store, before) = (instance.store, instance.pin?.version)
         await onBlockingThread(isolation) {
             // As in `refresh`: what can't be shown here is passed over.
             ignoringError { () throws(StoreError) in try store.catchUp() }
         }
-        // The realm may have begun a write meanwhile.
-        return instance.mayRefresh && instance.beginOrAdvance(at: CallSite(file, line))
+        // The realm may have begun a write meanwhile, and a turn of its actor may have advanced it.
+        if instance.mayRefresh { _ = instance.beginOrAdvance(at: CallSite(file, line)) }
+        guard let before, let now = instance.pin?.version else { return instance.pin != nil }
+        return now > before
     }
 }
 

@@ -240,6 +240,21 @@ import Testing
         token.invalidate()
     }
 
+    /// While `asyncRefresh()` waits, the actor may advance the realm, or begin to show: the caller is told, too.
+    @Test @MainActor func anAwaitedRefreshCountsWhatTheActorAdvancesMeanwhile() async throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Dog.self, Person.self], name)
+        let token = realm.observe { _, _ in }
+        for id in 0..<100 {
+            if id % 2 == 0 { realm.invalidate() }
+            // Its turn comes before the actor goes on.
+            try addDog(id, to: name)
+            #expect(await realm.asyncRefresh() && realm.objects(Dog.self).count == id + 1)
+            #expect(await !realm.asyncRefresh())
+        }
+        token.invalidate()
+    }
+
     /// Adds a dog on another thread.
     private func addDog(_ id: Int, to name: String) throws {
         let thread = Thread {
