@@ -31,15 +31,20 @@ final class AsyncWrites {
     private var waiting: [AsyncTransactionId: (write: Write, callSite: CallSite)] = [:]
     /// No write before this one waits.
     private var first: AsyncTransactionId = 1
-    /// What is to be called when commits are durable.
+    /// What is to be called when commits are durable, in their order.
     private var completions: [AsyncTransactionId: ((Error?) -> Void)?] = [:]
+    /// No commit before this one is in `completions`.
+    private var firstCommit: AsyncTransactionId = 1
+    /// The commits that have ended before an earlier one: one that was refused, or that the log knew to be durable
+    /// before its thread has told of those that became so with it.
+    private var early: [AsyncTransactionId: EndedCommit] = [:]
     private var request: WriteRequest?
     /// The nanoseconds for which the next grant is left to this realm: see `GrantWatch`.
     private var patience = GrantWatch.leastPatience
     private var isRunning = false
     /// A write that could not begin once because too many versions were active.
     private var refused: AsyncTransactionId?
-    /// The commits that have ended, in their order. A lock, because they end on the log's thread; an actor may run the
+    /// The commits that have ended, in any order. A lock, because they end on the log's thread; an actor may run the
     /// turns that take them in another order.
     private let ended = Guarded<[EndedCommit]>(.innermost, [])
 
@@ -272,7 +277,8 @@ final class AsyncWrites {
     /// A turn of the realm after commits have ended.
     private func completeEnded() {
         defer { used() }
-        for commit in ended.exchange([]) {
+        for commit in ended.exchange([]) { early[commit.id] = commit }
+        while let commit = nextEnded() {
             if let version = commit.version { realm.commitEnded(version, commit.result) }
             let onComplete = completions.removeValue(forKey: commit.id) ?? nil
             switch commit.result {
@@ -281,6 +287,12 @@ final class AsyncWrites {
             }
         }
         releaseIfDone()
+    }
+
+    /// The first commit whose end has not been told yet, if it has ended.
+    private func nextEnded() -> EndedCommit? {
+        while firstCommit <= lastID, completions[firstCommit] == nil { firstCommit += 1 }
+        return early.removeValue(forKey: firstCommit)
     }
 
     // MARK: The end
@@ -299,6 +311,7 @@ final class AsyncWrites {
         let (writes, ends) = (waiting, completions)
         waiting = [:]
         completions = [:]
+        early = [:]
         for case (_, (.task(let wakeup), _)) in writes { wakeup.call() }
         withExtendedLifetime((writes, ends)) {}
         let kept = kept

@@ -267,6 +267,33 @@ import Testing
         #expect(error?.code == .writeFailed)
     }
 
+    /// Also if the log's thread has not told yet of the commits before.
+    @Test func commitsEndInTheirOrder() async throws {
+        let storage = SimulatedStorage(seed: 1)
+        let configuration = Realm.Configuration(
+            fileURL: URL(filePath: "/order-\(UUID().uuidString).firn"), objectTypes: Self.types)
+        let realm = try SharedStore.$storage.withValue(storage) { try Realm(configuration: configuration, queue: nil) }
+        // Holds the log's thread.
+        let gate = DispatchSemaphore(value: 0)
+        realm.beginWrite()
+        let held = try realm.instance.commitWithoutWaiting().version
+        realm.instance.store.whenPublished(held) { _ in gate.wait() }
+        var ended: [String] = []
+        realm.beginWrite()
+        realm.add(Dog(1, "Rex"))
+        realm.commitAsyncWrite { _ in ended.append("first") }
+        // The disk refuses the second one at once. It ends after the first one all the same.
+        storage.inject(SimulatedFault(.io, residue: .nothing) { $0.operation == .write })
+        realm.beginWrite()
+        realm.add(Dog(2, "Ada"))
+        realm.commitAsyncWrite { _ in ended.append("second") }
+        await mainQueueIsThrough()
+        #expect(storage.faultCount == 1 && ended == [])
+        gate.signal()
+        await finish(realm)
+        #expect(ended == ["first", "second"])
+    }
+
     @Test func whatIsCancelledIsNotCalled() async throws {
         let realm = try realm()
         var calls: [String] = []
