@@ -64,7 +64,7 @@ let package = Package(
         .executableTarget(
             name: "FirnTool",
             dependencies: [
-                "FirnStorage", "FirnBytes",
+                "FirnCore", "FirnLog", "FirnStorage", "FirnBytes",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/firn"),

@@ -111,8 +111,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
                 + "Nothing was changed; open it with that release."
         case .damage:
             return
-                "\(location) is damaged\(found). Nothing was changed. `firn verify` lists what is wrong, and `firn replay --to VERSION --output NEW` "
-                + "saves every version before the damage."
+                "\(location) is damaged\(found). Nothing was changed. `firn verify STORE` lists what is wrong, and `firn recover STORE --output NEW` "
+                + "makes a new store of everything that can still be read."
         case .locked(let processID):
             let holder = processID.map { "process \($0)" } ?? "another process, or another opener in this one,"
             return

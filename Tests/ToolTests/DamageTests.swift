@@ -43,14 +43,17 @@ import Testing
             for byte in offsets {
                 let bit = random.below(8)
                 try sample.flip(path, byte: byte, bit: bit)
-                let run = try Run.verify(sample.storage)
-                #expect(
-                    run.status == .damage || run.out.contains("torn tail: "),
-                    "seed \(seed): \(path), byte \(byte), bit \(bit): \(run.out)")
+                for deep in [false, true] {
+                    let run = try Run.verify(sample.storage, deep: deep)
+                    #expect(
+                        run.status == .damage || run.out.contains("torn tail: "),
+                        "seed \(seed): \(path), byte \(byte), bit \(bit), deep \(deep): \(run.out)")
+                }
                 try sample.flip(path, byte: byte, bit: bit)
             }
         }
         #expect(try Run.verify(sample.storage).status == .fine)
+        #expect(try Run.verify(sample.storage, deep: false).status == .fine)
     }
 
     @Test(

@@ -133,6 +133,7 @@ import Testing
         let info = try Run.info(sample.storage)
         #expect(info.out.contains("open for writing"), "\(info.out)")
         #expect(info.out.contains("last version  6"), "\(info.out)")
+        #expect(info.out.contains("  process \(currentProcessID())  since 20"), "\(info.out)")
         #expect(try Run.log(sample.storage).out.split(separator: "\n").count == 6)
         #expect(try Run.verify(sample.storage).status == .fine)
         #expect(try Run.show(sample.storage, 7).status == .usage)

@@ -8,22 +8,26 @@ struct FirnCommand: ParsableCommand {
         commandName: "firn",
         abstract: "Looks into Firn stores.",
         discussion: """
-            Stores are only read, even while a process uses them. Exit status: 0 fine, 1 damage found, \
+            No subcommand changes a store. Each works while a process uses it. Exit status: 0 fine, 1 damage found, \
             2 wrong usage, 3 the system refused or the path is not a store.
             """,
         version: "firn 0.1 (store format 1)",
         subcommands: [
-            InfoCommand.self, LogCommand.self, ShowCommand.self, VerifyCommand.self, ReplayCommand.self,
+            InfoCommand.self, LogCommand.self, ShowCommand.self, HistoryCommand.self, DiffCommand.self,
+            TailCommand.self, VerifyCommand.self, ReplayCommand.self,
+            RecoverCommand.self, CopyCommand.self,
         ])
 
     static func main() {
         let status: Int32
         do {
             var command = try parseAsRoot()
+            if command is any ShownByPages { Terminal.startPager() }
             try command.run()
             status = 0
         } catch let error as ToolError {
             Output.standard().warn("firn: \(error)")
+            if error.status == .interrupted { Interrupts.die() }
             status = error.status.rawValue
         } catch let error as ExitStatus {
             status = error.status.rawValue
@@ -37,6 +41,15 @@ struct FirnCommand: ParsableCommand {
         Terminal.leave(status)
     }
 }
+
+/// A subcommand whose result a person reads from the top, so that it goes through a pager.
+protocol ShownByPages {}
+
+extension InfoCommand: ShownByPages {}
+extension LogCommand: ShownByPages {}
+extension ShowCommand: ShownByPages {}
+extension HistoryCommand: ShownByPages {}
+extension DiffCommand: ShownByPages {}
 
 /// Ends the process with a status and prints nothing, since the subcommand has already printed everything.
 struct ExitStatus: Error {
@@ -77,7 +90,7 @@ extension Output {
             warn("firn: the store changed while it was read, so this may not be damage. Run the command again.")
         } else {
             warn(
-                "firn: `firn verify` lists all that is wrong; `firn replay --to VERSION --output NEW` saves the versions before it."
+                "firn: `firn verify` lists all that is wrong; `firn recover STORE --output NEW` saves what can still be read."
             )
         }
         return .damage

@@ -71,7 +71,7 @@ struct InfoCommand: ParsableCommand {
         }
         counts.finish(lastVersion: summary.lastVersion)
         let facts = Facts(
-            store: store, checkpoint: checkpoint, segments: segments, summary: summary,
+            store: store, openers: try store.openers(), checkpoint: checkpoint, segments: segments, summary: summary,
             schema: commits.schema ?? checkpoint?.opened.schema, counts: counts, stored: stored, raw: raw)
         try output.line(json ? facts.json.text : facts.text)
         try output.flush()
@@ -82,6 +82,7 @@ struct InfoCommand: ParsableCommand {
     struct Checkpoint {
         let opened: OpenedCheckpoint
         private(set) var objectCounts: ObjectCounts.CheckpointCounts?
+        let sizes: PropertySizes
         let nodes: [NodeKind: Int]
 
         /// Nil if there is no checkpoint, or it can't be read.
@@ -95,8 +96,13 @@ struct InfoCommand: ParsableCommand {
             nodes = scan.counts
             findings += scan.findings
             var objectCounts: ObjectCounts.CheckpointCounts?
-            let finding = try checkpoint.finding { objectCounts = try ObjectCounts.CheckpointCounts(checkpoint) }
+            let sizes = PropertySizes()
+            let finding = try checkpoint.finding {
+                objectCounts = try ObjectCounts.CheckpointCounts(checkpoint)
+                try ReferenceWalk(checkpoint, sizes.add).run()
+            }
             self.objectCounts = objectCounts
+            self.sizes = sizes
             // If opening or the scan has already reported damage, this finding would repeat it.
             if let finding, scan.findings.isEmpty, opened.findings.isEmpty { findings.append(finding) }
         }
@@ -144,6 +150,7 @@ struct InfoCommand: ParsableCommand {
     /// Everything that the command shows.
     struct Facts {
         let store: OpenedStore
+        let openers: [StoreOpener]
         let checkpoint: Checkpoint?
         let segments: [Segment]
         let summary: LogWalk.Summary
@@ -172,6 +179,9 @@ struct InfoCommand: ParsableCommand {
                 "created       \(TimeText.milliseconds(manifest.created))",
                 "epoch         \(manifest.epoch), generation \(manifest.generation) of the manifest",
                 "use           \(use)",
+            ]
+            lines += openers.map { "  " + $0.text }
+            lines += [
                 "last version  \(summary.lastVersion)"
                     + (lastTime.map { ", \(TimeText.milliseconds($0))" } ?? "")
                     + (summary.durable < summary.lastVersion
@@ -192,13 +202,16 @@ struct InfoCommand: ParsableCommand {
                 lines.append(line + (segment.isSealed ? "  sealed" : ""))
             }
             lines.append(
-                "classes" + (counts.areKnown ? "" : " (the numbers of objects are not known: commits are missing)"))
+                "classes" + (checkpoint == nil ? "" : ", and the bytes of their properties in the checkpoint")
+                    + (counts.areKnown ? "" : " (the numbers of objects are not known: commits are missing)"))
             for (number, table) in (schema?.tables ?? []).enumerated() where !table.isRemoved {
                 let amount = counts.areKnown ? "  \(Amount.of(counts.counts[number] ?? 0, "object"))" : ""
                 lines.append("  \(DisplayText.line(table.name))\(amount)\(table.isEmbedded ? "  embedded" : "")")
                 for (index, column) in table.columns.enumerated() where !column.isRemoved {
                     let extra = table.primaryKey == index ? ", primary key" : column.isIndexed ? ", indexed" : ""
-                    lines.append("    " + DisplayText.line("\(column.name): \(column.typeName(in: schema!))\(extra)"))
+                    let size = checkpoint?.sizes[number, index].map { "  \($0.text)" } ?? ""
+                    let name = DisplayText.line("\(column.name): \(column.typeName(in: schema!))\(extra)")
+                    lines.append("    " + name + size)
                 }
             }
             return lines.joined(separator: "\n")
@@ -222,7 +235,8 @@ struct InfoCommand: ParsableCommand {
                 ("store", .string(store.files.path)), ("id", .string(manifest.storeID)),
                 ("format", .int(FormatNumbers.format)), ("created", .string(TimeText.milliseconds(manifest.created))),
                 ("epoch", .int(manifest.epoch)), ("generation", .int(manifest.generation)),
-                ("openForWriting", .bool(store.hasWriter)), ("lastVersion", .int(summary.lastVersion)),
+                ("openForWriting", .bool(store.hasWriter)),
+                ("openers", .array(openers.map(\.json))), ("lastVersion", .int(summary.lastVersion)),
                 ("lastTime", lastTime.map { .string(TimeText.milliseconds($0)) } ?? .null),
                 ("durableVersion", .int(summary.durable)), ("fileBytes", .int(fileBytes)),
                 ("storedBytes", .int(stored)),
@@ -236,9 +250,13 @@ struct InfoCommand: ParsableCommand {
             guard let schema else { return [] }
             return schema.tables.enumerated().filter { !$0.element.isRemoved }.map { number, table in
                 let columns = table.columns.enumerated().filter { !$0.element.isRemoved }.map { index, column in
-                    JSON.object([
+                    let size = checkpoint?.sizes[number, index]
+                    return JSON.object([
                         ("name", .string(column.name)), ("type", .string(column.typeName(in: schema))),
                         ("primaryKey", .bool(table.primaryKey == index)), ("indexed", .bool(column.isIndexed)),
+                        ("bytes", size.map { .int($0.values) } ?? .null),
+                        ("indexBytes", size.map { .int($0.index) } ?? .null),
+                        ("backlinkBytes", size.map { .int($0.backlinks) } ?? .null),
                     ])
                 }
                 return .object([

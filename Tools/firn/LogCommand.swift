@@ -11,6 +11,9 @@ struct LogCommand: ParsableCommand {
     var from: UInt64 = 1
     @Option(help: "The last version to list.")
     var to: UInt64?
+    @Option(help: "Only versions from then on, \(Moment.help).")
+    var since: Moment?
+    @OptionGroup var chosen: ChoiceArguments
 
     func validate() throws {
         if let to, to < from { throw ValidationError("--to \(to) is before --from \(from).") }
@@ -19,7 +22,8 @@ struct LogCommand: ParsableCommand {
     func run() throws {
         try finish { output in
             try Self.run(
-                arguments.store, from: from, to: to ?? .max, json: arguments.json, storage: PosixStorage.shared, output)
+                arguments.store, from: from, to: to ?? .max, since: since, chosen.choice, json: arguments.json,
+                storage: PosixStorage.shared, output)
         }
     }
 
@@ -68,13 +72,16 @@ struct LogCommand: ParsableCommand {
     }
 
     static func run(
-        _ path: String, from: UInt64, to: UInt64, json: Bool, storage: any Storage, _ output: Output
+        _ path: String, from: UInt64, to: UInt64, since: Moment? = nil, _ choice: ObjectChoice = .all, json: Bool,
+        storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         let first = store.manifest.firstVersion
         guard to >= first else {
             throw ToolError(.usage, "\(path): the log begins with version \(first); there is none up to \(to).")
         }
+        let filter = try ObjectFilter(choice, in: store, isJSON: json)
+        let since = since?.nanoseconds ?? .min
         var findings = store.findings
         var commits = CommitReader()
         var entry: Entry?
@@ -84,7 +91,7 @@ struct LogCommand: ParsableCommand {
                 if frame.kind.isPart, frame.part == 0 {
                     entry = Entry(
                         version: frame.version, time: frame.time, parts: 0, stored: 0, raw: 0,
-                        counts: CommitCounts(countsUpdates: true))
+                        counts: CommitCounts(countsUpdates: true, filter))
                 }
                 if frame.kind.isPart, frame.version > to { return false }
                 if frame.kind.isPart {
@@ -97,7 +104,7 @@ struct LogCommand: ParsableCommand {
                     findings.append(finding)
                 }
             case .commit(let frame, _):
-                if let entry, frame.version >= from {
+                if let entry, frame.version >= from, frame.time >= since, filter.isAll || !entry.counts.isEmpty {
                     try output.line(json ? entry.json(commits.schema).text : entry.text(commits.schema))
                 }
                 return frame.version < to

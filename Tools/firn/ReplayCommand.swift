@@ -2,7 +2,7 @@ import ArgumentParser
 import FirnBytes
 import FirnStorage
 
-/// `firn replay STORE --to VERSION --output NEW`: makes a new store that holds the versions up to VERSION.
+/// `firn replay STORE --to VERSION|DATE --output NEW`: makes a new store that holds the versions up to that.
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Makes a new store that ends with a version of another.",
@@ -13,12 +13,16 @@ struct ReplayCommand: ParsableCommand {
             """)
 
     @OptionGroup var arguments: StoreArguments
-    @Option(help: "The last version that the new store holds.")
-    var to: UInt64
+    @Option(
+        help: ArgumentHelp(
+            "The last version that the new store holds: its number, or the last one of a time, \(Moment.help).",
+            valueName: "version|date"))
+    var to: VersionChoice
     @Option(help: "The new store's folder, which must not exist yet.", completion: .directory)
     var output: String
 
     func run() throws {
+        Interrupts.postpone()
         try finish { out in
             try Self.run(
                 arguments.store, to: to, output: output, json: arguments.json, storage: PosixStorage.shared,
@@ -27,13 +31,15 @@ struct ReplayCommand: ParsableCommand {
     }
 
     static func run(
-        _ path: String, to: UInt64, output new: String, json: Bool, storage: any Storage, randomness: any Randomness,
+        _ path: String, to choice: VersionChoice, output new: String, json: Bool, storage: any Storage,
+        randomness: any Randomness,
         clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         guard try stored({ () throws(StorageError) in try storage.status(new) }) == nil else {
             throw ToolError(.usage, "\(new) exists. Give --output the path of a folder that does not exist yet.")
         }
+        let to = try choice.number(in: store)
         let plan = try Plan(store, to: to, new)
         var maker = try StoreMaker(
             new, storage: storage, storeHigh: randomness.next() | 1, storeLow: randomness.next(), created: clock.now(),
@@ -74,6 +80,7 @@ struct ReplayCommand: ParsableCommand {
                 throw ToolError(
                     .damage, "\(damage)\n\(new) was not made. Versions up to \(summary.lastVersion) can be saved.")
             }
+            try Interrupts.check()
             try maker.finish(version: to)
         } catch {
             maker.remove()

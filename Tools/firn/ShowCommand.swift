@@ -13,23 +13,27 @@ struct ShowCommand: ParsableCommand {
     @OptionGroup var arguments: StoreArguments
     @Argument(help: "The version's number, as `firn log` lists it.")
     var version: UInt64
+    @OptionGroup var chosen: ChoiceArguments
 
     func run() throws {
         try finish { output in
             try Self.run(
-                arguments.store, version: version, json: arguments.json, storage: PosixStorage.shared, output)
+                arguments.store, version: version, chosen.choice, json: arguments.json, storage: PosixStorage.shared,
+                output)
         }
     }
 
     static func run(
-        _ path: String, version: UInt64, json: Bool, storage: any Storage, _ output: Output
+        _ path: String, version: UInt64, _ choice: ObjectChoice = .all, json: Bool, storage: any Storage,
+        _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         let first = store.manifest.firstVersion
         guard version >= first else {
             throw ToolError(.usage, "\(path): the log begins with version \(first); there is no \(version).")
         }
-        let survey = try Survey(store, version)
+        let filter = try ObjectFilter(choice, in: store, isJSON: json)
+        let survey = try Survey(store, version, filter)
         guard let entry = survey.entry else {
             if survey.findings.contains(where: { $0.kind == .damage }) {
                 return output.report(survey.findings, in: store)
@@ -40,6 +44,7 @@ struct ShowCommand: ParsableCommand {
         var findings = survey.findings + names.findings
         try output.line(json ? entry.json(survey.schema).text : "version " + entry.text(survey.schema))
         var collector = ChangeCollector(isJSON: json, names: names, output: output)
+        collector.filter = filter
         var commits = CommitReader()
         _ = try LogWalk(store: store, from: version).run { event in
             guard case .frame(let frame, let payload, let path) = event else { return true }
@@ -76,17 +81,20 @@ struct ShowCommand: ParsableCommand {
         /// At most this many objects are looked up, so that memory stays bounded.
         private static let wantedMax = 100_000
 
-        init(_ store: OpenedStore, _ version: UInt64) throws {
+        init(_ store: OpenedStore, _ version: UInt64, _ filter: ObjectFilter) throws {
             findings = store.findings
             var commits = CommitReader()
             var entry = LogCommand.Entry(
-                version: version, time: 0, parts: 0, stored: 0, raw: 0, counts: CommitCounts(countsUpdates: true))
+                version: version, time: 0, parts: 0, stored: 0, raw: 0,
+                counts: CommitCounts(countsUpdates: true, filter))
             var isWhole = false
             var wanted: [Int: Set<Int64>] = [:]
             var wantedCount = 0
             var found: [Finding] = []
             func want(_ table: Int, _ key: Int64) {
-                guard wantedCount < Self.wantedMax, wanted[table, default: []].insert(key).inserted else { return }
+                guard filter.includes(table, key), wantedCount < Self.wantedMax,
+                    wanted[table, default: []].insert(key).inserted
+                else { return }
                 wantedCount += 1
             }
             let summary = try LogWalk(store: store, from: version).run { event in
@@ -128,95 +136,4 @@ struct ShowCommand: ParsableCommand {
                 .filter { commits.schema?.tables[$0.key].primaryKey != nil }
         }
     }
-}
-
-/// The primary keys of objects, gathered from the checkpoint and the versions that inserted them.
-struct PrimaryKeys {
-    private var texts: [Int: [Int64: JSON]] = [:]
-    /// The bytes of `texts`. Once they reach `byteMax`, no more primary keys are collected, so that memory stays
-    /// bounded.
-    private var byteCount = 0
-    private static let byteMax = 64 << 20
-    /// The most bytes of a checkpoint's nodes that are read to find objects.
-    private static let readMax = 16 << 30
-    /// Parts of the checkpoint that could not be read.
-    private(set) var findings: [Finding] = []
-
-    /// The primary keys of no objects.
-    init(none: ()) {}
-
-    /// Looks up the objects in `wanted` in the checkpoint and, if some are not there, in the log before `version`.
-    /// Reads nothing if `wanted` is empty.
-    init(_ store: OpenedStore, before version: UInt64, of wanted: [Int: Set<Int64>], isJSON: Bool) throws {
-        guard !wanted.isEmpty, version > 1 else { return }
-        try readCheckpoint(store, wanted, isJSON)
-        var (texts, byteCount) = (self.texts, self.byteCount)
-        var commits = CommitReader()
-        var left = wanted.values.reduce(0) { $0 + $1.count } - texts.values.reduce(0) { $0 + $1.count }
-        guard left > 0 else { return }
-        _ = try LogWalk(store: store).run { event in
-            guard case .frame(let frame, let payload, let path) = event else { return true }
-            guard frame.version < version || !frame.kind.isPart else { return false }
-            var schema = commits.schema
-            _ = try commits.take(frame, payload, path: path) { block in
-                let rows: RowRun
-                switch block {
-                case .schema(let new):
-                    schema = new
-                    return
-                case .insert(let run), .insertMore(let run): rows = run
-                default: return
-                }
-                guard let keys = wanted[rows.table],
-                    let primaryKey = schema?.tables[rows.table].primaryKey,
-                    let values = rows.columns.first(where: { $0.column == primaryKey })?.values
-                else { return }
-                for index in 0..<rows.keys.count
-                where keys.contains(rows.keys[index]) && byteCount < Self.byteMax {
-                    let cell = values.cell(index)
-                    let value = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
-                    byteCount += value.byteCount
-                    if texts[rows.table, default: [:]].updateValue(value, forKey: rows.keys[index]) == nil { left -= 1 }
-                }
-            }
-            return left > 0 && byteCount < Self.byteMax
-        }
-        self.texts = texts
-    }
-
-    private mutating func readCheckpoint(
-        _ store: OpenedStore, _ wanted: [Int: Set<Int64>], _ isJSON: Bool
-    ) throws {
-        let opened = try store.openCheckpoint()
-        findings = opened.findings
-        guard let checkpoint = opened.checkpoint else { return }
-        let schema = checkpoint.schema
-        var (texts, byteCount) = (self.texts, self.byteCount)
-        let finding = try checkpoint.finding {
-            for table in try checkpoint.walk({ try checkpoint.tables() }) {
-                guard let keys = wanted[table.number], let primaryKey = schema.tables[table.number].primaryKey else {
-                    continue
-                }
-                let column = schema.tables[table.number].columns[primaryKey]
-                for key in keys where byteCount < Self.byteMax && checkpoint.followed < Self.readMax {
-                    try checkpoint.walk {
-                        guard let found = try checkpoint.find(key, in: table),
-                            let run = try found.leaf.run(checkpoint, primaryKey, column)
-                        else { return }
-                        try withExtendedLifetime(run) {
-                            let cell = try run.cell(found.row)
-                            let value = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
-                            byteCount += value.byteCount
-                            texts[table.number, default: [:]][key] = value
-                        }
-                    }
-                }
-            }
-        }
-        self.texts = texts
-        self.byteCount = byteCount
-        if let finding { findings.append(finding) }
-    }
-
-    subscript(table: Int, key: Int64) -> JSON? { texts[table]?[key] }
 }

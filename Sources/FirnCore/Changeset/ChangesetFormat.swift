@@ -68,6 +68,6 @@ package struct ChangesetError: Error, Sendable, Equatable, CustomStringConvertib
 
     package var description: String {
         "the changeset of version \(version) is damaged at byte \(offset) of its part \(part): \(reason). "
-            + "`firn verify` lists all damage; a backup or a checkpoint before that version can be opened"
+            + "`firn verify` lists all damage, and `firn recover` makes a new store of everything that can still be read"
     }
 }

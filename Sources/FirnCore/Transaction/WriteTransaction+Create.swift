@@ -40,7 +40,7 @@ extension WriteTransaction {
     }
 
     /// Begins an object with a given key: the one that it got from the transaction whose changeset is applied.
-    func beginRow(_ id: TableID, key: Int64) throws(StoreError) -> FreshRow {
+    package func beginRow(_ id: TableID, key: Int64) throws(StoreError) -> FreshRow {
         let rows = rows(id)
         guard key >= rows.table.nextKey else {
             throw StoreError(.damage, "a changeset inserts key \(key) of table \(id.rawValue) again")

@@ -191,14 +191,16 @@ struct Run {
         try Run { try ShowCommand.run(SampleStore.path, version: version, json: json, storage: storage, $0) }
     }
 
-    static func verify(_ storage: any Storage, path: String = SampleStore.path, json: Bool = false) throws -> Run {
-        try Run { try VerifyCommand.run(path, json: json, storage: storage, $0) }
+    static func verify(
+        _ storage: any Storage, path: String = SampleStore.path, deep: Bool = true, json: Bool = false
+    ) throws -> Run {
+        try Run { try VerifyCommand.run(path, deep: deep, json: json, storage: storage, $0) }
     }
 
     static func replay(_ storage: any Storage, to version: UInt64, output: String = "/new") throws -> Run {
         try Run {
             try ReplayCommand.run(
-                SampleStore.path, to: version, output: output, json: false, storage: storage,
+                SampleStore.path, to: .number(version), output: output, json: false, storage: storage,
                 randomness: SystemRandomness.shared, clock: SystemClock.shared, $0)
         }
     }

@@ -38,6 +38,35 @@ struct CommitReader {
         }
     }
 
+    /// Reads a part of a log that is being recovered: what can't be read in it is passed over.
+    ///
+    /// - Parameter followsGap: whether the part before it is missing.
+    mutating func salvage(
+        _ frame: FrameHeader, _ payload: UnsafeRawBufferPointer, path: String, followsGap: Bool,
+        _ visit: (ChangeBlock) throws -> Void
+    ) throws -> Finding? {
+        if frame.kind.isPart, frame.part == 0 { begin() }
+        if followsGap { reader.goOn() }
+        var fault: BytesError?
+        do {
+            try withRaw(frame, payload) { reader, raw in
+                switch frame.kind {
+                case .mark: break
+                case .segmentSchema, .schema: reader.adopt(try DecodedSchema.read(raw))
+                case .changes: try reader.read(part: raw, skip: { fault = fault ?? $0 }, visit)
+                }
+            }
+        } catch let error as BytesError {
+            reader.goOn()
+            fault = fault ?? error
+        }
+        return fault.map {
+            Finding(
+                .damage, path, Int(frame.offset),
+                "part \(frame.part) of version \(frame.version) can't be read completely: decompressed, \($0)")
+        }
+    }
+
     /// Forgets what the previous commit left unfinished.
     private mutating func begin() {
         hasFailed = false

@@ -24,6 +24,8 @@ enum FormatNumbers {
     static let keyLimit: Int64 = 1 << 62
     static let tableCount = 16_384
     static let columnCount = 1_024
+    /// The longest text, data or mixed value.
+    static let valueByteCount = 16 << 20
     static let nameByteCount = 255
     static let nesting = 100
     /// No version, no generation and no id of a checkpoint is greater, so that adding to one never overflows.

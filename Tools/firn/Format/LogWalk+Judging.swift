@@ -51,17 +51,10 @@ extension LogWalk {
                 if let frame { mark = max(mark, frame.mark) }
                 let bytes = try file.bytes(at: offset, count: FormatNumbers.alignment)
                 if !bytes.isAllZero { end = offset + bytes.count }
-                guard let next = try nextCandidate(behind: offset, file) else { return (mark, frames, end) }
+                guard let next = try file.nextCandidate(behind: offset) else { return (mark, frames, end) }
                 offset = next
             }
         }
-    }
-
-    /// The next offset behind `offset` at which a frame may begin.
-    private func nextCandidate(behind offset: Int, _ file: SegmentFile) throws -> Int? {
-        let next = offset + FormatNumbers.alignment
-        guard let nonzero = try file.nextNonzero(from: next) else { return nil }
-        return max(next, nonzero & ~(FormatNumbers.alignment - 1))
     }
 
     /// Finds the frame behind a break from which reading can continue: the first part of a commit, or a mark.
@@ -69,11 +62,11 @@ extension LogWalk {
         _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ header: SegmentHeader,
         _ call: (Event) throws -> Void
     ) throws -> Bool {
-        var candidate = try nextCandidate(behind: offset, file)
+        var candidate = try file.nextCandidate(behind: offset)
         while let at = candidate {
             switch try file.itemBehind(at: at, of: header) {
             case .end, .zeros: return false
-            case .bad: candidate = try nextCandidate(behind: at, file)
+            case .bad: candidate = try file.nextCandidate(behind: at)
             case .frame(let frame):
                 let before = frame.kind.isPart ? frame.version &- 1 : frame.version
                 guard frame.kind != .segmentSchema, !frame.kind.isPart || frame.part == 0, before >= state.version,

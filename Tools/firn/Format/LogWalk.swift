@@ -34,6 +34,15 @@ struct LogWalk {
         /// Whether the visitor ended the walk.
         var wasStopped = false
         var tornTail: Finding?
+        /// Where another walk may go on: behind the last complete version.
+        var end: Position?
+    }
+
+    /// A place between two commits.
+    struct Position {
+        fileprivate var segment: Manifest.Segment
+        fileprivate var state: State
+        var version: UInt64 { state.version }
     }
 
     /// The walk's position in the chain.
@@ -62,6 +71,8 @@ struct LogWalk {
     var continuesAfterDamage = false
     /// The walk begins with the segment that holds this version.
     var from: UInt64 = 1
+    /// Where the walk begins instead, if the place still exists: recovery and compaction may remove it.
+    var position: Position?
 
     /// Thrown through the walk when the visitor asks to stop.
     private struct VisitorStopped: Error {}
@@ -70,10 +81,15 @@ struct LogWalk {
     func run(_ visit: (Event) throws -> Bool) throws -> Summary {
         var summary = Summary()
         let segments = store.manifest.segments
-        let first = segments.lastIndex { $0.firstVersion <= max(from, 1) } ?? 0
+        // Only a store that is being recovered has no segment.
+        guard !segments.isEmpty else { return summary }
+        let resumed = position.flatMap(index)
+        let first = resumed ?? segments.lastIndex { $0.firstVersion <= max(from, 1) } ?? 0
         var state = State(
             chain: first > 0 ? segments[first - 1].seal?.chainEnd : segments[first].number == 1 ? 0 : nil,
             version: segments[first].firstVersion - 1)
+        if resumed != nil, let position { state = position.state }
+        var end = resumed == nil ? nil : position
         func call(_ event: Event) throws {
             if case .finding(let finding) = event {
                 if finding.kind == .damage { summary.isDamaged = true }
@@ -83,44 +99,64 @@ struct LogWalk {
         }
         do {
             for index in first..<segments.count {
-                if try !segment(index, &state, call) { break }
+                if try !segment(index, &state, &end, resumes: index == resumed, call) { break }
             }
         } catch is VisitorStopped {
             summary.wasStopped = true
         } catch let error as StorageError {
             throw ToolError(error)
         }
+        summary.end = end
         summary.lastVersion = state.version
         summary.lastTime = max(state.time, 0)
         summary.durable = min(state.version, max(state.mark, store.page?.durable ?? 0))
         return summary
     }
 
+    /// The index of the segment that a position lies in; nil if the segment, or what was read of it, is gone.
+    private func index(of position: Position) -> Int? {
+        let segments = store.manifest.segments
+        guard
+            let index = segments.firstIndex(where: {
+                $0.number == position.segment.number && $0.epoch == position.segment.epoch
+            })
+        else { return nil }
+        if let seal = segments[index].seal {
+            return seal.lastVersion >= position.version && seal.byteCount >= position.state.commitStart ? index : nil
+        }
+        return index == segments.count - 1 || segments[index + 1].firstVersion > position.version ? index : nil
+    }
+
     /// Walks one segment. Returns false if the walk ends there.
-    private func segment(_ index: Int, _ state: inout State, _ call: (Event) throws -> Void) throws -> Bool {
+    ///
+    /// - Parameters:
+    ///   - end: is moved behind each complete version.
+    ///   - resumes: whether the walk goes on within the segment, at `state`.
+    private func segment(
+        _ index: Int, _ state: inout State, _ end: inout Position?, resumes: Bool, _ call: (Event) throws -> Void
+    ) throws -> Bool {
         let entry = store.manifest.segments[index]
         let isLast = index == store.manifest.segments.count - 1
-        guard let (file, header) = try open(entry, &state, call) else { return continuesAfterDamage }
-        try call(.segment(header, path: file.path))
-        if state.isBroken || header.firstVersion != state.next {
-            state.version = header.firstVersion - 1
-            state.isBroken = false
-            try call(.resumed(after: state.version))
+        guard let (file, header) = try open(entry, chain: resumes ? nil : state.chain, &state, call) else {
+            return continuesAfterDamage
         }
-        state.chain = header.crc
-        state.nextPart = 0
-        state.commitStart = SegmentHeader.byteCount
-        state.markBehind = 0
-        state.mark = max(state.mark, header.firstVersion - 1, header.mark)
+        try call(.segment(header, path: file.path))
+        if resumes {
+            state.markBehind = 0
+        } else {
+            try begin(header, &state, call)
+        }
         // Without a seal, the next segment's first version says where this one ends: what lies behind that was
         // rewritten there.
-        let end = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
-        var offset = SegmentHeader.byteCount
+        let last = entry.seal == nil && !isLast ? store.manifest.segments[index + 1].firstVersion : .max
+        var offset = state.commitStart
         while true {
             if state.nextPart == 0 {
-                if state.next >= end { return true }
+                if state.version > end?.version ?? 0 { end = Position(segment: entry, state: state) }
+                if state.next >= last { return true }
                 if isLast, let limit = store.limit, state.version >= limit { return false }
             }
+            try Interrupts.check()
             let problem: String
             switch try step(&state, &offset, file, header, isSealed: !isLast, call) {
             case .passed: continue
@@ -138,65 +174,20 @@ struct LogWalk {
         }
     }
 
-    /// Opens a segment and checks its header. Returns nil (and sets `isBroken`) if nothing in it can be read.
-    private func open(
-        _ entry: Manifest.Segment, _ state: inout State, _ call: (Event) throws -> Void
-    ) throws -> (SegmentFile, SegmentHeader)? {
-        let path = store.files.segment(entry.number)
-        func damage(_ offset: Int?, _ text: String) throws {
-            try call(.finding(Finding(.damage, path, offset, text)))
-            state.isBroken = true
+    /// Moves to the beginning of a segment.
+    private func begin(
+        _ header: SegmentHeader, _ state: inout State, _ call: (Event) throws -> Void
+    ) throws {
+        if state.isBroken || header.firstVersion != state.next {
+            state.version = header.firstVersion - 1
+            state.isBroken = false
+            try call(.resumed(after: state.version))
         }
-        let file: SegmentFile
-        do throws(StorageError) {
-            file = try SegmentFile(path, store.files.storage)
-        } catch {
-            guard error.code == .notFound else { throw ToolError(error) }
-            try damage(nil, "the manifest lists this segment, but it is missing")
-            return nil
-        }
-        if file.isTooLong {
-            try damage(file.fileByteCount, "the file is longer than any segment can be")
-            return nil
-        }
-        if let seal = entry.seal {
-            let size = file.fileByteCount
-            if size < seal.byteCount {
-                try damage(size, "the file ends here, but the manifest says that it has \(seal.byteCount) bytes")
-                if !continuesAfterDamage { return nil }
-            } else if size > seal.byteCount {
-                let text =
-                    "\(size - seal.byteCount) bytes behind the segment's end are ignored: a crash left them, and the next opening "
-                    + "for writing cuts them off"
-                try call(.finding(Finding(.note, path, seal.byteCount, text)))
-            }
-            file.limit(to: seal.byteCount)
-        }
-        switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
-        case .refused(let reason):
-            try damage(0, reason)
-            return nil
-        case .header(let header):
-            guard header.storeHigh == store.manifest.storeHigh,
-                store.isSalvaged || header.storeLow == store.manifest.storeLow
-            else {
-                try damage(0, "the segment belongs to another store")
-                return nil
-            }
-            guard header.segment == entry.number, header.epoch == entry.epoch, header.firstVersion == entry.firstVersion
-            else {
-                try damage(
-                    0,
-                    "the segment's header (segment \(header.segment), epoch \(header.epoch), first version \(header.firstVersion)) is not the one that the manifest lists"
-                )
-                return nil
-            }
-            if let chain = state.chain, !state.isBroken, chain != header.chain {
-                try damage(0, "the segment does not follow the one before it")
-                if !continuesAfterDamage { return nil }
-            }
-            return (file, header)
-        }
+        state.chain = header.crc
+        state.nextPart = 0
+        state.commitStart = SegmentHeader.byteCount
+        state.markBehind = 0
+        state.mark = max(state.mark, header.firstVersion - 1, header.mark)
     }
 
     private enum Step {

@@ -61,8 +61,8 @@ struct Manifest: Equatable {
     var created: Int64
     var segments: [Segment]
 
-    /// The first version that the log holds.
-    var firstVersion: UInt64 { segments[0].firstVersion }
+    /// The first version that the log holds, or would hold.
+    var firstVersion: UInt64 { segments.first?.firstVersion ?? (checkpoint?.version ?? 0) + 1 }
 
     var storeID: String { hexadecimal(storeHigh, digits: 16) + hexadecimal(storeLow, digits: 16) }
 

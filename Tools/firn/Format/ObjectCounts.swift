@@ -19,18 +19,32 @@ struct CommitCounts {
     var isAtLeast = false
     private var updatedCount = 0
     private let countsUpdates: Bool
+    /// The objects that are counted.
+    private let filter: ObjectFilter
 
-    init(countsUpdates: Bool) { self.countsUpdates = countsUpdates }
+    /// Whether the version has changed any object that is counted.
+    var isEmpty: Bool { tables.values.allSatisfy { $0.inserted == 0 && $0.deleted == 0 && $0.updatedKeys.isEmpty } }
+
+    init(countsUpdates: Bool, _ filter: ObjectFilter = .all) {
+        self.countsUpdates = countsUpdates
+        self.filter = filter
+    }
+
+    /// How many of these objects are counted.
+    private func count(_ table: Int, _ keys: KeyRun) -> Int {
+        guard filter.includes(table: table) else { return 0 }
+        return filter.keys == nil ? keys.count : (0..<keys.count).count { filter.includes(table, keys[$0]) }
+    }
 
     mutating func add(_ block: ChangeBlock) {
         switch block {
         case .schema: changesSchema = true
         case .insert(let rows):
             guard rows.keys.count > 0 else { return }
-            tables[rows.table, default: Table()].inserted += rows.keys.count
+            tables[rows.table, default: Table()].inserted += count(rows.table, rows.keys)
             tables[rows.table]!.firstInserted = min(tables[rows.table]!.firstInserted, rows.keys[0])
             tables[rows.table]!.nextKey = max(tables[rows.table]!.nextKey, rows.keys[rows.keys.count - 1] + 1)
-        case .delete(let table, let keys): tables[table, default: Table()].deleted += keys.count
+        case .delete(let table, let keys): tables[table, default: Table()].deleted += count(table, keys)
         case .nextKey(let table, let key):
             tables[table, default: Table()].nextKey = max(tables[table]?.nextKey ?? 0, key)
         case .update(let update):
@@ -41,7 +55,7 @@ struct CommitCounts {
     }
 
     private mutating func noteUpdate(_ table: Int, _ key: Int64) {
-        guard countsUpdates, key < tables[table]?.firstInserted ?? .max else { return }
+        guard countsUpdates, filter.includes(table, key), key < tables[table]?.firstInserted ?? .max else { return }
         guard updatedCount < Self.updatedMax else {
             isAtLeast = true
             return

@@ -25,7 +25,9 @@ struct OpenedStore {
     ///
     /// The page is read before the manifest: the versions that the page calls published lie in segments that any
     /// later manifest lists.
-    static func open(_ path: String, storage: any Storage) throws(ToolError) -> OpenedStore {
+    ///
+    /// - Parameter patience: how long to wait while a process opens the store for writing, in units of 4 ms.
+    static func open(_ path: String, storage: any Storage, patience: Int = 500) throws(ToolError) -> OpenedStore {
         var path = path
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
         let files = StoreFiles(path: path, storage: storage)
@@ -41,7 +43,7 @@ struct OpenedStore {
             }
             // A writer that is still recovering the store has not yet published how far the log may be read.
             guard store.hasWriter, store.page == nil, !store.isSalvaged else { return store }
-            guard attempt < 500 else {
+            guard attempt < patience else {
                 throw ToolError(
                     .input,
                     "\(path) is being opened by another process, which has not finished yet. Try again in a while.")
@@ -50,10 +52,34 @@ struct OpenedStore {
         }
     }
 
+    /// The last version that can be read: that of the log or, if it holds none, the checkpoint's.
+    func lastVersion() throws -> UInt64 {
+        let summary = try LogWalk(store: self, from: .max).run { _ in true }
+        return max(summary.lastVersion, manifest.checkpoint?.version ?? 0)
+    }
+
     /// Whether the store has changed since it was opened. If it has, what looked like damage may be a writer's work.
     func hasChanged() -> Bool {
         guard let now = try? Self.open(files.path, storage: files.storage) else { return true }
         return now.manifest != manifest || now.hasWriter != hasWriter
+    }
+
+    /// Opens a store of which nothing but a checkpoint may be left.
+    static func openDamaged(_ path: String, storage: any Storage) throws(ToolError) -> OpenedStore {
+        do throws(ToolError) {
+            return try open(path, storage: storage)
+        } catch {
+            guard error.status == .damage else { throw error }
+            let files = StoreFiles(path: path.hasSuffix("/") ? String(path.dropLast()) : path, storage: storage)
+            guard let (header, entry) = try checkpoints(files).first else { throw error }
+            let manifest = Manifest(
+                generation: 1, storeHigh: header.storeHigh, storeLow: header.storeLow, epoch: 1, checkpoint: entry,
+                created: 0, segments: [])
+            return OpenedStore(
+                files: files, manifest: manifest,
+                findings: [Finding(.damage, files.manifest, nil, "neither it nor any segment of the log can be read")],
+                isSalvaged: true)
+        }
     }
 
     // MARK: The page and the lock

@@ -28,6 +28,9 @@ final class SegmentFile {
     /// A range that is known to be zero, so that a long run of zeros is read only once.
     private var knownZeros = 0..<0
 
+    /// Several times the longest frame, so that few frames are read twice.
+    private static let windowByteCount = 4 << 20
+
     init(_ path: String, _ storage: any Storage) throws(StorageError) {
         self.path = path
         file = try storage.open(path, .read)
@@ -35,7 +38,7 @@ final class SegmentFile {
         isTooLong = size > FormatNumbers.fileByteCount
         fileByteCount = min(size, FormatNumbers.fileByteCount)
         byteCount = fileByteCount
-        window = .allocate(byteCount: 1 << 20, alignment: 64)
+        window = .allocate(byteCount: Self.windowByteCount, alignment: 64)
     }
 
     deinit {
@@ -130,6 +133,13 @@ final class SegmentFile {
     /// The stored payload of a frame that `item` found good. Valid until the next call.
     func payload(of frame: FrameHeader) throws(StorageError) -> UnsafeRawBufferPointer {
         try bytes(at: Int(frame.offset) + FrameHeader.byteCount, count: Int(frame.storedCount))
+    }
+
+    /// The next offset behind `offset` at which a frame may begin; nil if only zeros follow.
+    func nextCandidate(behind offset: Int) throws(StorageError) -> Int? {
+        let next = offset + FormatNumbers.alignment
+        guard let nonzero = try nextNonzero(from: next) else { return nil }
+        return max(next, nonzero & ~(FormatNumbers.alignment - 1))
     }
 
     /// The first offset from `offset` on of a byte that is not zero; nil if all are.

@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnStorage
 
 /// Where a subcommand's lines go: the process's streams, or a test's strings.
 ///
@@ -6,29 +7,52 @@ import FirnBytes
 /// it reaches a stream. A value is escaped when it is put into a line (`DisplayText.line`, `CellText`, `JSON`), so
 /// that it can't begin a line of its own. The finished lines are escaped again here, in case a value was missed.
 final class Output {
+    /// The colour of a line, on a terminal only.
+    enum Colour: String {
+        case green = "32"
+        case red = "31"
+        case yellow = "33"
+        case bold = "1"
+    }
+
     private let out: (String) throws -> Void
     private let error: (String) -> Void
     let showsProgress: Bool
+    private let showsColour: Bool
+    private let clock: any Clock
     private var buffer = ""
     private var progressShown = ""
+    /// When the operation whose progress is shown began, and when it was last shown, in nanoseconds.
+    private var progress: (what: String, began: Int64, shown: Int64)?
 
-    init(showsProgress: Bool, out: @escaping (String) throws -> Void, error: @escaping (String) -> Void) {
+    init(
+        showsProgress: Bool, showsColour: Bool = false, clock: any Clock = SystemClock.shared,
+        out: @escaping (String) throws -> Void,
+        error: @escaping (String) -> Void
+    ) {
         self.showsProgress = showsProgress
+        self.showsColour = showsColour
+        self.clock = clock
         self.out = out
         self.error = error
     }
 
     static func standard() -> Output {
         Output(
-            showsProgress: Terminal.errorIsTerminal,
+            showsProgress: Terminal.errorIsTerminal, showsColour: Terminal.showsColour,
             out: { try Terminal.write($0, to: 1) },
             // If the error stream is closed as well, there is nowhere left to report to.
             error: { try? Terminal.write($0, to: 2) })
     }
 
-    /// A line of the result.
-    func line(_ text: String) throws {
-        buffer += DisplayText.lines(text)
+    /// A line of the result. It gets its colour when it has been escaped.
+    func line(_ text: String, _ colour: Colour? = nil) throws {
+        let shown = DisplayText.lines(text)
+        if let colour, showsColour {
+            buffer += "\u{1B}[\(colour.rawValue)m\(shown)\u{1B}[0m"
+        } else {
+            buffer += shown
+        }
         buffer += "\n"
         if buffer.utf8.count > 32_768 { try flush() }
     }
@@ -47,13 +71,24 @@ final class Output {
         error(DisplayText.lines(text) + "\n")
     }
 
-    /// Shows the progress of a long operation: on a terminal only, always on the same line.
+    /// Shows the progress of a long operation, with its rate and what time it will still take: on a terminal only,
+    /// always on the same line, ten times a second at most.
     func progress(_ what: String, _ done: Int, of total: Int) {
         guard showsProgress else { return }
+        let now = clock.monotonic()
+        guard let (_, began, shown) = progress, progress?.what == what else {
+            progress = (what, now, now)
+            return
+        }
+        guard now - shown >= 100_000_000 else { return }
+        progress = (what, began, now)
+        let seconds = Double(now - began) / 1e9
+        let rate = Double(done) / seconds
         let percent = total > 0 ? min(100, done * 100 / total) : 100
-        let text = "\(what) \(Amount.bytes(total)): \(percent) %"
-        guard text != progressShown else { return }
-        error("\r" + text)
+        var text = "\(what) \(Amount.bytes(total)): \(percent) %, \(Amount.bytes(Int(rate)))/s"
+        // Before that, the rest of the time is a guess.
+        if seconds >= 1, rate >= 1, done < total { text += ", \(Amount.time(Double(total - done) / rate)) left" }
+        error("\r" + text + String(repeating: " ", count: max(0, progressShown.count - text.count)))
         progressShown = text
     }
 

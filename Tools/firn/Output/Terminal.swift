@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -6,9 +8,50 @@
     import Glibc
 #endif
 
-/// The process's own streams. No other file of the tool asks the system for anything but files.
+/// The process's own streams, and the pager. No other file of the tool asks the system for anything but files.
 enum Terminal {
     static var errorIsTerminal: Bool { isatty(2) == 1 }
+
+    /// Whether the result goes to a person, directly or through a pager. `NO_COLOR` is the convention of
+    /// https://no-color.org.
+    static var showsColour: Bool { (pager != nil || isatty(1) == 1) && getenv("NO_COLOR") == nil && !isDumb }
+
+    private static var isDumb: Bool { getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true }
+
+    /// The process that shows the result page by page; nil if there is none. Set by the main thread before anything is
+    /// written, and used by it alone.
+    nonisolated(unsafe) private static var pager: pid_t?
+
+    /// From now on, the result goes through a pager if it would go to a terminal: through what `PAGER` says, or `less`
+    /// if the system has it. Nothing happens if `PAGER` is empty or `cat`.
+    static func startPager() {
+        guard isatty(1) == 1, !isDumb else { return }
+        let chosen = getenv("PAGER").map { String(cString: $0) }
+        if let chosen, chosen.isEmpty || chosen == "cat" { return }
+        // -F: ends at once if everything fits on a page. -R: shows colours. -X: leaves the text on the screen.
+        if getenv("LESS") == nil { setenv("LESS", "FRX", 1) }
+        let command = chosen ?? "if command -v less > /dev/null; then exec less; else exec cat; fi"
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { return }
+        defer { for end in ends { close(end) } }
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+        for end in ends { posix_spawn_file_actions_addclose(&actions, end) }
+        var process: pid_t = 0
+        var arguments: [UnsafeMutablePointer<CChar>?] = ["sh", "-c", command].map { (text: String) in strdup(text) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        // Without a pager, the result goes to the terminal as it is.
+        guard posix_spawn(&process, "/bin/sh", &actions, nil, &arguments, environ) == 0 else { return }
+        dup2(ends[1], 1)
+        pager = process
+    }
 
     /// Writes all of the text; throws if the stream accepts no more, for instance because of a full disk or a closed
     /// pipe.
@@ -33,5 +76,45 @@ enum Terminal {
         if failure != 0 { throw ToolError(.input, "the output can't be written (errno \(failure))") }
     }
 
-    static func leave(_ status: Int32) -> Never { exit(status) }
+    /// Ends the process, when the pager has shown everything.
+    static func leave(_ status: Int32) -> Never {
+        if let pager {
+            close(1)
+            var ended: Int32 = 0
+            while waitpid(pager, &ended, 0) < 0, errno == EINTR {}
+        }
+        exit(status)
+    }
+}
+
+/// Ctrl-C and a request to terminate. A subcommand that makes something asks for them as it works, and removes what it
+/// has made; all others end at once.
+enum Interrupts {
+    /// The last signal; 0 for none. A signal's handler may do no more than set it.
+    private static let last = Atomic<Int32>(0)
+
+    /// From now on, the first signal only makes `check` throw. The next one ends the process at once.
+    static func postpone() {
+        _ = last.load(ordering: .relaxed)
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number) { number in
+                Interrupts.last.store(number, ordering: .relaxed)
+                signal(number, SIG_DFL)
+            }
+        }
+    }
+
+    /// Throws if a signal has come.
+    @inline(__always)
+    static func check() throws(ToolError) {
+        if last.load(ordering: .relaxed) != 0 { throw ToolError(.interrupted, "interrupted; nothing was made.") }
+    }
+
+    /// Ends the process as the signal would have done, so that a shell knows.
+    static func die() -> Never {
+        let number = last.load(ordering: .relaxed)
+        signal(number, SIG_DFL)
+        raise(number)
+        exit(128 + number)
+    }
 }

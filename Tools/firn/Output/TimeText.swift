@@ -63,6 +63,14 @@ enum Amount {
         return "\(fixed(value)) \(["B", "KB", "MB", "GB", "TB"][unit])"
     }
 
+    /// `0:07`, `12:30`, `3:05:00`: minutes and seconds, and hours if there are any.
+    static func time(_ seconds: Double) -> String {
+        let whole = Int(min(seconds.rounded(.up), 360_000_000))
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let (hours, minutes) = (whole / 3_600, whole / 60 % 60)
+        return (hours > 0 ? "\(hours):\(two(minutes))" : "\(minutes)") + ":\(two(whole % 60))"
+    }
+
     /// With one decimal.
     static func fixed(_ value: Double) -> String {
         let tenths = Int((value * 10).rounded())

@@ -11,6 +11,8 @@ struct ToolError: Error, CustomStringConvertible {
         case usage = 2
         /// The system refused, or the path is not a store that this tool can read.
         case input = 3
+        /// A signal has asked the process to end. It ends as the signal would have ended it.
+        case interrupted = 130
     }
 
     var status: Status

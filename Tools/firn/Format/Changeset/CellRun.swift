@@ -15,8 +15,8 @@ final class BlobStore {
 
     private(set) var blobs: [UInt64: Blob] = [:]
     private(set) var byteCount = 0
-    /// Ids count up within the changeset.
-    private var nextID: UInt64 = 0
+    /// Ids count up within the changeset. Nil if the id of the next blob is not known, since parts are missing.
+    private var nextID: UInt64? = 0
 
     var isEmpty: Bool { blobs.isEmpty }
 
@@ -25,18 +25,18 @@ final class BlobStore {
         if let known = blobs[id] {
             blob = known
         } else {
-            guard id == nextID else {
+            if let nextID, id != nextID {
                 throw BytesError(.invalid("blob \(id) comes where blob \(nextID) should"), offset: 0)
             }
             guard blobs.count < FormatNumbers.blobCount else {
                 throw BytesError(
                     .invalid("there are more than \(FormatNumbers.blobCount) blobs before one block"), offset: 0)
             }
-            nextID += 1
+            nextID = id &+ 1
             blob = Blob(isOld: isOld)
             blobs[id] = blob
         }
-        guard id + 1 == nextID, blob.isOld == isOld, offset == UInt64(blob.bytes.count), !piece.isEmpty else {
+        guard id &+ 1 == nextID, blob.isOld == isOld, offset == UInt64(blob.bytes.count), !piece.isEmpty else {
             throw BytesError(.invalid("a piece of blob \(id) does not follow the one before it"), offset: 0)
         }
         byteCount += piece.count
@@ -52,6 +52,13 @@ final class BlobStore {
         }
         blob.isUsed = true
         return blob.bytes.bytes
+    }
+
+    /// Forgets the blobs, since the block that they belong to can't be read, or what lies between is missing.
+    func giveUp() {
+        blobs = [:]
+        byteCount = 0
+        nextID = nil
     }
 
     /// Forgets the blobs, after the block that they belong to. All must have been referred to.

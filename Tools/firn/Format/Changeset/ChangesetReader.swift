@@ -24,7 +24,11 @@ struct ChangesetReader {
     mutating func adopt(_ schema: DecodedSchema) { self.schema = schema }
 
     /// Reads a part's blocks. The block that `visit` gets is valid during the call.
-    mutating func read(part: UnsafeRawBufferPointer, _ visit: (ChangeBlock) throws -> Void) throws {
+    ///
+    /// - Parameter skip: called with what is wrong with a block, which is then passed over; nil to throw instead.
+    mutating func read(
+        part: UnsafeRawBufferPointer, skip: ((BytesError) -> Void)? = nil, _ visit: (ChangeBlock) throws -> Void
+    ) throws {
         guard part.count <= FormatNumbers.partByteCount else {
             throw BytesError(.invalid("the part has \(part.count) bytes"), offset: 0)
         }
@@ -33,10 +37,19 @@ struct ChangesetReader {
         var next = try raw(&reader)
         while let block = next {
             next = try raw(&reader)
-            let taken = try read(block, followedBy: next, &context, visit)
-            if taken { next = try raw(&reader) }
+            do {
+                let taken = try read(block, followedBy: next, &context, visit)
+                if taken { next = try raw(&reader) }
+            } catch let error as BytesError {
+                guard let skip else { throw error }
+                skip(error)
+                blobs.giveUp()
+            }
         }
     }
+
+    /// Goes on with a part although the one before it is missing: blobs may be incomplete.
+    func goOn() { blobs.giveUp() }
 
     /// Ends the commit. Throws if blobs are left over.
     func finish() throws(BytesError) {

@@ -27,6 +27,7 @@ struct CheckpointCopy {
         var piece = [UInt8](repeating: 0, count: 1 << 20)
         var offset = CheckpointHeader.byteCount
         while offset < source.byteCount {
+            try Interrupts.check()
             let count = try piece.withUnsafeMutableBytes { buffer in
                 let wanted = min(buffer.count, source.byteCount - offset)
                 let count = try from.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)

@@ -8,12 +8,15 @@ struct CheckpointScan {
     private(set) var counts: [NodeKind: Int] = [:]
     private(set) var nodeCount = 0
     private(set) var findings: [Finding] = []
+    /// Called with each whole node, which is valid during the call.
+    var visit: (OnDiskNode) -> Void = { _ in }
 
     init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
 
     /// - Parameter passed: called with the number of bytes read since the last call.
     mutating func run(_ passed: (Int) -> Void) throws(ToolError) {
         for file in checkpoint.files where file.file != nil {
+            try Interrupts.check()
             do throws(StorageError) {
                 try run(file, passed)
             } catch {
@@ -48,6 +51,7 @@ struct CheckpointScan {
                 passed(node.bytes.count)
                 do throws(NodeFault) {
                     try node.checkShape()
+                    visit(node)
                 } catch {
                     findings.append(checkpoint.finding(error))
                 }

@@ -17,57 +17,58 @@ extension OnDiskNode {
     /// Checks that the payload has all that the header says, that the rest is zero, and that references are possible
     /// ones.
     func checkShape() throws(NodeFault) {
-        let (end, references) = try layout()
+        let end = try payloadEnd()
         guard end <= bytes.count else {
             throw fault("the \(kind.name.one) is too short for what it says it holds")
         }
         guard UnsafeRawBufferPointer(rebasing: bytes[end...]).isAllZero else {
             throw fault("the padding behind the \(kind.name.one)'s payload is not zero")
         }
-        for offset in references { _ = try reference(offset) }
+        try forEachReference { (offset, _, _) throws(NodeFault) in _ = try reference(offset) }
     }
 
-    /// The end of the payload, and the offsets of the references.
-    private func layout() throws(NodeFault) -> (end: Int, references: [Int]) {
-        func run(_ offset: Int, _ count: Int) -> [Int] { (0..<count).map { offset + 8 * $0 } }
+    /// Where the payload ends, with the list of its references if the kind has one.
+    private func payloadEnd() throws(NodeFault) -> Int {
         switch kind {
         case .root:
             try checkCount(0...FormatNumbers.tableCount)
-            return (32 + 8 * count, run(32, count))
+            return 32 + 8 * count
         case .table:
             let columns = try columnCount(at: 56)
             try checkZero(60, 4)
-            return (64 + 16 * columns, [32] + run(64, 2 * columns))
+            return 64 + 16 * columns
         case .rowInner:
             try checkInner()
-            return (1568, run(544, count))
+            return 1568
         case .leaf:
             let columns = try columnCount(at: 48)
             try checkCount(1...Self.rowsPerLeaf)
             try checkZero(52, 12)
-            return (64 + 8 * columns, [40] + run(64, columns))
-        case .chunk: return try chunkLayout()
-        case .blob: return (32 + count, [])
+            return 64 + 8 * columns
+        case .chunk: return try listEnd(behind: chunkEnd())
+        case .blob: return 32 + count
         case .integerIndexInner:
             try checkInner()
             guard header.form == 0, header.capacity == Self.fanout else {
                 throw fault("the \(kind.name.one) has the form or the capacity of another node")
             }
-            return (2080, run(1056, count))
+            return 2080
         case .integerIndexLeaf:
             try checkCount(1...Self.fanout)
             guard header.form <= 1, count <= header.capacity, Self.leafCapacities.contains(header.capacity) else {
                 throw fault("the \(kind.name.one) has an unknown form, or more entries than its capacity")
             }
-            return (header.form == 1 ? 64 : 32 + 16 * header.capacity, [])
-        case .bytesIndexInner, .bytesIndexLeaf: return try bytesLayout()
+            return header.form == 1 ? 64 : 32 + 16 * header.capacity
+        case .bytesIndexInner, .bytesIndexLeaf:
+            try checkPage()
+            return bytes.count
         case .listInner:
             try checkInner()
-            return (800, run(32, count))
+            return 800
         case .listLeaf:
             try checkCount(1...Int(UInt16.max))
             try checkZero(36, 2)
-            return try withTable(at: aligned4(38 + header.capacity), count: u32(32), behind: 38 + header.capacity)
+            return try listEnd(behind: 38 + header.capacity)
         }
     }
 
@@ -96,37 +97,46 @@ extension OnDiskNode {
         return columns
     }
 
-    private func aligned4(_ offset: Int) -> Int { (offset + 3) & ~3 }
+    // MARK: Lists of references
 
-    /// The offsets that a reference table lists, and the end of the table. A node without references has no table.
-    private func withTable(
-        at table: Int, count: Int, behind end: Int
-    ) throws(NodeFault) -> (end: Int, references: [Int]) {
-        guard count > 0 else { return (end, []) }
-        guard table >= end, table % 4 == 0, table + 4 * count <= bytes.count else {
-            throw fault("the reference table of the \(kind.name.one) lies at an impossible offset")
-        }
-        var references: [Int] = []
-        for index in 0..<count {
-            let offset = try u32(table + 4 * index)
-            guard offset >= 32, offset + 8 <= end else {
-                throw fault("the reference table of the \(kind.name.one) leads out of its payload")
-            }
-            references.append(offset)
-        }
-        return (table + 4 * count, references)
+    /// The offset of the list of a chunk's or a list leaf's references, and how many it names.
+    private func referenceList() throws(NodeFault) -> (offset: Int, count: Int) {
+        if kind == .chunk { return (try u32(32), try u32(36)) }
+        return ((38 + header.capacity + 3) & ~3, try u32(32))
     }
 
-    /// The offsets in the reference table of a chunk or a list's leaf.
-    func tableReferences() throws(NodeFault) -> [Int] {
-        let references = try layout().references
-        // The reference to a dictionary has a field of its own.
-        return kind == .chunk && header.form == ChunkForm.dictionary.rawValue ? [] : references
+    /// The offsets of the references in a chunk or a list's leaf.
+    func listedReferences() throws(NodeFault) -> [Int] {
+        let (start, count) = try referenceList()
+        // Longer lists than the node were refused when its shape was checked.
+        guard count <= bytes.count / 4 else { throw fault("the list of references is longer than the node") }
+        var offsets: [Int] = []
+        offsets.reserveCapacity(count)
+        for index in 0..<count { offsets.append(try u32(start + 4 * index)) }
+        return offsets
+    }
+
+    /// Checks that the list lies behind the values, which end at `end`, and leads into them. Returns where it ends. A
+    /// node without references has no list.
+    private func listEnd(behind end: Int) throws(NodeFault) -> Int {
+        let (start, count) = try referenceList()
+        guard count > 0 else { return end }
+        guard start >= end, start % 4 == 0, count <= (bytes.count - start) / 4 else {
+            throw fault("the reference table of the \(kind.name.one) lies at an impossible offset")
+        }
+        guard kind != .chunk || header.form != ChunkForm.dictionary.rawValue else {
+            throw fault("the chunk has a dictionary, and so can't have other references")
+        }
+        for offset in try listedReferences() where offset < 32 || offset + 8 > end {
+            throw fault("the reference table of the \(kind.name.one) leads out of its payload")
+        }
+        return start + 4 * count
     }
 
     // MARK: Chunks
 
-    private func chunkLayout() throws(NodeFault) -> (end: Int, references: [Int]) {
+    /// Where the values end.
+    private func chunkEnd() throws(NodeFault) -> Int {
         guard let form = ChunkForm(rawValue: header.form) else {
             throw fault("the chunk is of the unknown form \(header.form)")
         }
@@ -157,12 +167,7 @@ extension OnDiskNode {
         case .dictionary: end = 64 + rows
         }
         guard end <= bytes.count else { throw fault("the chunk is too short for what it says it holds") }
-        let table = try withTable(at: u32(32), count: u32(36), behind: end)
-        guard form == .dictionary else { return table }
-        guard table.references.isEmpty else {
-            throw fault("the chunk has a dictionary, and so can't have other references")
-        }
-        return (end, [48])
+        return end
     }
 
     /// The bytes of a length in a text chunk.
@@ -183,7 +188,7 @@ extension OnDiskNode {
 
     // MARK: Indexes of bytes
 
-    private func bytesLayout() throws(NodeFault) -> (end: Int, references: [Int]) {
+    private func checkPage() throws(NodeFault) {
         try checkCount(1...bytes.count / 8)
         guard kind == .bytesIndexLeaf || header.width >= 1 && header.width <= Self.levelMax else {
             throw fault("the \(kind.name.one) can't be of level \(header.width)")
@@ -196,7 +201,6 @@ extension OnDiskNode {
         guard start >= 40 + 8 * count, start <= bytes.count else {
             throw fault("the entries of the \(kind.name.one) can't begin at \(start)")
         }
-        var references: [Int] = []
         var entries: [Range<Int>] = []
         for index in 0..<count {
             let entry = try bytesEntry(index)
@@ -206,7 +210,6 @@ extension OnDiskNode {
                     "entry \(index) of the \(kind.name.one) is not where entries are, or has bytes behind its key")
             }
             entries.append(entry.offset..<end)
-            if kind == .bytesIndexInner { references.append(entry.offset + 8) }
         }
         entries.sort { $0.lowerBound < $1.lowerBound }
         guard zip(entries, entries.dropFirst()).allSatisfy({ $0.upperBound <= $1.lowerBound }) else {
@@ -216,7 +219,6 @@ extension OnDiskNode {
         guard start + entries.reduce(garbage, { $0 + $1.count }) == bytes.count else {
             throw fault("the \(kind.name.one) has \(garbage) bytes of garbage, which its entries do not leave")
         }
-        return (bytes.count, references)
     }
 
     /// Whether it has the length, or the capacity, that a node below the root of an index must have.

@@ -23,6 +23,13 @@ enum NodeKind: UInt8, CaseIterable {
         case .listLeaf: ("leaf of a list", "leaves of lists")
         }
     }
+
+    /// Whether it is a node of a tree with children.
+    var isInner: Bool {
+        self == .rowInner || self == .integerIndexInner || self == .bytesIndexInner || self == .listInner
+    }
+
+    var mayHaveReferences: Bool { self != .blob && self != .integerIndexLeaf && self != .bytesIndexLeaf }
 }
 
 /// What is wrong with a node, or with what it says about another.

@@ -148,21 +148,39 @@ extension OpenedStore {
 
     /// The newest checkpoint with an intact footer among the files that exist.
     static func newestCheckpoint(_ files: StoreFiles, storeHigh: UInt64) throws(ToolError) -> Manifest.Checkpoint? {
+        try checkpoints(files).first { $0.header.storeHigh == storeHigh }?.entry
+    }
+
+    /// The checkpoints of this store whose files exist with intact footers, newest first, whether the manifest lists
+    /// them or not.
+    func checkpointsThatExist() throws(ToolError) -> [Manifest.Checkpoint] {
+        try Self.checkpoints(files).filter {
+            $0.header.storeHigh == manifest.storeHigh && (isSalvaged || $0.header.storeLow == manifest.storeLow)
+        }.map(\.entry)
+    }
+
+    /// The files of checkpoints with intact headers and footers, newest first.
+    static func checkpoints(
+        _ files: StoreFiles
+    ) throws(ToolError) -> [(header: CheckpointHeader, entry: Manifest.Checkpoint)] {
         let names = try stored { () throws(StorageError) in
             try files.storage.status(files.checkpoints)?.kind == .folder
                 ? try files.storage.list(files.checkpoints) : []
         }
+        var found: [(header: CheckpointHeader, entry: Manifest.Checkpoint)] = []
         for id in names.compactMap(StoreFiles.checkpointID).sorted(by: >) {
             guard let file = try files.openIfPresent(files.checkpoint(id)) else { continue }
             defer { file.close() }
             let size = try stored { () throws(StorageError) in try file.size() }
-            // A file that is not a checkpoint of this store is no use, whatever else it is.
-            guard let header = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
-                case .header(let found) = header.withUnsafeBytes(CheckpointHeader.read), found.storeHigh == storeHigh,
+            // A file that is not a checkpoint is no use, whatever else it is.
+            guard let bytes = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
+                case .header(let header) = bytes.withUnsafeBytes(CheckpointHeader.read),
                 let footer = try? footer(of: file, size), footer.files[footer.files.count - 1].id == id
             else { continue }
-            return Manifest.Checkpoint(id: id, version: footer.version, byteCount: UInt64(size), crc: footer.crc)
+            let entry = Manifest.Checkpoint(
+                id: id, version: footer.version, byteCount: UInt64(size), crc: footer.crc)
+            found.append((header, entry))
         }
-        return nil
+        return found
     }
 }

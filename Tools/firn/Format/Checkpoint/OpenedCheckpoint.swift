@@ -60,25 +60,37 @@ final class OpenedCheckpoint {
 
     /// Reads the node at a position, and checks its checksum and its shape.
     func node(at position: Int) throws -> OnDiskNode {
-        guard let index = files.lastIndex(where: { $0.entry.start <= position }),
-            position - files[index].entry.start >= CheckpointHeader.byteCount,
-            position - files[index].entry.start < files[index].entry.byteCount, position % NodeHeader.unit == 0
-        else { throw NodeFault(position, "this position lies in none of the checkpoint's files") }
-        let offset = position - files[index].entry.start
-        let available = files[index].entry.byteCount - offset
-        var start = [UInt8](repeating: 0, count: min(NodeHeader.byteCount, available))
-        try start.withUnsafeMutableBytes { try read(index, offset, into: $0, position) }
-        let header: NodeHeader
-        switch start.withUnsafeBytes({ NodeHeader.read($0, position: position, available: available) }) {
-        case .refused(let reason): throw NodeFault(position, reason)
-        case .header(let found): header = found
-        }
+        let (index, offset) = try place(of: position)
+        let header = try header(at: position)
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: header.nodeByteCount, alignment: 16)
         let node = OnDiskNode(position: position, header: header, owning: memory)
         try read(index, offset, into: memory, position)
         guard NodeHeader.isIntact(node.bytes) else { throw NodeFault(position, "the node's checksum is wrong") }
         try node.checkShape()
         return node
+    }
+
+    /// Reads only the header of the node at a position, which its checksum does not vouch for.
+    func header(at position: Int) throws -> NodeHeader {
+        let (index, offset) = try place(of: position)
+        let available = files[index].entry.byteCount - offset
+        return try withUnsafeTemporaryAllocation(byteCount: NodeHeader.byteCount, alignment: 8) { bytes in
+            let start = UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(NodeHeader.byteCount, available)])
+            try read(index, offset, into: start, position)
+            switch NodeHeader.read(UnsafeRawBufferPointer(start), position: position, available: available) {
+            case .refused(let reason): throw NodeFault(position, reason)
+            case .header(let header): return header
+            }
+        }
+    }
+
+    /// The file that a position lies in, and the offset there.
+    private func place(of position: Int) throws(NodeFault) -> (file: Int, offset: Int) {
+        guard let index = files.lastIndex(where: { $0.entry.start <= position }),
+            position - files[index].entry.start >= CheckpointHeader.byteCount,
+            position - files[index].entry.start < files[index].entry.byteCount, position % NodeHeader.unit == 0
+        else { throw NodeFault(position, "this position lies in none of the checkpoint's files") }
+        return (index, position - files[index].entry.start)
     }
 
     /// The node that a reference of `parent` leads to, which must be of one of these kinds; nil if it leads nowhere.
@@ -96,18 +108,25 @@ final class OpenedCheckpoint {
                 "a reference of the \(parent.kind.name.one) leads to a \(node.kind.name.one), not to a \(kinds[0].name.one)"
             )
         }
-        guard node.header.stamp <= footer.stamp else {
-            throw node.fault(
-                "the \(node.kind.name.one) has the stamp \(node.header.stamp), above the checkpoint's highest, \(footer.stamp)"
+        try count(node.header, at: position, of: parent)
+        return node
+    }
+
+    /// Counts a node that a reference of `parent` leads to. Throws if its stamp is too high, or if the references have
+    /// led to more than there is.
+    func count(_ header: NodeHeader, at position: Int, of parent: OnDiskNode) throws(NodeFault) {
+        guard header.stamp <= footer.stamp else {
+            throw NodeFault(
+                position,
+                "the \(header.kind.name.one) has the stamp \(header.stamp), above the checkpoint's highest, \(footer.stamp)"
             )
         }
         // The chunks of several leaves may share a dictionary.
-        if parent.kind == .chunk, node.kind == .chunk { return node }
-        followed += node.bytes.count
+        if parent.kind == .chunk, header.kind == .chunk { return }
+        followed += header.nodeByteCount
         guard followed <= followedMax else {
             throw parent.fault("the references lead to more than the files hold: several lead to the same nodes")
         }
-        return node
     }
 
     private func read(_ index: Int, _ offset: Int, into target: UnsafeMutableRawBufferPointer, _ position: Int) throws {

@@ -1,0 +1,218 @@
+import FirnCore
+import FirnLog
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnTool
+
+@Suite("firn recover", .timeLimit(.minutes(20))) struct RecoverTests {
+    /// The objects of a store whose log goes back to the beginning.
+    private static func objects(_ storage: any Storage, _ path: String) throws -> EditedStore.State {
+        let run = try Run {
+            try DiffCommand.run(path, .number(0), nil, json: true, storage: storage, $0)
+        }
+        try #require(run.status == .fine, "\(run.error)")
+        var state: EditedStore.State = [:]
+        for object in try ShownObject.all(run.out) {
+            #expect(object.change == "inserted")
+            state[object.identity] = ["notes": .single("null"), "tags": .elements([])]
+            for name in ["name", "age", "notes", "tags"] {
+                guard let property = object.properties[name] else { continue }
+                state[object.identity]?[name] = DiffTests.held(property["new"])
+            }
+        }
+        return state
+    }
+
+    private static func recover(_ storage: MemoryStorage, json: Bool = false) throws -> Run {
+        try Run {
+            try RecoverCommand.run(
+                SampleStore.path, output: "/new", json: json, storage: storage, clock: ManualClock(), $0)
+        }
+    }
+
+    @Test(
+        "an intact store is recovered completely, with one pass over the log or many",
+        arguments: [[], [12], [10, 25, 40]] as [Set<Int>])
+    func whole(compacts: Set<Int>) throws {
+        for (seed, byteMax) in [(1, 1 << 20), (2, 1 << 20), (3, 3000)] as [(UInt64, Int)] {
+            let edited = try EditedStore(seed: seed, versions: 40, compactsAt: compacts, segmentByteCount: 4096)
+            let storage = edited.sample.storage
+            let run = try Run {
+                try RecoverCommand.run(
+                    SampleStore.path, output: "/new", json: false, storage: storage, clock: ManualClock(),
+                    byteMax: byteMax, $0)
+            }
+            #expect(run.status == .fine && run.error == "", "\(run)")
+            #expect(run.out.hasPrefix("/new holds all of version 40:\n"), "\(run.out)")
+            #expect(try Self.objects(storage, "/new") == edited.states[40])
+            #expect(try Run.verify(storage, path: "/new").status == .fine)
+        }
+    }
+
+    @Test("every type, links, and collections of any length are recovered") func types() throws {
+        var made = try CompactedStore(seed: 3)
+        _ = try made.compact(wholly: true)
+        try made.commit { $0.set(CompactedStore.person, 3, 5, .string("changed")) }
+        let before = made.store.pin()
+        let run = try Self.recover(made.storage)
+        #expect(run.status == .fine, "\(run)")
+        var options = LogOptions(folder: "/new", verify: .everything)
+        options.usesThreads = false
+        let recovered = try Store(StoreOptions(log: options), storage: made.storage, clock: ManualClock())
+        #expect(recovered.recovery?.outcome == .clean)
+        #expect(recovered.schema == made.store.schema)
+        let after = recovered.pin()
+        for table in [CompactedStore.any, CompactedStore.person] {
+            let (old, new) = (before.snapshot.table(table), after.snapshot.table(table))
+            #expect(old.count == new.count)
+            for key in 0..<Int64(300) where old.find(key) != nil {
+                for column in made.store.schema[table].columns.indices {
+                    #expect(old.value(column, of: key) == new.value(column, of: key), "\(table) \(key) \(column)")
+                }
+            }
+        }
+        try recovered.close()
+        try made.store.close()
+    }
+
+    @Test("a store in use is copied as it is at that moment") func copy() throws {
+        let edited = try EditedStore(seed: 4, versions: 40, compactsAt: [20])
+        let storage = edited.sample.storage
+        let store = try edited.sample.open()
+        let run = try Run {
+            try CopyCommand.run(SampleStore.path, output: "/copy", json: false, storage: storage, $0)
+        }
+        #expect(run.status == .fine && run.out.hasPrefix("/copy holds version 40, store "), "\(run)")
+        try store.close()
+        #expect(try Run.verify(storage, path: "/copy").status == .fine)
+        let again = try Run {
+            try CopyCommand.run(SampleStore.path, output: "/copy", json: false, storage: storage, $0)
+        }
+        #expect(again.status == .input && again.error.contains("/copy was not made"), "\(again)")
+        // The copy has no log before it, so it is recovered to be read here.
+        let recovered = try Run {
+            try RecoverCommand.run(
+                "/copy", output: "/new", json: false, storage: storage, clock: ManualClock(), $0)
+        }
+        #expect(recovered.status == .fine, "\(recovered)")
+        #expect(try Self.objects(storage, "/new") == edited.states[40])
+    }
+
+    /// What is done to a store.
+    private enum Damage: CaseIterable {
+        case flip, zeros, truncation, noManifest, missingSegment, missingCheckpoint, foreignFile, oldManifest, garbage
+    }
+
+    @Test(
+        "nothing is made up, and all that is not damaged comes back", arguments: 1...8 as ClosedRange<UInt64>)
+    func random(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        for round in 0..<25 {
+            let compacts: Set<Int> = [[], [12], [10, 25], [8, 16, 30]][random.below(4)]
+            let edited = try EditedStore(
+                seed: random.next(), versions: 40, compactsAt: compacts, segmentByteCount: 4096)
+            let what = try Self.damage(edited.sample, &random)
+            let label = "seed \(seed), round \(round), \(what)"
+            let storage = edited.sample.storage
+            let verified = try Run.verify(storage, deep: false)
+            let run = try Self.recover(storage)
+            guard try storage.status("/new") != nil else {
+                #expect(run.status == .damage && run.error.contains("was not made"), "\(label): \(run)")
+                continue
+            }
+            let held = try Self.objects(storage, "/new")
+            #expect(try Run.verify(storage, path: "/new").status == .fine, "\(label)")
+            if run.status == .fine {
+                // A torn tail may have been cut off: then an earlier version is complete.
+                let version = try #require(UInt64(run.out.split(separator: " ")[5].dropLast(2)), "\(run.out)")
+                #expect(held == edited.states[Int(version)], "\(label): \(run)")
+                #expect(version == 40 || verified.status == .fine || verified.out.contains("torn tail"), "\(label)")
+                continue
+            }
+            #expect(verified.status == .damage, "\(label): \(verified.out)\n\(run)")
+            try Self.checkNothingIsMadeUp(held, edited, run, label)
+        }
+    }
+
+    /// Each value of a recovered object is one that the object has had, or is listed as lost.
+    private static func checkNothingIsMadeUp(
+        _ held: EditedStore.State, _ edited: EditedStore, _ run: Run, _ label: String
+    ) throws {
+        for (identity, properties) in held {
+            let past = edited.states.compactMap { $0[identity] }
+            #expect(!past.isEmpty, "\(label): \(identity) never existed")
+            for (name, value) in properties where !past.contains(where: { $0[name] == value }) {
+                let isListed = run.out.contains("Person.\(name)  ")
+                #expect(isListed, "\(label): \(identity).\(name) never was \(value)\n\(run)")
+            }
+        }
+    }
+
+    private static func damage(_ sample: SampleStore, _ random: inout SeededRandom) throws -> String {
+        let folders = ["/log", "/checkpoint"].map { SampleStore.path + $0 }
+        let files = try folders.flatMap { folder in try sample.storage.list(folder).map { folder + "/" + $0 } }.sorted()
+        let path = files[random.below(files.count)]
+        let count = try sample.bytes(path).count
+        let damage = Damage.allCases[random.below(Damage.allCases.count)]
+        switch damage {
+        case .flip: try sample.flip(path, byte: random.below(count), bit: random.below(8))
+        case .zeros:
+            var bytes = try sample.bytes(path)
+            let start = random.below(count)
+            for index in start..<min(count, start + 300) { bytes[index] = 0 }
+            try sample.write(path, bytes)
+        case .truncation: try sample.write(path, Array(try sample.bytes(path).prefix(random.below(count))))
+        case .noManifest: try sample.storage.remove(SampleStore.path + "/manifest")
+        case .missingSegment, .missingCheckpoint:
+            let some = files.filter { $0.hasSuffix(damage == .missingSegment ? "segment" : "checkpoint") }
+            guard !some.isEmpty else { return "nothing" }
+            try sample.storage.remove(some[random.below(some.count)])
+        case .foreignFile:
+            let other = try EditedStore(seed: random.next(), versions: 30, segmentByteCount: 4096).sample
+            let segments = files.filter { $0.hasSuffix("segment") }
+            let segment = segments[random.below(segments.count)]
+            guard try other.storage.status(segment) != nil else { return "nothing" }
+            try sample.write(segment, other.bytes(segment))
+        case .oldManifest:
+            // The generation before the current one lies behind it.
+            let bytes = try sample.bytes(SampleStore.path + "/manifest")
+            let first = Int(bytes[12]) | Int(bytes[13]) << 8
+            guard first < bytes.count else { return "nothing" }
+            try sample.write(SampleStore.path + "/manifest", Array(bytes[first...]))
+        case .garbage:
+            var bytes = try sample.bytes(path)
+            let start = random.below(count)
+            for index in start..<min(count, start + 200) { bytes[index] = UInt8(random.below(256)) }
+            try sample.write(path, bytes)
+        }
+        return "\(damage) of \(path)"
+    }
+
+    @Test("one damaged frame costs what it holds, and nothing else") func oneFrame() throws {
+        for version in [5, 17, 33] {
+            let edited = try EditedStore(seed: 9, versions: 40, segmentByteCount: 1 << 20)
+            let storage = edited.sample.storage
+            let store = try OpenedStore.open(SampleStore.path, storage: storage)
+            var place: (path: String, offset: Int)?
+            _ = try LogWalk(store: store).run { event in
+                if case .frame(let frame, _, let path) = event, frame.kind.isPart, frame.version == version {
+                    place = (path, Int(frame.offset) + FrameHeader.byteCount)
+                }
+                return true
+            }
+            let (path, offset) = try #require(place)
+            try edited.sample.flip(path, byte: offset, bit: 3)
+            let run = try Self.recover(storage)
+            #expect(run.status == .damage, "\(run)")
+            #expect(run.out.contains("changes of these versions are lost, or a part of them: \(version)\n"), "\(run)")
+            let held = try Self.objects(storage, "/new")
+            // What the version did not touch, and what later versions changed again, is as it was.
+            let (old, new, last) = (edited.states[version - 1], edited.states[version], edited.states[40])
+            for (identity, object) in last where old[identity] == new[identity] {
+                #expect(held[identity] == object, "version \(version): \(identity)\n\(run)")
+            }
+        }
+    }
+}

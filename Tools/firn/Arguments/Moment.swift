@@ -1,0 +1,69 @@
+import ArgumentParser
+
+/// A moment that the user names, such as `2026-11-27T09:30`.
+struct Moment: ExpressibleByArgument {
+    /// Since 1970.
+    var nanoseconds: Int64
+
+    init?(argument: String) {
+        guard let moment = TimeText.nanoseconds(of: argument) else { return nil }
+        nanoseconds = moment
+    }
+
+    static let help =
+        "as 2026-11-27, 2026-11-27T09:30 or 2026-11-27T09:30:15.250+01:00; in UTC, unless it says otherwise"
+}
+
+/// A version that the user names: by its number, or as the last one before or at a moment.
+enum VersionChoice: ExpressibleByArgument {
+    case number(UInt64)
+    case moment(Moment)
+
+    init?(argument: String) {
+        if let number = UInt64(argument) {
+            self = .number(number)
+        } else if let moment = Moment(argument: argument) {
+            self = .moment(moment)
+        } else {
+            return nil
+        }
+    }
+
+    /// The version's number.
+    ///
+    /// A moment is looked up in the headers of the log's frames, and in the checkpoint if the log begins later.
+    func number(in store: OpenedStore) throws -> UInt64 {
+        let moment: Int64
+        switch self {
+        case .number(let number): return number
+        case .moment(let given): moment = given.nanoseconds
+        }
+        var found: UInt64?
+        var oldest: (version: UInt64, time: Int64)?
+        var damage: Finding?
+        let summary = try LogWalk(store: store).run { event in
+            switch event {
+            case .commit(let frame, _):
+                if oldest == nil { oldest = (frame.version, frame.time) }
+                if frame.time <= moment { found = frame.version }
+                return frame.time <= moment
+            case .finding(let finding): if finding.kind == .damage { damage = finding }
+            default: break
+            }
+            return true
+        }
+        // Versions behind damage may be before the moment, too.
+        if let damage, !summary.wasStopped { throw ToolError(damage) }
+        if let found { return found }
+        if let checkpoint = try store.openCheckpoint().checkpoint {
+            if checkpoint.footer.time <= moment { return checkpoint.footer.version }
+            oldest = oldest ?? (checkpoint.footer.version, checkpoint.footer.time)
+        }
+        let path = store.files.path
+        guard let oldest else { throw ToolError(.usage, "\(path) holds no version.") }
+        throw ToolError(
+            .usage,
+            "\(path) holds no version as old as that: the oldest one, \(oldest.version), is of \(TimeText.milliseconds(oldest.time))."
+        )
+    }
+}

@@ -1,0 +1,129 @@
+import FirnBytes
+
+/// What happened to one object, as a person or a program reads it.
+struct ChangedObject {
+    enum Change: String {
+        case inserted, updated, deleted
+
+        /// The sign before the object in text.
+        var sign: Character {
+            switch self {
+            case .inserted: "+"
+            case .updated: "~"
+            case .deleted: "-"
+            }
+        }
+
+        var colour: Output.Colour {
+            switch self {
+            case .inserted: .green
+            case .updated: .yellow
+            case .deleted: .red
+            }
+        }
+    }
+
+    /// An object's table and number, which no other object ever has.
+    struct Identity: Hashable, Comparable {
+        var table: Int
+        var key: Int64
+
+        static func < (a: Identity, b: Identity) -> Bool { (a.table, a.key) < (b.table, b.key) }
+    }
+
+    /// One property of the object. `text` is empty if the output is JSON, `json` if it is text.
+    struct Property {
+        var name: String
+        var text: String = ""
+        var json: [(String, JSON)] = []
+
+        /// Roughly how many bytes it takes in memory.
+        var byteCount: Int { 64 + text.utf8.count + json.reduce(0) { $0 + $1.1.byteCount } }
+    }
+
+    var identity: Identity
+    var change: Change
+    /// A text if the output is text.
+    var primaryKey: JSON?
+    var properties: [Property] = []
+
+    func text(_ schema: DecodedSchema?) -> String {
+        var line = "\(change.sign) \(schema?.shownName(identity.table) ?? "table \(identity.table)") #\(identity.key)"
+        if case .string(let key)? = primaryKey { line += " \(key)" }
+        for property in properties { line += "\n    \(property.name): \(property.text)" }
+        return line
+    }
+
+    /// - Parameter stamp: members that come first.
+    func json(_ schema: DecodedSchema?, stamp: [(String, JSON)] = []) -> JSON {
+        .object(
+            stamp + [
+                ("change", .string(change.rawValue)),
+                ("class", .string(schema?.name(identity.table) ?? "table \(identity.table)")),
+                ("key", .int(identity.key)), ("primaryKey", primaryKey ?? .null),
+                ("properties", .array(properties.map { .object([("name", .string($0.name))] + $0.json) })),
+            ])
+    }
+}
+
+/// An element of a collection, and its key if the collection is a map.
+struct Element {
+    var key: UnsafeRawBufferPointer?
+    var value: Cell
+
+    /// The elements of a collection, in its order.
+    static func all(of collection: Cell) -> [Element] {
+        switch collection {
+        case .list(let cells), .set(let cells): cells.map { Element(value: $0) }
+        case .map(let entries): entries.map { Element(key: $0.key, value: $0.value) }
+        default: []
+        }
+    }
+}
+
+/// One operation of an edit script, with the elements that it adds and removes, as text or as JSON.
+struct ShownEdit {
+    var operation: EditScript.Operation
+    var new: ArraySlice<Element>
+    var old: ArraySlice<Element>
+
+    func text(_ schema: DecodedSchema?) -> String {
+        func text(_ elements: ArraySlice<Element>) -> String {
+            var shown = elements.prefix(CellText.elementCount).map { element in
+                (element.key.map { CellText.quoted($0) + ": " } ?? "") + CellText.text(element.value, schema)
+            }
+            if elements.count > shown.count { shown.append("… \(elements.count - shown.count) more") }
+            return shown.joined(separator: ", ")
+        }
+        switch operation {
+        case .insert(let index, _): return "insert at \(index): \(text(new))"
+        case .remove(let index, _): return "remove at \(index): \(text(old))"
+        case .replace(let index, _): return "replace at \(index): \(text(old)) -> \(text(new))"
+        case .move(let from, let to): return "move \(from) -> \(to)"
+        }
+    }
+
+    func json(_ schema: DecodedSchema?) -> JSON {
+        func values(_ elements: ArraySlice<Element>) -> JSON {
+            .array(
+                elements.map { element in
+                    let value = CellText.json(element.value, schema)
+                    return element.key.map {
+                        .object([("key", .string(String(decoding: $0, as: UTF8.self))), ("value", value)])
+                    } ?? value
+                })
+        }
+        switch operation {
+        case .insert(let index, _):
+            return .object([("edit", .string("insert")), ("index", .int(index)), ("new", values(new))])
+        case .remove(let index, _):
+            return .object([("edit", .string("remove")), ("index", .int(index)), ("old", values(old))])
+        case .replace(let index, _):
+            return .object([
+                ("edit", .string("replace")), ("index", .int(index)), ("old", values(old)), ("new", values(new)),
+            ])
+        case .move(let from, let to):
+            return .object([("edit", .string("move")), ("from", .int(from)), ("to", .int(to))])
+        }
+    }
+}

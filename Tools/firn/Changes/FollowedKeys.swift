@@ -1,0 +1,101 @@
+import FirnBytes
+import FirnStorage
+
+/// The primary keys of the chosen objects that a follower of the log may meet: those inserted since the checkpoint, which the
+/// log tells, and all others, which are looked up in the checkpoint.
+///
+/// Memory: at most `byteMax` for the former. If there are more, they are forgotten, and are not known until the next
+/// checkpoint.
+final class FollowedKeys: ObjectNames {
+    private static let byteMax = 64 << 20
+
+    private let isJSON: Bool
+    private let filter: ObjectFilter
+    private var texts: [ChangedObject.Identity: JSON] = [:]
+    private var byteCount = 0
+    private var checkpoint: OpenedCheckpoint?
+    private var tables: [Int: OnDiskTable] = [:]
+
+    /// Reads the log before version `from`, as far as the checkpoint does not hold its objects.
+    init(_ store: OpenedStore, before from: UInt64, _ filter: ObjectFilter, isJSON: Bool) throws {
+        self.isJSON = isJSON
+        self.filter = filter
+        try update(store)
+        let known = store.manifest.checkpoint?.version ?? 0
+        // An object that was deleted before the checkpoint is told of only by the version that inserted it.
+        let first = from <= known ? store.manifest.firstVersion : known + 1
+        guard first < from else { return }
+        var commits = CommitReader()
+        _ = try LogWalk(store: store, from: first).run { event in
+            guard case .frame(let frame, let payload, let path) = event else { return true }
+            guard !frame.kind.isPart || frame.version < from else { return false }
+            var schema = commits.schema
+            // What is damaged ends this walk, and that of the caller, which reports it.
+            _ = try commits.take(frame, payload, path: path) { block in
+                if case .schema(let new) = block { schema = new }
+                self.note(block, schema)
+            }
+            return true
+        }
+    }
+
+    /// Takes the primary keys of objects that a version inserts.
+    func note(_ block: ChangeBlock, _ schema: DecodedSchema?) {
+        let rows: RowRun
+        switch block {
+        case .insert(let run), .insertMore(let run): rows = run
+        default: return
+        }
+        guard filter.includes(table: rows.table), let schema, schema.tables.indices.contains(rows.table),
+            let column = schema.tables[rows.table].primaryKey,
+            let values = rows.columns.first(where: { $0.column == column })?.values
+        else { return }
+        for index in 0..<rows.keys.count {
+            keep(ChangedObject.Identity(table: rows.table, key: rows.keys[index]), values.cell(index), schema)
+        }
+    }
+
+    private func keep(_ identity: ChangedObject.Identity, _ cell: Cell, _ schema: DecodedSchema) {
+        let text = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
+        byteCount += 64 + text.byteCount
+        if byteCount > Self.byteMax { forget() }
+        texts[identity] = text
+    }
+
+    private func forget() {
+        texts.removeAll()
+        byteCount = 0
+    }
+
+    /// Goes on with the store's newest checkpoint, which holds what was inserted before it.
+    func update(_ store: OpenedStore) throws {
+        guard store.manifest.checkpoint?.id != checkpoint?.entry.id else { return }
+        checkpoint = try store.openCheckpoint().checkpoint
+        tables = [:]
+        guard let checkpoint else { return }
+        // Without the tables, primary keys are not known; `firn verify` says why.
+        _ = try checkpoint.finding {
+            for table in try checkpoint.walk({ try checkpoint.tables() }) { self.tables[table.number] = table }
+        }
+        // Versions that are still to be read may change objects that were inserted after the checkpoint.
+        if byteCount > Self.byteMax / 2 { forget() }
+    }
+
+    subscript(table: Int, key: Int64) -> JSON? {
+        let identity = ChangedObject.Identity(table: table, key: key)
+        if let text = texts[identity] { return text }
+        guard let checkpoint, let found = tables[table], checkpoint.schema.tables.indices.contains(table),
+            let number = checkpoint.schema.tables[table].primaryKey
+        else { return nil }
+        let column = checkpoint.schema.tables[table].columns[number]
+        _ = try? checkpoint.finding {
+            try checkpoint.walk {
+                guard let (leaf, row) = try checkpoint.find(key, in: found),
+                    let run = try leaf.run(checkpoint, number, column)
+                else { return }
+                try withExtendedLifetime(run) { keep(identity, try run.cell(row), checkpoint.schema) }
+            }
+        }
+        return texts[identity]
+    }
+}

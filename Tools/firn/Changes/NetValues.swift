@@ -1,0 +1,150 @@
+import FirnBytes
+
+/// One object's values before and after several versions.
+final class NetObject {
+    /// What happened to the object, all in all.
+    var change: ChangedObject.Change
+    /// By the column's number.
+    var singles: [Int: NetValue] = [:]
+    var collections: [Int: NetCollection] = [:]
+
+    init(_ change: ChangedObject.Change) { self.change = change }
+
+    /// Roughly how many bytes it takes in memory.
+    var byteCount: Int {
+        singles.values.reduce(128) { $0 + 64 + ($1.old?.byteCount ?? 0) + ($1.new?.byteCount ?? 0) }
+            + collections.values.reduce(0) { $0 + 64 + $1.byteCount }
+    }
+
+    func collection(_ column: Int, _ kind: CellCollection) -> NetCollection {
+        if let known = collections[column] { return known }
+        let made = NetCollection(kind)
+        collections[column] = made
+        return made
+    }
+}
+
+/// A single value before and after; nil if the object was not there, or the log does not list the value since it is
+/// nil, 0 or empty.
+struct NetValue {
+    var old: KeptCell?
+    var new: KeptCell?
+}
+
+/// A collection before and after. What is known of it depends on what the versions did: the log has the complete
+/// elements if the collection was assigned, or its object inserted or deleted; otherwise only edits.
+final class NetCollection {
+    let kind: CellCollection
+    /// The edits from the first version on, up to the first one after which the complete elements are known.
+    private(set) var edits: [(version: UInt64, edits: [KeptCollection.Edit])] = []
+    /// The complete elements after `edits`, before the collection was assigned or its object deleted.
+    private var base: KeptCollection?
+    /// The complete elements now; nil if they are not known, or the object is deleted.
+    private(set) var new: KeptCollection?
+    /// Whether an edit did not fit, because versions before it are missing. Edits after it are passed over.
+    private(set) var isDoubtful = false
+    /// Whether further elements of the log belong to `base`, or to `new`.
+    private var isBaseOpen = false
+    private var isNewOpen = false
+    private(set) var byteCount = 0
+
+    init(_ kind: CellCollection) { self.kind = kind }
+
+    /// The elements of an inserted object's collection.
+    func insert(_ cell: Cell) {
+        replace(KeptCollection(cell))
+        isNewOpen = true
+    }
+
+    /// The elements after the edits, if these were the elements before. If an edit does not fit, they stay as they are.
+    func edited(_ elements: KeptCollection) -> KeptCollection {
+        var result = elements
+        for (_, edits) in edits {
+            for edit in edits {
+                guard result.fits(edit), result.apply(edit) == nil else {
+                    isDoubtful = true
+                    return elements
+                }
+            }
+        }
+        return result
+    }
+
+    /// - Parameter old: nil if the assigned elements are equal to those before.
+    func assign(_ cell: Cell, old: Cell?, isInserted: Bool) {
+        isBaseOpen = false
+        isNewOpen = old != nil
+        guard let old else { return }
+        isDoubtful = false
+        if !isInserted { begin(old) }
+        replace(KeptCollection(cell))
+    }
+
+    func delete(_ cell: Cell) {
+        begin(cell)
+        replace(nil)
+        isNewOpen = false
+    }
+
+    func append(_ cell: Cell, _ owner: MoreElements.Owner) {
+        if owner.isOld ? isBaseOpen : isNewOpen {
+            let more = KeptCollection(cell)
+            byteCount += more.byteCount
+            if owner.isOld { base?.items += more.items } else { new?.items += more.items }
+        }
+    }
+
+    /// Adds a script's operations.
+    ///
+    /// - Parameter isSalvage: whether a script that does not fit is passed over, instead of thrown.
+    func edit(_ script: EditScript, version: UInt64, isSalvage: Bool = false) throws(BytesError) {
+        let added = script.edits.map(KeptCollection.Edit.init)
+        if new == nil {
+            byteCount += added.reduce(0) { $0 + $1.byteCount }
+            // A long script is cut into several.
+            if edits.last?.version == version {
+                edits[edits.count - 1].edits += added
+            } else {
+                edits.append((version, added))
+            }
+            return
+        }
+        for edit in added where !isDoubtful {
+            if isSalvage {
+                guard new?.fits(edit) ?? false, new?.apply(edit) == nil else {
+                    isDoubtful = true
+                    return
+                }
+            } else {
+                try Self.check(new?.apply(edit))
+            }
+            byteCount += edit.new.reduce(0) { $0 + $1.byteCount } - edit.old.reduce(0) { $0 + $1.byteCount }
+        }
+    }
+
+    /// The complete elements before the first version; nil if only edits are known.
+    func old(isDeleted: Bool) throws(BytesError) -> KeptCollection? {
+        guard var old = base ?? (isDeleted ? KeptCollection(.list([])) : nil) else { return nil }
+        for (_, edits) in edits.reversed() {
+            for edit in edits.reversed() { try Self.check(old.apply(edit.inverse)) }
+        }
+        return old
+    }
+
+    private func begin(_ cell: Cell) {
+        isBaseOpen = base == nil
+        guard isBaseOpen else { return }
+        let elements = KeptCollection(cell)
+        byteCount += elements.byteCount
+        base = elements
+    }
+
+    private func replace(_ elements: KeptCollection?) {
+        byteCount += (elements?.byteCount ?? 0) - (new?.byteCount ?? 0)
+        new = elements
+    }
+
+    private static func check(_ problem: String?) throws(BytesError) {
+        if let problem { throw BytesError(.invalid(problem), offset: 0) }
+    }
+}

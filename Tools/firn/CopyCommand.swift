@@ -1,0 +1,65 @@
+import ArgumentParser
+import FirnBytes
+import FirnCore
+import FirnLog
+import FirnStorage
+
+/// `firn copy STORE --output NEW`: copies the newest version of a store, also while it is in use.
+struct CopyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy", abstract: "Copies the newest version of a store, also while a process writes to it.",
+        discussion: """
+            The copy is one version: that of the moment at which the command begins. It has the version's number and \
+            time, an identity of its own, and no history before it. Nobody has to wait for it. What a copy that was \
+            interrupted has left is replaced by the next one.
+
+            Example: firn copy people.firn --output backup.firn
+            """)
+
+    @OptionGroup var arguments: StoreArguments
+    @Option(help: "The new store's folder, which must not exist yet.", completion: .directory)
+    var output: String
+
+    func run() throws {
+        try finish { out in
+            try Self.run(arguments.store, output: output, json: arguments.json, storage: PosixStorage.shared, out)
+        }
+    }
+
+    static func run(
+        _ path: String, output new: String, json: Bool, storage: any Storage, _ output: Output
+    ) throws -> ToolError.Status {
+        let opened = try OpenedStore.open(path, storage: storage)
+        var options = LogOptions(folder: opened.files.path)
+        options.access = .readOnly
+        let version: UInt64
+        do throws(StoreError) {
+            let store = try Store(StoreOptions(log: options), storage: storage)
+            let pin = store.pin()
+            version = pin.version
+            try Store.writeCopy(of: pin, to: new, storage: storage)
+            try store.close()
+        } catch {
+            throw ToolError(error, new)
+        }
+        let copy = try OpenedStore.open(new, storage: storage)
+        if json {
+            try output.line(
+                JSON.object([
+                    ("store", .string(new)), ("id", .string(copy.manifest.storeID)), ("version", .int(version)),
+                ]).text)
+        } else {
+            try output.line("\(DisplayText.line(new)) holds version \(version), store \(copy.manifest.storeID)")
+        }
+        return .fine
+    }
+}
+
+extension ToolError {
+    /// An error of Firn's own store, which the subcommands that make stores use.
+    init(_ error: StoreError, _ new: String) {
+        let isDamage =
+            if case .log(let inner) = error.code { inner.code == .damage } else { error.code == .damage }
+        self.init(isDamage ? .damage : .input, "\(new) was not made: \(error)")
+    }
+}

@@ -1,0 +1,112 @@
+/// Follows all references of a checkpoint's version and calls back with each node: what it belongs to, and how long it
+/// is. Checks that each reference leads to a node of a kind that it may lead to, and that inner nodes count what is
+/// below them.
+///
+/// Nodes that hold no references are not read beyond their headers: a scan of the files checks their bytes.
+final class ReferenceWalk {
+    /// What a node belongs to.
+    struct Owner {
+        enum Part {
+            /// The root, tables, and the nodes and keys of rows.
+            case rows
+            /// The values of a column, or its index, or its backlinks.
+            case values, index, backlinks
+        }
+
+        var table: Int?
+        var column: Int?
+        var part = Part.rows
+    }
+
+    private let checkpoint: OpenedCheckpoint
+    private let visit: (Owner, NodeHeader, _ position: Int) -> Void
+    /// Called with a fault, which is then passed over with what lies below it; nil to throw it.
+    var passOver: ((NodeFault) -> Void)?
+    /// The positions of the dictionaries that were visited, since several chunks may share one.
+    private var dictionaries: Set<Int> = []
+
+    init(
+        _ checkpoint: OpenedCheckpoint, _ visit: @escaping (Owner, NodeHeader, _ position: Int) -> Void = { _, _, _ in }
+    ) {
+        self.checkpoint = checkpoint
+        self.visit = visit
+    }
+
+    /// Throws a `NodeFault` at the first thing that is wrong.
+    func run() throws {
+        let root = try checkpoint.node(at: checkpoint.footer.root)
+        guard root.kind == .root else {
+            throw root.fault("the checkpoint's footer names a \(root.kind.name.one) as the root")
+        }
+        _ = try checkpoint.walk { try follow(root, Owner()) }
+    }
+
+    /// Returns how many entries there are in the node, or below it.
+    private func follow(_ node: OnDiskNode, _ owner: Owner) throws -> Int64 {
+        visit(owner, node.header, node.position)
+        var references: [(offset: Int, rule: ReferenceRule, number: Int)] = []
+        try node.forEachReference { (offset, rule, number) in references.append((offset, rule, number)) }
+        var total: Int64 = 0
+        for (offset, rule, number) in references {
+            do {
+                total += try follow(offset, of: node, rule, number, Self.owner(of: node.kind, rule, number, owner))
+            } catch let fault as NodeFault {
+                guard let passOver else { throw fault }
+                passOver(fault)
+            }
+        }
+        return node.kind.isInner ? total : Int64(node.count)
+    }
+
+    /// Follows one reference. Returns how many entries its node counts below it.
+    private func follow(
+        _ offset: Int, of node: OnDiskNode, _ rule: ReferenceRule, _ number: Int, _ owner: Owner
+    ) throws -> Int64 {
+        var entries: Int64 = 0
+        if let position = try node.reference(offset) {
+            entries = try follow(position, from: node, rule, owner)
+        } else if rule.counts != nil {
+            throw node.fault("the \(node.kind.name.one) lacks its child \(number)")
+        }
+        if node.kind == .table, rule.targets.contains(.leaf) { try check(node, rows: entries) }
+        guard let counted = try node.counted(number, rule) else { return 0 }
+        guard counted == entries else {
+            throw node.fault("child \(number) is counted with \(counted) entries and has \(entries)")
+        }
+        return entries
+    }
+
+    private func check(_ table: OnDiskNode, rows: Int64) throws(NodeFault) {
+        let counted = try table.i64(40)
+        guard counted == rows else { throw table.fault("the table counts \(counted) rows and has \(rows)") }
+    }
+
+    private func follow(
+        _ position: Int, from parent: OnDiskNode, _ rule: ReferenceRule, _ owner: Owner
+    ) throws -> Int64 {
+        let header = try checkpoint.header(at: position)
+        guard rule.targets.contains(header.kind) else {
+            throw parent.fault(
+                "a reference of the \(parent.kind.name.one) leads to a \(header.kind.name.one), not to a \(rule.targets[0].name.one)"
+            )
+        }
+        if parent.kind == .chunk, header.kind == .chunk, !dictionaries.insert(position).inserted { return 0 }
+        if header.kind.mayHaveReferences {
+            guard let node = try checkpoint.node(position, of: parent, header.kind) else { return 0 }
+            return try follow(node, owner)
+        }
+        try checkpoint.count(header, at: position, of: parent)
+        visit(owner, header, position)
+        return Int64(header.count)
+    }
+
+    private static func owner(of kind: NodeKind, _ rule: ReferenceRule, _ number: Int, _ owner: Owner) -> Owner {
+        switch (kind, rule.place) {
+        case (.root, _): Owner(table: number)
+        case (.table, .run(at: 72, _, stride: _)): Owner(table: owner.table, column: number, part: .backlinks)
+        case (.table, .run(at: 64, _, stride: _)): Owner(table: owner.table, column: number, part: .index)
+        case (.leaf, .run(at: 64, _, stride: _)): Owner(table: owner.table, column: number, part: .values)
+        default: owner
+        }
+    }
+}

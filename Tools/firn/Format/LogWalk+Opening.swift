@@ -1,0 +1,65 @@
+import FirnBytes
+import FirnStorage
+
+extension LogWalk {
+    /// Opens a segment and checks its header. Returns nil (and sets `isBroken`) if nothing in it can be read.
+    func open(
+        _ entry: Manifest.Segment, chain: UInt32?, _ state: inout State, _ call: (Event) throws -> Void
+    ) throws -> (SegmentFile, SegmentHeader)? {
+        let path = store.files.segment(entry.number)
+        func damage(_ offset: Int?, _ text: String) throws {
+            try call(.finding(Finding(.damage, path, offset, text)))
+            state.isBroken = true
+        }
+        let file: SegmentFile
+        do throws(StorageError) {
+            file = try SegmentFile(path, store.files.storage)
+        } catch {
+            guard error.code == .notFound else { throw ToolError(error) }
+            try damage(nil, "the manifest lists this segment, but it is missing")
+            return nil
+        }
+        if file.isTooLong {
+            try damage(file.fileByteCount, "the file is longer than any segment can be")
+            return nil
+        }
+        if let seal = entry.seal {
+            let size = file.fileByteCount
+            if size < seal.byteCount {
+                try damage(size, "the file ends here, but the manifest says that it has \(seal.byteCount) bytes")
+                if !continuesAfterDamage { return nil }
+            } else if size > seal.byteCount {
+                let text =
+                    "\(size - seal.byteCount) bytes behind the segment's end are ignored: a crash left them, and the next opening "
+                    + "for writing cuts them off"
+                try call(.finding(Finding(.note, path, seal.byteCount, text)))
+            }
+            file.limit(to: seal.byteCount)
+        }
+        switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
+        case .refused(let reason):
+            try damage(0, reason)
+            return nil
+        case .header(let header):
+            guard header.storeHigh == store.manifest.storeHigh,
+                store.isSalvaged || header.storeLow == store.manifest.storeLow
+            else {
+                try damage(0, "the segment belongs to another store")
+                return nil
+            }
+            guard header.segment == entry.number, header.epoch == entry.epoch, header.firstVersion == entry.firstVersion
+            else {
+                try damage(
+                    0,
+                    "the segment's header (segment \(header.segment), epoch \(header.epoch), first version \(header.firstVersion)) is not the one that the manifest lists"
+                )
+                return nil
+            }
+            if let chain, !state.isBroken, chain != header.chain {
+                try damage(0, "the segment does not follow the one before it")
+                if !continuesAfterDamage { return nil }
+            }
+            return (file, header)
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import FirnBytes
+import FirnStorage
+
+/// Reads the rows of a checkpoint as far as they can be read. What can't is told, and passed over.
+final class SalvageBase {
+    /// Rows that can't be read.
+    struct Lost {
+        var keys: Range<Int64>
+        /// How many there were, if a node above says so.
+        var rows: Int64?
+    }
+
+    let checkpoint: OpenedCheckpoint
+    /// The tables that can be read, by number.
+    private var tables: [Int: OnDiskTable] = [:]
+    /// The tables whose own node can't be read, so that it is not known where their rows begin.
+    private var headless: Set<Int> = []
+    private(set) var findings: [Finding] = []
+    private lazy var strays = StrayNodes(checkpoint)
+
+    private static let allKeys = 0..<FormatNumbers.keyLimit
+
+    var version: UInt64 { checkpoint.footer.version }
+    var schema: DecodedSchema { checkpoint.schema }
+
+    init(_ checkpoint: OpenedCheckpoint) throws {
+        self.checkpoint = checkpoint
+        try readTables()
+    }
+
+    private func note(_ fault: NodeFault) {
+        let finding = checkpoint.finding(fault)
+        if findings.count < 10_000, !findings.contains(finding) { findings.append(finding) }
+    }
+
+    /// Runs `body`, and notes what is wrong instead of throwing it. Returns nil then.
+    func salvaging<T>(_ body: () throws -> T) throws -> T? {
+        do {
+            return try body()
+        } catch let fault as NodeFault {
+            note(fault)
+            return nil
+        }
+    }
+
+    // MARK: Tables
+
+    private func readTables() throws {
+        let root = try salvaging {
+            let root = try checkpoint.node(at: checkpoint.footer.root)
+            guard root.kind == .root, root.count <= schema.tables.count else {
+                throw root.fault("the node that the footer names is not the root of this schema's tables")
+            }
+            return root
+        }
+        guard let root else {
+            headless = Set(schema.tables.indices.filter { !schema.tables[$0].isRemoved })
+            return
+        }
+        for number in 0..<root.count where !schema.tables[number].isRemoved {
+            let position = try salvaging { try root.reference(32 + 8 * number) } ?? 0
+            guard let position else { continue }
+            let table = try salvaging {
+                try checkpoint.node(position, of: root, .table).map { try OnDiskTable(number, $0) }
+            }
+            if let table = table ?? nil { tables[number] = table } else { headless.insert(number) }
+        }
+    }
+
+    // MARK: Rows
+
+    /// Calls `visit` with each leaf of a table that has keys in a range, in order.
+    ///
+    /// - Parameter lose: called with the rows that can't be read, where they would come.
+    func forEachLeaf(
+        _ number: Int, _ range: Range<Int64>, lose: (Lost) -> Void, _ visit: (OnDiskLeaf) throws -> Void
+    ) throws {
+        if headless.contains(number) {
+            let rivals = headless.filter { $0 != number }.map { schema.tables[$0] }
+            guard
+                let leaves = try strays.leaves(schema.tables[number], Self.allKeys, rows: nil, rivals: rivals)
+            else { return lose(Lost(keys: Self.allKeys, rows: nil)) }
+            for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
+            return
+        }
+        guard let table = tables[number] else { return }
+        try checkpoint.walk {
+            let root = try salvaging { try table.node.reference(32) } ?? 0
+            guard let root else { return }
+            try follow(root, of: table.node, Self.allKeys, rows: table.rowCount, number, range, lose, visit)
+        }
+    }
+
+    private static func overlaps(_ leaf: OnDiskLeaf, _ range: Range<Int64>) -> Bool {
+        leaf.keys[0] < range.upperBound && leaf.keys[leaf.keys.count - 1] >= range.lowerBound
+    }
+
+    private func follow(
+        _ position: Int, of parent: OnDiskNode, _ bounds: Range<Int64>, rows: Int64, _ table: Int,
+        _ range: Range<Int64>, _ lose: (Lost) -> Void, _ visit: (OnDiskLeaf) throws -> Void
+    ) throws {
+        guard bounds.overlaps(range) else { return }
+        func lost() { lose(Lost(keys: bounds, rows: rows)) }
+        guard let node = try salvaging({ try checkpoint.node(position, of: parent, .rowInner, .leaf) }) ?? nil else {
+            // If it was a leaf, its rows are lost. Those below an inner node are not.
+            guard parent.kind != .rowInner || parent.header.width > 1,
+                let leaves = try strays.leaves(schema.tables[table], bounds, rows: rows)
+            else { return lost() }
+            for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
+            return
+        }
+        guard node.kind == .rowInner else {
+            guard let leaf = try salvaging({ try OnDiskLeaf(checkpoint, node) }),
+                bounds.contains(leaf.keys[0])
+            else { return lost() }
+            return try visit(leaf)
+        }
+        for child in 0..<node.count {
+            let lower = child == 0 ? bounds.lowerBound : try bound(node, child) ?? bounds.lowerBound
+            let upper = child + 1 < node.count ? try bound(node, child + 1) ?? bounds.upperBound : bounds.upperBound
+            guard lower <= upper else { continue }
+            let counted = try salvaging { try node.i64(1056 + 8 * child) } ?? 0
+            guard let below = try salvaging({ try node.reference(544 + 8 * child) }) ?? nil else {
+                lose(Lost(keys: lower..<upper, rows: counted))
+                continue
+            }
+            try follow(below, of: node, lower..<upper, rows: counted, table, range, lose, visit)
+        }
+    }
+
+    private func bound(_ node: OnDiskNode, _ child: Int) throws -> Int64? {
+        try salvaging { try node.i64(32 + 8 * child) }
+    }
+}
+
+/// The whole leaves of a checkpoint that no reference leads to any more, because the node above them is damaged.
+///
+/// A file may also have leaves of older versions. So leaves are taken only if nothing else in the files is damaged than
+/// the nodes above them, and if they have exactly as many rows as there should be: then the newest leaves of a range
+/// are those that the damaged node led to.
+final class StrayNodes {
+    private let checkpoint: OpenedCheckpoint
+    private var leaves: [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)]?
+    private var damagedCount = 0
+    private var takenCount = 0
+
+    init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
+
+    /// The leaves of a table with keys within bounds, in order; nil if they can't be told for certain.
+    ///
+    /// - Parameters:
+    ///   - rows: how many rows they have; nil if that is not known.
+    ///   - rivals: other tables whose leaves these might be.
+    func leaves(
+        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table] = []
+    ) throws -> [OnDiskLeaf]? {
+        let all = try leaves ?? scan()
+        leaves = all
+        takenCount += 1
+        guard damagedCount <= max(takenCount, rivals.count + 1), rows != nil || checkpoint.footer.garbage == 0 else {
+            return nil
+        }
+        var taken: [OnDiskLeaf] = []
+        for spot in all.sorted(by: { $0.stamp > $1.stamp })
+        where spot.columns <= table.columns.count && bounds.contains(spot.first) {
+            guard let leaf = try leaf(spot.position, table), bounds.contains(leaf.keys[leaf.keys.count - 1]),
+                taken.allSatisfy({ $0.keys.last! < leaf.keys[0] || $0.keys[0] > leaf.keys.last! })
+            else { continue }
+            if try rivals.contains(where: { try self.leaf(spot.position, $0) != nil }) { return nil }
+            taken.append(leaf)
+        }
+        if let rows, taken.reduce(0, { $0 + Int64($1.keys.count) }) != rows { return nil }
+        return taken.sorted { $0.keys[0] < $1.keys[0] }
+    }
+
+    /// The leaf at a position, if its chunks have the forms of the table's columns.
+    private func leaf(_ position: Int, _ table: DecodedSchema.Table) throws -> OnDiskLeaf? {
+        do {
+            let leaf = try OnDiskLeaf(checkpoint, checkpoint.node(at: position))
+            for (number, column) in table.columns.enumerated() where number < leaf.columnCount && !column.isRemoved {
+                guard try leaf.run(checkpoint, number, column) != nil else { return nil }
+            }
+            return leaf
+        } catch is NodeFault {
+            return nil
+        }
+    }
+
+    private func scan() throws -> [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)] {
+        var reached: Set<Int> = []
+        let walk = ReferenceWalk(checkpoint) { _, _, position in reached.insert(position) }
+        // What is damaged was noted where it was needed.
+        walk.passOver = { _ in }
+        _ = try checkpoint.finding { try walk.run() }
+        var found: [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)] = []
+        var scan = CheckpointScan(checkpoint)
+        scan.visit = { node in
+            guard node.kind == .leaf, !reached.contains(node.position), let columns = try? node.u32(48),
+                let first = try? node.i64(32)
+            else { return }
+            found.append((node.position, node.header.stamp, columns, node.count, first))
+        }
+        try scan.run { _ in }
+        damagedCount = scan.findings.count
+        return found
+    }
+}

@@ -1,0 +1,179 @@
+import FirnBytes
+import FirnStorage
+
+/// Reads every whole frame of a log, whatever lies between them.
+///
+/// A frame counts if its checksums are right and it says that it belongs to its place in this segment of this store.
+/// Whether it follows the frame before it is not asked, because that may be damaged.
+struct SalvageLog {
+    private let store: OpenedStore
+    private let segments: [Manifest.Segment]
+    /// The last version that was committed. What follows was never acknowledged, and is not recovered.
+    private(set) var lastVersion: UInt64 = 0
+    /// The first version that the log should hold.
+    let firstVersion: UInt64
+    /// The newest schema in the log.
+    private(set) var schema: DecodedSchema?
+    /// Versions that are missing, or lack a part.
+    private(set) var lost: [ClosedRange<UInt64>] = []
+    private(set) var findings: [Finding] = []
+
+    /// Reads the complete log once.
+    init(_ store: OpenedStore) throws {
+        self.store = store
+        segments = try Self.segments(store)
+        firstVersion = segments.first?.firstVersion ?? (store.manifest.checkpoint?.version ?? 0) + 1
+        try survey()
+    }
+
+    /// The segments that the manifest lists, and newer ones of the same store: an old manifest may have come back.
+    private static func segments(_ store: OpenedStore) throws(ToolError) -> [Manifest.Segment] {
+        var segments = store.manifest.segments
+        let files = store.files
+        let names = try stored { () throws(StorageError) in
+            try files.storage.status(files.log)?.kind == .folder ? try files.storage.list(files.log) : []
+        }
+        for number in names.compactMap(StoreFiles.segmentNumber).sorted() where number > segments.last?.number ?? 0 {
+            // A file that is no segment of this store is no use here.
+            guard let header = try? SegmentFile.header(files.segment(number), files.storage),
+                header.segment == number, header.storeHigh == store.manifest.storeHigh,
+                store.isSalvaged || header.storeLow == store.manifest.storeLow,
+                header.firstVersion >= segments.last?.firstVersion ?? 0
+            else { continue }
+            segments.append(
+                Manifest.Segment(number: number, epoch: header.epoch, firstVersion: header.firstVersion))
+        }
+        return segments
+    }
+
+    // MARK: Frames
+
+    /// Calls `visit` with each whole frame, in order. The payload is valid during the call. `path` is the segment's.
+    private func forEachFrame(
+        found: (Finding) -> Void,
+        _ visit: (FrameHeader, _ payload: UnsafeRawBufferPointer, _ path: String, _ isAfterDamage: Bool) throws -> Void
+    ) throws {
+        for (index, segment) in segments.enumerated() {
+            let end = index + 1 < segments.count ? segments[index + 1].firstVersion : .max
+            let path = store.files.segment(segment.number)
+            do {
+                let file = try SegmentFile(path, store.files.storage)
+                if let seal = segment.seal { file.limit(to: seal.byteCount) }
+                let header = try header(of: file, segment, found)
+                try forEachFrame(of: file, header, before: end, found: found, visit)
+            } catch let error as StorageError {
+                guard error.code == .notFound else { throw ToolError(error) }
+                found(Finding(.damage, path, nil, "the manifest lists this segment, but it is missing"))
+            }
+        }
+    }
+
+    /// The header of a segment, or one made from the manifest if it is damaged.
+    private func header(
+        of file: SegmentFile, _ segment: Manifest.Segment, _ found: (Finding) -> Void
+    ) throws(StorageError) -> SegmentHeader {
+        switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
+        case .header(let header)
+        where header.storeHigh == store.manifest.storeHigh && header.segment == segment.number: return header
+        case .header: found(Finding(.damage, file.path, 0, "the segment's header is not that of this segment"))
+        case .refused(let reason): found(Finding(.damage, file.path, 0, reason))
+        }
+        return SegmentHeader(
+            segment: segment.number, storeHigh: store.manifest.storeHigh, storeLow: store.manifest.storeLow,
+            epoch: segment.epoch, chain: 0, firstVersion: segment.firstVersion, mark: 0)
+    }
+
+    private func forEachFrame(
+        of file: SegmentFile, _ header: SegmentHeader, before end: UInt64, found: (Finding) -> Void,
+        _ visit: (FrameHeader, _ payload: UnsafeRawBufferPointer, _ path: String, _ isAfterDamage: Bool) throws -> Void
+    ) throws {
+        var offset = SegmentHeader.byteCount
+        var damage: Int?
+        var version: UInt64 = 0
+        while true {
+            try Interrupts.check()
+            switch try file.itemBehind(at: offset, of: header) {
+            case .end, .zeros: return
+            case .bad(let reason, _):
+                if damage == nil { found(Finding(.damage, file.path, offset, reason)) }
+                damage = damage ?? offset
+                guard let next = try file.nextCandidate(behind: offset) else { return }
+                offset = next
+            case .frame(let frame):
+                offset = frame.end
+                // What a crash left behind the end of the segment, or was rewritten in a later one.
+                if frame.version >= end && frame.kind.isPart || frame.version < version { continue }
+                version = frame.version
+                try visit(frame, try file.payload(of: frame), file.path, damage != nil)
+                damage = nil
+            }
+        }
+    }
+
+    // MARK: What was committed
+
+    private mutating func survey() throws {
+        var (last, limit) = (nil as FrameHeader?, store.page?.durable ?? 0)
+        var gaps: [ClosedRange<UInt64>] = []
+        var commits = CommitReader()
+        var schemas: [(version: UInt64, schema: DecodedSchema)] = []
+        var found: [Finding] = []
+        var end: (path: String, offset: Int) = ("", 0)
+        let first = firstVersion
+        try forEachFrame(found: { found.append($0) }) { frame, payload, path, _ in
+            // A commit was over when the next one began, or when a mark says that it is durable.
+            limit = max(limit, frame.mark, frame.kind.isPart && !frame.isLast ? frame.version - 1 : frame.version)
+            if frame.kind == .schema || frame.kind == .segmentSchema,
+                try commits.salvage(frame, payload, path: path, followsGap: false, { _ in }) == nil,
+                let schema = commits.schema
+            {
+                schemas.append((frame.version, schema))
+            }
+            guard frame.kind.isPart else { return }
+            let expected = last.map { $0.isLast ? $0.version + 1 : $0.version } ?? first
+            let isNext =
+                last.map { before in
+                    before.isLast
+                        ? frame.version == before.version + 1 && frame.part == 0
+                        : frame.version == before.version && frame.part == before.part + 1
+                } ?? (frame.version == first && frame.part == 0)
+            let missing = frame.part == 0 ? frame.version - 1 : frame.version
+            if !isNext, expected <= missing { gaps.append(expected...missing) }
+            last = frame
+            end = (path, frame.end)
+        }
+        if let published = store.limit { limit = min(limit, published) }
+        let expected = last.map { $0.isLast ? $0.version + 1 : $0.version } ?? first
+        if expected <= limit { gaps.append(expected...limit) }
+        lastVersion = limit
+        schema = schemas.last { $0.version <= limit }?.schema
+        lost = gaps.filter { $0.lowerBound <= limit }
+        // What lies behind the last commit is a torn tail, not damage, unless the log should go on.
+        let isWhole = (lost.last?.upperBound ?? 0) < limit
+        findings = found.filter { !(isWhole && $0.file == end.path && $0.offset ?? 0 >= end.offset) }
+    }
+
+    // MARK: Changes
+
+    /// Calls `visit` with each block of the versions after `base`, as far as it can be read.
+    func forEachBlock(
+        after base: UInt64, found: (Finding, _ version: UInt64) -> Void,
+        _ visit: (ChangeBlock, _ version: UInt64) throws -> Void
+    ) throws {
+        var commits = CommitReader()
+        var last: FrameHeader?
+        try forEachFrame(found: { _ in }) { frame, payload, path, isAfterDamage in
+            let isContinued = last.map { $0.version == frame.version && $0.part + 1 == frame.part } ?? false
+            if frame.kind.isPart { last = frame }
+            guard frame.kind != .mark, !frame.kind.isPart || frame.version <= lastVersion else { return }
+            let isWanted = frame.kind.isPart && frame.version > base
+            guard isWanted || frame.kind != .changes else { return }
+            let finding = try commits.salvage(
+                frame, payload, path: path, followsGap: isAfterDamage || frame.part > 0 && !isContinued
+            ) { block in
+                if isWanted { try visit(block, frame.version) }
+            }
+            if let finding { found(finding, frame.version) }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import FirnBytes
+
+/// What a recovery has saved, and what is lost.
+struct SalvageReport {
+    /// A property, or a whole class if there is no column.
+    struct Place: Hashable, Comparable {
+        var table: Int
+        var column: Int?
+
+        static func < (a: Place, b: Place) -> Bool { (a.table, a.column ?? -1) < (b.table, b.column ?? -1) }
+    }
+
+    /// What happened to a class or property, how often, and to which objects.
+    struct Loss {
+        var count = 0
+        /// The objects' numbers, as far as they are known: the first ranges.
+        private(set) var keys: [ClosedRange<Int64>] = []
+        private var areAllListed = true
+
+        private static let rangeMax = 1000
+
+        mutating func add(_ key: Int64?, count: Int = 1) {
+            self.count += count
+            guard let key else {
+                areAllListed = false
+                return
+            }
+            if let last = keys.last, key >= last.lowerBound, key <= last.upperBound + 1 {
+                keys[keys.count - 1] = last.lowerBound...max(key, last.upperBound)
+            } else if keys.count < Self.rangeMax {
+                keys.append(key...key)
+            } else {
+                areAllListed = false
+            }
+        }
+
+        var text: String {
+            guard !keys.isEmpty else { return "" }
+            let shown = keys.prefix(8).map {
+                $0.count == 1 ? "#\($0.lowerBound)" : "#\($0.lowerBound) to #\($0.upperBound)"
+            }
+            return ": " + shown.joined(separator: ", ") + (keys.count > 8 || !areAllListed ? ", …" : "")
+        }
+
+        var json: [(String, JSON)] {
+            [
+                ("count", .int(count)),
+                ("keys", .array(keys.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
+                ("allListed", .bool(areAllListed)),
+            ]
+        }
+    }
+
+    /// The damage itself: files and offsets.
+    var findings: [Finding] = []
+    /// Versions of which something could not be read, and those that are missing.
+    var versions: [ClosedRange<UInt64>] = []
+    /// Objects that are recovered, by table.
+    var recovered: [Int: Int] = [:]
+    /// Objects that are lost.
+    var lost: [Place: Loss] = [:]
+    /// Values that are lost, of objects that are recovered. They have the value of a new object.
+    var lostValues: [Place: Loss] = [:]
+    /// Collections whose last edits did not fit, so that they are as they were before.
+    var doubtful: [Place: Loss] = [:]
+    /// Links that led to lost objects.
+    var cutLinks: [Place: Loss] = [:]
+    /// Ranges of numbers of lost objects, of which it is not known how many there were.
+    var unknown: [(table: Int?, keys: Range<Int64>)] = []
+
+    var isComplete: Bool {
+        versions.isEmpty && lost.isEmpty && lostValues.isEmpty && doubtful.isEmpty && cutLinks.isEmpty
+            && unknown.isEmpty
+    }
+
+    mutating func add(_ finding: Finding) {
+        if findings.count < 10_000, !findings.contains(finding) { findings.append(finding) }
+    }
+
+    mutating func lose(versions range: ClosedRange<UInt64>) {
+        if let last = versions.last, range.lowerBound <= last.upperBound + 1, range.lowerBound >= last.lowerBound {
+            versions[versions.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+        } else {
+            versions.append(range)
+        }
+    }
+
+    // MARK: Output
+
+    private func name(_ place: Place, _ schema: DecodedSchema) -> String {
+        let table = schema.name(place.table)
+        return place.column.map { "\(table).\(schema.name(place.table, $0))" } ?? table
+    }
+
+    func text(_ schema: DecodedSchema) -> [String] {
+        var lines: [String] = []
+        func list(_ losses: [Place: Loss], _ one: String, _ many: String, _ what: String) {
+            for (place, loss) in losses.sorted(by: { $0.key < $1.key }) {
+                let amount = Amount.of(loss.count, one, many)
+                lines.append("  \(DisplayText.line(name(place, schema)))  \(amount) \(what)\(loss.text)")
+            }
+        }
+        for (number, table) in schema.tables.enumerated() where !table.isRemoved {
+            lines.append("  \(DisplayText.line(table.name))  \(Amount.of(recovered[number] ?? 0, "object")) recovered")
+        }
+        list(lost, "object", "objects", "lost")
+        for (table, keys) in unknown {
+            let name = table.map { DisplayText.line(schema.name($0)) } ?? "all classes"
+            let range =
+                keys.lowerBound == 0 && keys.upperBound == FormatNumbers.keyLimit
+                ? "all objects of the checkpoint" : "objects from #\(keys.lowerBound) to before #\(keys.upperBound)"
+            lines.append("  \(name)  \(range) lost, how many is not known")
+        }
+        list(lostValues, "value", "values", "lost, which are as in a new object")
+        list(doubtful, "collection", "collections", "as before the lost versions")
+        list(cutLinks, "link", "links", "to lost objects removed")
+        if !versions.isEmpty {
+            let ranges = versions.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
+            lines.append("  changes of these versions are lost, or a part of them: " + ranges.joined(separator: ", "))
+        }
+        return lines
+    }
+
+    func json(_ schema: DecodedSchema) -> [(String, JSON)] {
+        func list(_ losses: [Place: Loss]) -> JSON {
+            .array(
+                losses.sorted { $0.key < $1.key }.map { place, loss in
+                    .object(
+                        [
+                            ("class", .string(schema.name(place.table))),
+                            ("property", place.column.map { .string(schema.name(place.table, $0)) } ?? .null),
+                        ] + loss.json)
+                })
+        }
+        let classes = schema.tables.enumerated().filter { !$0.element.isRemoved }.map { number, table in
+            JSON.object([("class", .string(table.name)), ("recovered", .int(recovered[number] ?? 0))])
+        }
+        return [
+            ("complete", .bool(isComplete)), ("classes", .array(classes)), ("lostObjects", list(lost)),
+            (
+                "lostRanges",
+                .array(
+                    unknown.map { table, keys in
+                        .object([
+                            ("class", table.map { .string(schema.name($0)) } ?? .null), ("from", .int(keys.lowerBound)),
+                            ("to", .int(keys.upperBound)),
+                        ])
+                    })
+            ),
+            ("lostValues", list(lostValues)), ("doubtful", list(doubtful)), ("cutLinks", list(cutLinks)),
+            ("lostVersions", .array(versions.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
+        ]
+    }
+}
