@@ -65,7 +65,8 @@ extension Store {
             StoreError(
                 .damage,
                 "version \(version) of \(log.options.folder) cannot be applied: \(error). Nothing was changed; `firn verify` shows what else is damaged, "
-                    + "`firn replay --to \(version - 1)` writes a store that ends before it, `firn recover` one of all that can be read")
+                    + "`firn replay --to \(version - 1)` writes a store that ends before it, `firn recover` one of all that can be read"
+            )
         }
     }
 }
