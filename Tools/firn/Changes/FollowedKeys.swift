@@ -1,8 +1,8 @@
 import FirnBytes
 import FirnStorage
 
-/// The primary keys of the chosen objects that a follower of the log may meet: those inserted since the checkpoint, which the
-/// log tells, and all others, which are looked up in the checkpoint.
+/// The primary keys of the chosen objects that a follower of the log may meet: those inserted since the checkpoint,
+/// which the log tells, and all others, which are looked up in the checkpoint.
 ///
 /// Memory: at most `byteMax` for the former. If there are more, they are forgotten, and are not known until the next
 /// checkpoint.
