@@ -58,6 +58,12 @@ indirect enum JSON {
 
     private static func write(_ text: String, to out: inout String) {
         out += "\""
+        defer { out += "\"" }
+        // Most text needs no escape. The bytes are looked at without the cost of finding characters among them.
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) {
+            out += text
+            return
+        }
         var display = DisplayText()
         for scalar in text.unicodeScalars {
             let shows = display.shows(scalar)
@@ -71,6 +77,5 @@ indirect enum JSON {
             default: for unit in String(scalar).utf16 { out += "\\u" + hexadecimal(UInt64(unit), digits: 4) }
             }
         }
-        out += "\""
     }
 }
