@@ -41,6 +41,11 @@ import Testing
         for arguments in [
             ["info", store], ["log", store], ["show", store, "2"], ["verify", store + "/"], ["log", store, "--json"],
             ["info", "--json", store], ["verify", store, "--json"], ["show", store, "3", "--json"],
+            ["verify", store, "--deep"], ["diff", store, "1", "4"],
+            ["diff", store, "1", "2023-11-14T22:13:26Z", "--json"],
+            ["history", store, "Person", "Anna"], ["history", store, "Dog", "--object", "0", "--json"],
+            ["tail", store, "--from", "2", "--no-follow"], ["log", store, "--type", "Dog"],
+            ["log", store, "--type", "Person", "--key", "Ben", "--since", "2023-11-14T22:13:24Z"],
         ] {
             let run = try Self.firn(arguments)
             #expect(run.status == 0 && !run.out.isEmpty && run.error.isEmpty, "\(arguments): \(run)")
@@ -49,7 +54,16 @@ import Testing
         let replay = try Self.firn(["replay", store, "--to", "3", "--output", folder.path + "/new"])
         #expect(replay.status == 0, "\(replay)")
         #expect(try Self.firn(["verify", folder.path + "/new"]).status == 0)
+        for (name, arguments) in [("recovered", ["recover"]), ("copy", ["copy"])] {
+            let made = try Self.firn(arguments + [store, "--output", folder.path + "/" + name])
+            #expect(made.status == 0, "\(made)")
+            #expect(try Self.firn(["verify", "--deep", folder.path + "/" + name]).status == 0)
+        }
         #expect(try Self.firn(["--help"]).status == 0)
+        for shell in ["bash", "zsh", "fish"] {
+            let script = try Self.firn(["--generate-completion-script", shell])
+            #expect(script.status == 0 && script.out.contains("history"), "\(shell)")
+        }
     }
 
     @Test("exits with 1 for damage, 2 for wrong usage, 3 if the path is not a store") func failures() throws {
@@ -64,6 +78,10 @@ import Testing
         for arguments in [
             ["log"], ["log", store, "--from", "x"], ["log", store, "--from", "3", "--to", "2"], ["nonsense"],
             ["show", store, "0"], ["replay", store, "--to", "1", "--output", folder.path],
+            ["recover", store, "--output", folder.path], ["log", store, "--key", "x"],
+            ["log", store, "--since", "yesterday"],
+            ["history", store, "Person"], ["history", store, "Person", "Anna", "--object", "1"], ["diff", store],
+            ["diff", store, "77"], ["tail", store, "--from", "x"],
         ] {
             let run = try Self.firn(arguments)
             #expect(run.status == 2 && !run.error.isEmpty, "\(arguments): \(run)")

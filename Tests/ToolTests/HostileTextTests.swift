@@ -63,8 +63,21 @@ import Testing
         [
             try Run.info(storage, json: json), try Run.log(storage, json: json), try Run.show(storage, 1, json: json),
             try Run.show(storage, 2, json: json), try Run.show(storage, 3, json: json),
-            try Run.verify(storage, json: json),
+            try Run.verify(storage, json: json), try Run.diff(storage, 0, 2, json: json),
+            try Run.diff(storage, 3, 1, json: json),
+            try Run {
+                try TailCommand.run(SampleStore.path, from: 1, json: json, storage: storage, $0) { false }
+            },
+            try recover(storage, json: json),
         ]
+    }
+
+    private func recover(_ storage: MemoryStorage, json: Bool) throws -> Run {
+        try Run {
+            try RecoverCommand.run(
+                SampleStore.path, output: json ? "/recovered.json" : "/recovered", json: json, storage: storage,
+                clock: ManualClock(), $0)
+        }
     }
 
     @Test("names and values never reach it raw, nor begin a line") func words() throws {
