@@ -190,6 +190,91 @@ import Testing
         return "\(damage) of \(path)"
     }
 
+    private static func opened(_ storage: MemoryStorage) throws -> Store {
+        var options = LogOptions(folder: "/new", verify: .everything)
+        options.usesThreads = false
+        return try Store(StoreOptions(log: options), storage: storage, clock: ManualClock())
+    }
+
+    @Test("values that a transaction assigns to a column which it adds are recovered", arguments: [false, true])
+    func migrated(compacts: Bool) throws {
+        let sample = try SampleStore()
+        let store = try sample.open()
+        if compacts { _ = try store.compact(wholly: true) }
+        var transaction = try store.beginWrite()
+        var schema = store.schema
+        schema.tables[0].columns += [
+            ColumnSchema(name: "x", type: .int), ColumnSchema(name: "list", type: .string, collection: .list),
+            ColumnSchema(name: "later", type: .string, collection: .list),
+        ]
+        try transaction.changeSchema(to: schema)
+        transaction.set(SampleStore.person, 8, 0, .int(100))
+        transaction.set(SampleStore.person, 9, 0, .list([.string("m1"), .string("m2")]))
+        try transaction.commit()
+        transaction = try store.beginWrite()
+        transaction.edit(SampleStore.person, 10, 1) { $0.append(.string("l")) }
+        try transaction.commit()
+        try store.close()
+        let run = try Self.recover(sample.storage)
+        #expect(run.status == .fine, "\(run)")
+        let recovered = try Self.opened(sample.storage)
+        let view = recovered.pin().snapshot.table(SampleStore.person)
+        #expect(view.value(8, of: 0) == .int(100))
+        #expect(view.value(9, of: 0) == .list([.string("m1"), .string("m2")]))
+        #expect(view.value(10, of: 1) == .list([.string("l")]))
+        try recovered.close()
+    }
+
+    @Test("what was never durable is not recovered, even if it is whole") func torn() throws {
+        // The last two versions are in no mark.
+        let crashed = try DamageTests.crashed(withPage: false) { $0.set(SampleStore.person, 1, 0, .int(77)) }
+        let store = try OpenedStore.open(SampleStore.path, storage: crashed.storage)
+        var places: [(path: String, offset: Int)] = []
+        let summary = try LogWalk(store: store).run { event in
+            if case .frame(let frame, _, let path) = event, frame.kind.isPart {
+                places.append((path, Int(frame.offset) + FrameHeader.byteCount))
+            }
+            return true
+        }
+        let place = places[places.count - 2]
+        try crashed.flip(place.path, byte: place.offset, bit: 1)
+        #expect(try Run.verify(crashed.storage).out.contains("torn tail"))
+        let run = try Self.recover(crashed.storage)
+        #expect(
+            run.status == .fine && run.out.hasPrefix("/new holds all of version \(summary.lastVersion - 2):"), "\(run)")
+        let recovered = try Self.opened(crashed.storage)
+        #expect(recovered.pin().snapshot.table(SampleStore.person).value(1, of: 0) == .int(1002))
+        try recovered.close()
+    }
+
+    @Test("a node that is its own child, and counts of any size, end nothing but the walk") func endless() throws {
+        func put(_ value: UInt64, _ bytes: inout [UInt8], _ offset: Int) {
+            for index in 0..<8 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }
+        }
+        for (kind, offset, count) in [
+            (NodeKind.rowInner, 544, 0), (.integerIndexInner, 1056, 0), (.listInner, 32, 0), (.rowInner, 544, 1056),
+        ] {
+            var made = try CompactedStore(seed: 1)
+            _ = try made.compact(wholly: true)
+            try made.store.close()
+            let checkpoint = try made.opened()
+            let node = try #require(CompactedStore.nodes(checkpoint).first { $0.kind == kind })
+            try made.change(node, in: checkpoint) { bytes in
+                put(UInt64(node.position) + 1, &bytes, offset)
+                if count > 0 {
+                    for child in 0..<2 {
+                        put(0, &bytes, offset + 8 * child)
+                        put(1 << 63 - 1, &bytes, count + 8 * child)
+                    }
+                }
+            }
+            for deep in [false, true] { #expect(try Run.verify(made.storage, deep: deep).status == .damage, "\(kind)") }
+            #expect(try Run.info(made.storage).status == .damage, "\(kind)")
+            let run = try Self.recover(made.storage)
+            #expect(run.status == (kind == .integerIndexInner ? .fine : .damage), "\(kind): \(run)")
+        }
+    }
+
     @Test("one damaged frame costs what it holds, and nothing else") func oneFrame() throws {
         for version in [5, 17, 33] {
             let edited = try EditedStore(seed: 9, versions: 40, segmentByteCount: 1 << 20)

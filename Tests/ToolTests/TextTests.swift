@@ -53,6 +53,15 @@ import Testing
         #expect(Amount.time(3_723) == "1:02:03")
     }
 
+    @Test("the first line is coloured on a terminal, behind what is escaped") func colour() throws {
+        var shown = ""
+        let output = Output(showsProgress: false, showsColour: true, out: { shown += $0 }, error: { _ in })
+        try output.line("+ a\u{1B}[31m\n    b", .green)
+        try output.line("c")
+        try output.flush()
+        #expect(shown == "\u{1B}[32m+ a\\u{1B}[31m\u{1B}[0m\n    b\nc\n")
+    }
+
     @Test("decimals are written as IEEE 754 says") func decimals() {
         #expect(DecimalText.text(0x3040_0000_0000_0000, 0) == "0")
         #expect(DecimalText.text(0x3040_0000_0000_0000, 12) == "12")

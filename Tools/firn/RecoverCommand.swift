@@ -35,11 +35,17 @@ struct RecoverCommand: ParsableCommand {
         byteMax: Int = 256 << 20, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.openDamaged(path, storage: storage)
-        guard try stored({ () throws(StorageError) in try storage.status(new) }) == nil else {
+        guard !(new + "/").hasPrefix(store.files.path + "/") else {
+            throw ToolError(.usage, "\(new) lies in the damaged store. Give --output a folder elsewhere.")
+        }
+        let isThere = try stored { () throws(StorageError) in try storage.status(new) != nil }
+        let isLink = try stored { () throws(StorageError) in try storage.isLink(new) }
+        guard !isThere, !isLink else {
             throw ToolError(.usage, "\(new) exists. Give --output the path of a folder that does not exist yet.")
         }
         let log = try SalvageLog(store)
-        let base = try SalvageSource.choose(store, log)
+        var found = store.findings
+        let base = try SalvageSource.choose(store, log, &found)
         guard let schema = log.schema ?? base?.schema else {
             throw ToolError(
                 .damage, "\(path): no schema can be read, neither in the log nor in a checkpoint. \(new) was not made.")
@@ -47,7 +53,7 @@ struct RecoverCommand: ParsableCommand {
         let salvage = Salvage(log, base, newer(schema, base?.schema), byteMax: byteMax)
         try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock)
         var report = salvage.report
-        for finding in store.findings { report.add(finding) }
+        for finding in found { report.add(finding) }
         for finding in report.findings {
             output.warn("firn: \(finding)")
         }
@@ -83,10 +89,12 @@ enum SalvageSource {
     ///
     /// The best is one that is intact itself, and has all versions behind it in the log. Otherwise it is the newest one
     /// that can be opened.
-    static func choose(_ store: OpenedStore, _ log: SalvageLog) throws -> SalvageBase? {
+    /// - Parameter found: gets what is wrong with checkpoints that the manifest lists.
+    static func choose(_ store: OpenedStore, _ log: SalvageLog, _ found: inout [Finding]) throws -> SalvageBase? {
         func isContinued(_ version: UInt64) -> Bool {
             log.firstVersion <= version + 1 && log.lost.allSatisfy { $0.upperBound <= version }
         }
+        if let listed = store.manifest.checkpoint { found += try store.open(listed).findings }
         var newest: SalvageBase?
         for entry in try store.checkpointsThatExist() {
             let opened = try store.open(entry)

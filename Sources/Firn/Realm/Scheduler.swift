@@ -81,7 +81,9 @@ final class Scheduler: @unchecked Sendable {
             )
         }
         return marking.withLock {
-            let mark = queue.getSpecific(key: queueMark) ?? QueueMark()
+            if let mark = queue.getSpecific(key: queueMark) { return Scheduler(.queue(queue, mark)) }
+            // Setting it again would free what the queue may be reading at this moment in `isCurrent`.
+            let mark = QueueMark()
             queue.setSpecific(key: queueMark, value: mark)
             return Scheduler(.queue(queue, mark))
         }

@@ -95,18 +95,20 @@ struct KeptCollection {
         case .remove(let at, let removed), .replace(let at, let removed): (index, count) = (at, removed)
         }
         guard index <= items.count, count <= items.count - index, edit.old.count == count else { return false }
-        return zip(items[index..<index + count], edit.old).allSatisfy { $0.value.cell.isSame(as: $1.value.cell) }
+        return zip(items[index..<index + count], edit.old).allSatisfy(Self.areSame)
+    }
+
+    private static func areSame(_ a: Item, _ b: Item) -> Bool {
+        let areKeysSame =
+            if let key = a.key, let other = b.key { key.cell.isSame(as: other.cell) } else {
+                a.key == nil && b.key == nil
+            }
+        return areKeysSame && a.value.cell.isSame(as: b.value.cell)
     }
 
     func isSame(as other: KeptCollection) -> Bool {
         items.count == other.items.count
-            && zip(items, other.items).allSatisfy { a, b in
-                let areKeysSame =
-                    if let key = a.key, let other = b.key { key.cell.isSame(as: other.cell) } else {
-                        a.key == nil && b.key == nil
-                    }
-                return areKeysSame && a.value.cell.isSame(as: b.value.cell)
-            }
+            && zip(items, other.items).allSatisfy(Self.areSame)
     }
 
     /// The collection as a value, which is valid as long as this one.

@@ -76,11 +76,13 @@ struct NetChanges {
                 if update.values.collection != .none {
                     object.collection(update.column, update.values.collection)
                         .assign(new, old: old, isInserted: object.change == .inserted)
-                } else if let old {
+                } else {
+                    // A value that is assigned unchanged counts, too: also those of a column that the transaction has
+                    // added are listed so.
                     let known = object.singles[update.column]
                     let isOwn = known == nil && object.change != .inserted
                     object.singles[update.column] = NetValue(
-                        old: isOwn ? KeptCell(old) : known?.old, new: KeptCell(new))
+                        old: isOwn ? KeptCell(old ?? new) : known?.old, new: KeptCell(new))
                 }
             }
         }

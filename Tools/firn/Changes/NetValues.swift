@@ -19,6 +19,8 @@ final class NetObject {
     func collection(_ column: Int, _ kind: CellCollection) -> NetCollection {
         if let known = collections[column] { return known }
         let made = NetCollection(kind)
+        // What an insert does not list is empty.
+        if change == .inserted { made.insert(.list([])) }
         collections[column] = made
         return made
     }
@@ -46,6 +48,7 @@ final class NetCollection {
     /// Whether further elements of the log belong to `base`, or to `new`.
     private var isBaseOpen = false
     private var isNewOpen = false
+    private var areBothOpen = false
     private(set) var byteCount = 0
 
     init(_ kind: CellCollection) { self.kind = kind }
@@ -56,27 +59,27 @@ final class NetCollection {
         isNewOpen = true
     }
 
-    /// The elements after the edits, if these were the elements before. If an edit does not fit, they stay as they are.
+    /// The elements after the edits, if these were the elements before. The edits of a version that do not fit are passed
+    /// over.
     func edited(_ elements: KeptCollection) -> KeptCollection {
         var result = elements
         for (_, edits) in edits {
-            for edit in edits {
-                guard result.fits(edit), result.apply(edit) == nil else {
-                    isDoubtful = true
-                    return elements
-                }
-            }
+            if let edited = Self.edited(result, edits) { result = edited } else { isDoubtful = true }
         }
         return result
     }
 
+    /// The last version that has edited the elements; 0 if none has.
+    private(set) var lastEdit: UInt64 = 0
+
     /// - Parameter old: nil if the assigned elements are equal to those before.
     func assign(_ cell: Cell, old: Cell?, isInserted: Bool) {
         isBaseOpen = false
-        isNewOpen = old != nil
-        guard let old else { return }
+        isNewOpen = true
         isDoubtful = false
-        if !isInserted { begin(old) }
+        // Unchanged elements were the same before, and so are further ones that follow.
+        if !isInserted { begin(old ?? cell) }
+        areBothOpen = old == nil && isBaseOpen
         replace(KeptCollection(cell))
     }
 
@@ -90,7 +93,8 @@ final class NetCollection {
         if owner.isOld ? isBaseOpen : isNewOpen {
             let more = KeptCollection(cell)
             byteCount += more.byteCount
-            if owner.isOld { base?.items += more.items } else { new?.items += more.items }
+            if owner.isOld || areBothOpen { base?.items += more.items }
+            if !owner.isOld { new?.items += more.items }
         }
     }
 
@@ -98,6 +102,7 @@ final class NetCollection {
     ///
     /// - Parameter isSalvage: whether a script that does not fit is passed over, instead of thrown.
     func edit(_ script: EditScript, version: UInt64, isSalvage: Bool = false) throws(BytesError) {
+        lastEdit = version
         let added = script.edits.map(KeptCollection.Edit.init)
         if new == nil {
             byteCount += added.reduce(0) { $0 + $1.byteCount }
@@ -109,17 +114,27 @@ final class NetCollection {
             }
             return
         }
-        for edit in added where !isDoubtful {
-            if isSalvage {
-                guard new?.fits(edit) ?? false, new?.apply(edit) == nil else {
-                    isDoubtful = true
-                    return
-                }
-            } else {
-                try Self.check(new?.apply(edit))
+        if isSalvage {
+            guard let edited = Self.edited(new, added) else {
+                isDoubtful = true
+                return
             }
+            replace(edited)
+            return
+        }
+        for edit in added {
+            try Self.check(new?.apply(edit))
             byteCount += edit.new.reduce(0) { $0 + $1.byteCount } - edit.old.reduce(0) { $0 + $1.byteCount }
         }
+    }
+
+    /// The elements after the edits; nil if one of them does not fit.
+    private static func edited(_ elements: KeptCollection?, _ edits: [KeptCollection.Edit]) -> KeptCollection? {
+        guard var result = elements else { return nil }
+        for edit in edits {
+            guard result.fits(edit), result.apply(edit) == nil else { return nil }
+        }
+        return result
     }
 
     /// The complete elements before the first version; nil if only edits are known.

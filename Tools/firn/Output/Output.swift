@@ -45,11 +45,12 @@ final class Output {
             error: { try? Terminal.write($0, to: 2) })
     }
 
-    /// A line of the result. It gets its colour when it has been escaped.
+    /// A line of the result, or several. The first one gets the colour, when it has been escaped.
     func line(_ text: String, _ colour: Colour? = nil) throws {
         let shown = DisplayText.lines(text)
         if let colour, showsColour {
-            buffer += "\u{1B}[\(colour.rawValue)m\(shown)\u{1B}[0m"
+            let end = shown.firstIndex(of: "\n") ?? shown.endIndex
+            buffer += "\u{1B}[\(colour.rawValue)m\(shown[..<end])\u{1B}[0m\(shown[end...])"
         } else {
             buffer += shown
         }

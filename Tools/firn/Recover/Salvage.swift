@@ -47,6 +47,13 @@ final class Salvage {
         note(\.lost, table, key: key)
     }
 
+    /// Notes that embedded objects were not kept, since their parents are lost.
+    func lose(orphans count: Int, of table: Int) {
+        guard count > 0 else { return }
+        report.recovered[table, default: 0] -= count
+        report.lost[.init(table: table), default: .init()].add(nil, count: count)
+    }
+
     /// Notes that an object which was visited is one that a lost version has deleted.
     func removeStale(_ table: Int) { report.recovered[table, default: 0] -= 1 }
 
@@ -138,6 +145,15 @@ final class Salvage {
         try finish(row, lost: lost, visit)
     }
 
+    /// Whether a collection is to be told of, because it was edited after a version that is lost.
+    fileprivate func isDoubtful(_ collection: NetCollection) -> Bool {
+        guard isNoting else { return false }
+        let base = baseVersion
+        let firstLost =
+            log.firstVersion > base + 1 ? base + 1 : log.lost.first { $0.upperBound > base }?.lowerBound ?? .max
+        return collection.isDoubtful || collection.lastEdit > firstLost
+    }
+
     /// Puts the value that the log has for a column into a row. Returns false if it has none.
     fileprivate func take(
         _ object: NetObject, _ number: Int, _ column: DecodedSchema.Column, _ row: inout Row
@@ -148,7 +164,7 @@ final class Salvage {
             return true
         }
         guard let collection = object.collections[number], let elements = collection.new else { return false }
-        if collection.isDoubtful, isNoting { note(\.doubtful, row.table, column: number, key: row.key) }
+        if isDoubtful(collection) { note(\.doubtful, row.table, column: number, key: row.key) }
         row.kept.append(elements)
         row.cells[number] = elements.cell(column.collection)
         return true
@@ -206,7 +222,15 @@ final class Salvage {
             var lost: [Int] = []
             for (number, column) in columns.enumerated() where !column.isRemoved {
                 if let change, salvage.take(change, number, column, &result) { continue }
-                if isOlder[number] { continue }
+                if isOlder[number] {
+                    // The column was added later: its collections were empty.
+                    if let collection = change?.collections[number] {
+                        let elements = collection.edited(KeptCollection(.list([])))
+                        result.kept.append(elements)
+                        result.cells[number] = elements.cell(column.collection)
+                    }
+                    continue
+                }
                 guard let run = runs[number], let cell = try salvage.base?.salvaging({ try run.cell(row) }) else {
                     lost.append(number)
                     continue
@@ -214,7 +238,7 @@ final class Salvage {
                 result.cells[number] = cell
                 guard let collection = change?.collections[number] else { continue }
                 let elements = collection.edited(KeptCollection(cell))
-                if collection.isDoubtful, salvage.isNoting { salvage.note(\.doubtful, table, column: number, key: key) }
+                if salvage.isDoubtful(collection) { salvage.note(\.doubtful, table, column: number, key: key) }
                 result.kept.append(elements)
                 result.cells[number] = elements.cell(column.collection)
             }
@@ -225,13 +249,24 @@ final class Salvage {
 }
 
 extension DecodedSchema.Column {
-    /// Whether a store takes the value. Forged bytes with right checksums may hold others.
+    /// Whether a store takes the value. Forged bytes with right checksums may hold others, and behind a gap in the log
+    /// blocks are not compared with the schema.
     fileprivate func allows(_ cell: Cell) -> Bool {
         func fits(_ cell: Cell) -> Bool {
-            switch cell {
-            case .null: isNullable || type == .link || type == .mixed
-            case .string(let bytes), .data(let bytes): bytes.count <= FormatNumbers.valueByteCount
-            default: true
+            switch (type, cell) {
+            case (.link, .null), (.mixed, .null): true
+            case (_, .null): isNullable
+            case (.string, .string(let bytes)), (.data, .data(let bytes)): bytes.count <= FormatNumbers.valueByteCount
+            case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double), (.date, .date),
+                (.objectID, .objectID), (.uuid, .uuid), (.decimal, .decimal), (.link, .link):
+                true
+            // A link from a mixed value says to which table it leads.
+            case (.mixed, .link): false
+            case (.mixed, .string(let bytes)), (.mixed, .data(let bytes)): bytes.count <= FormatNumbers.valueByteCount
+            case (.mixed, .list(let cells)), (.mixed, .set(let cells)): cells.allSatisfy(fits)
+            case (.mixed, .map(let entries)): entries.allSatisfy { fits($0.value) }
+            case (.mixed, _): true
+            default: false
             }
         }
         switch (collection, cell) {

@@ -76,9 +76,10 @@ final class SalvageBase {
         _ number: Int, _ range: Range<Int64>, lose: (Lost) -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         if headless.contains(number) {
-            let rivals = headless.filter { $0 != number }.map { schema.tables[$0] }
+            let rivals = schema.tables.enumerated().filter { $0.offset != number && !$0.element.isRemoved }
             guard
-                let leaves = try strays.leaves(schema.tables[number], Self.allKeys, rows: nil, rivals: rivals)
+                let leaves = try strays.leaves(
+                    schema.tables[number], Self.allKeys, rows: nil, rivals: rivals.map(\.element))
             else { return lose(Lost(keys: Self.allKeys, rows: nil)) }
             for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
             return
@@ -103,11 +104,17 @@ final class SalvageBase {
         func lost() { lose(Lost(keys: bounds, rows: rows)) }
         guard let node = try salvaging({ try checkpoint.node(position, of: parent, .rowInner, .leaf) }) ?? nil else {
             // If it was a leaf, its rows are lost. Those below an inner node are not.
-            guard parent.kind != .rowInner || parent.header.width > 1,
-                let leaves = try strays.leaves(schema.tables[table], bounds, rows: rows)
+            let rivals = schema.tables.enumerated().filter { $0.offset != table && !$0.element.isRemoved }
+            guard parent.kind == .rowInner ? parent.header.width > 1 : rows > Int64(OnDiskNode.rowsPerLeaf),
+                let leaves = try strays.leaves(
+                    schema.tables[table], bounds, rows: rows, rivals: rivals.map(\.element))
             else { return lost() }
             for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
             return
+        }
+        guard parent.kind != .rowInner || node.kind == .leaf || node.header.width < parent.header.width else {
+            note(parent.fault("a child of the inner node is not of a lower level"))
+            return lost()
         }
         guard node.kind == .rowInner else {
             guard let leaf = try salvaging({ try OnDiskLeaf(checkpoint, node) }),
@@ -135,14 +142,12 @@ final class SalvageBase {
 
 /// The whole leaves of a checkpoint that no reference leads to any more, because the node above them is damaged.
 ///
-/// A file may also have leaves of older versions. So leaves are taken only if nothing else in the files is damaged than
-/// the nodes above them, and if they have exactly as many rows as there should be: then the newest leaves of a range
-/// are those that the damaged node led to.
+/// Files may also have leaves of older versions, which must not be taken for the newest. So leaves are taken only from a
+/// checkpoint that was written at once, which has nothing else than its version; if no other table could have them; and
+/// if they have as many rows as there should be.
 final class StrayNodes {
     private let checkpoint: OpenedCheckpoint
     private var leaves: [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)]?
-    private var damagedCount = 0
-    private var takenCount = 0
 
     init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
 
@@ -154,12 +159,15 @@ final class StrayNodes {
     func leaves(
         _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table] = []
     ) throws -> [OnDiskLeaf]? {
+        guard checkpoint.footer.garbage == 0 else { return nil }
+        return try checkpoint.apart { try find(table, bounds, rows: rows, rivals: rivals) }
+    }
+
+    private func find(
+        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table]
+    ) throws -> [OnDiskLeaf]? {
         let all = try leaves ?? scan()
         leaves = all
-        takenCount += 1
-        guard damagedCount <= max(takenCount, rivals.count + 1), rows != nil || checkpoint.footer.garbage == 0 else {
-            return nil
-        }
         var taken: [OnDiskLeaf] = []
         for spot in all.sorted(by: { $0.stamp > $1.stamp })
         where spot.columns <= table.columns.count && bounds.contains(spot.first) {
@@ -201,7 +209,6 @@ final class StrayNodes {
             found.append((node.position, node.header.stamp, columns, node.count, first))
         }
         try scan.run { _ in }
-        damagedCount = scan.findings.count
         return found
     }
 }

@@ -62,8 +62,12 @@ struct SalvageLog {
                 let header = try header(of: file, segment, found)
                 try forEachFrame(of: file, header, before: end, found: found, visit)
             } catch let error as StorageError {
-                guard error.code == .notFound else { throw ToolError(error) }
-                found(Finding(.damage, path, nil, "the manifest lists this segment, but it is missing"))
+                // A disk that fails in one place is no reason to give up the others.
+                found(
+                    Finding(
+                        .damage, path, nil,
+                        error.code == .notFound
+                            ? "the manifest lists this segment, but it is missing" : "it can't be read: \(error)"))
             }
         }
     }
@@ -103,6 +107,7 @@ struct SalvageLog {
                 offset = frame.end
                 // What a crash left behind the end of the segment, or was rewritten in a later one.
                 if frame.version >= end && frame.kind.isPart || frame.version < version { continue }
+                if frame.kind.isPart && frame.version == 0 || frame.version > FormatNumbers.number { continue }
                 version = frame.version
                 try visit(frame, try file.payload(of: frame), file.path, damage != nil)
                 damage = nil
@@ -112,8 +117,25 @@ struct SalvageLog {
 
     // MARK: What was committed
 
+    /// The last version that recovery would keep: the one before the first break.
+    private func whole() throws -> UInt64 {
+        var listed = store
+        listed.manifest.segments = segments
+        guard !segments.isEmpty else { return 0 }
+        do {
+            return try LogWalk(store: listed).run { _ in true }.lastVersion
+        } catch let error as ToolError where error.status == .input {
+            // A file that can't be read is told of by the survey.
+            return 0
+        }
+    }
+
     private mutating func survey() throws {
-        var (last, limit) = (nil as FrameHeader?, store.page?.durable ?? 0)
+        var last: FrameHeader?
+        // What was committed: all that recovery by Firn would keep, and what any mark says was durable.
+        var limit = try whole()
+        var newest: UInt64 = 0
+        for segment in segments { limit = max(limit, segment.firstVersion - 1, segment.seal?.lastVersion ?? 0) }
         var gaps: [ClosedRange<UInt64>] = []
         var commits = CommitReader()
         var schemas: [(version: UInt64, schema: DecodedSchema)] = []
@@ -121,8 +143,8 @@ struct SalvageLog {
         var end: (path: String, offset: Int) = ("", 0)
         let first = firstVersion
         try forEachFrame(found: { found.append($0) }) { frame, payload, path, _ in
-            // A commit was over when the next one began, or when a mark says that it is durable.
-            limit = max(limit, frame.mark, frame.kind.isPart && !frame.isLast ? frame.version - 1 : frame.version)
+            newest = max(newest, frame.version)
+            if frame.mark <= FormatNumbers.number { limit = max(limit, frame.mark) }
             if frame.kind == .schema || frame.kind == .segmentSchema,
                 try commits.salvage(frame, payload, path: path, followsGap: false, { _ in }) == nil,
                 let schema = commits.schema
@@ -135,13 +157,15 @@ struct SalvageLog {
                 last.map { before in
                     before.isLast
                         ? frame.version == before.version + 1 && frame.part == 0
-                        : frame.version == before.version && frame.part == before.part + 1
+                        : frame.version == before.version && frame.part == before.part &+ 1
                 } ?? (frame.version == first && frame.part == 0)
             let missing = frame.part == 0 ? frame.version - 1 : frame.version
             if !isNext, expected <= missing { gaps.append(expected...missing) }
             last = frame
             end = (path, frame.end)
         }
+        // No checksum covers the page that processes share.
+        if let durable = store.page?.durable, durable <= newest { limit = max(limit, durable) }
         if let published = store.limit { limit = min(limit, published) }
         let expected = last.map { $0.isLast ? $0.version + 1 : $0.version } ?? first
         if expected <= limit { gaps.append(expected...limit) }
@@ -163,7 +187,7 @@ struct SalvageLog {
         var commits = CommitReader()
         var last: FrameHeader?
         try forEachFrame(found: { _ in }) { frame, payload, path, isAfterDamage in
-            let isContinued = last.map { $0.version == frame.version && $0.part + 1 == frame.part } ?? false
+            let isContinued = last.map { $0.version == frame.version && $0.part &+ 1 == frame.part } ?? false
             if frame.kind.isPart { last = frame }
             guard frame.kind != .mark, !frame.kind.isPart || frame.version <= lastVersion else { return }
             let isWanted = frame.kind.isPart && frame.version > base

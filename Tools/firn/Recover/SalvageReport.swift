@@ -20,7 +20,8 @@ struct SalvageReport {
         private static let rangeMax = 1000
 
         mutating func add(_ key: Int64?, count: Int = 1) {
-            self.count += count
+            // Forged counts may be anything.
+            self.count = Int(min(Int64(self.count) + Int64(min(max(count, 0), 1 << 48)), 1 << 60))
             guard let key else {
                 areAllListed = false
                 return
@@ -37,7 +38,7 @@ struct SalvageReport {
         var text: String {
             guard !keys.isEmpty else { return "" }
             let shown = keys.prefix(8).map {
-                $0.count == 1 ? "#\($0.lowerBound)" : "#\($0.lowerBound) to #\($0.upperBound)"
+                $0.lowerBound == $0.upperBound ? "#\($0.lowerBound)" : "#\($0.lowerBound) to #\($0.upperBound)"
             }
             return ": " + shown.joined(separator: ", ") + (keys.count > 8 || !areAllListed ? ", …" : "")
         }
@@ -61,7 +62,8 @@ struct SalvageReport {
     var lost: [Place: Loss] = [:]
     /// Values that are lost, of objects that are recovered. They have the value of a new object.
     var lostValues: [Place: Loss] = [:]
-    /// Collections whose last edits did not fit, so that they are as they were before.
+    /// Collections that were edited after a version that is lost, so that they may hold what it removed, or lack what it
+    /// added. Edits that do not fit are left out.
     var doubtful: [Place: Loss] = [:]
     /// Links that led to lost objects.
     var cutLinks: [Place: Loss] = [:]
@@ -78,7 +80,7 @@ struct SalvageReport {
     }
 
     mutating func lose(versions range: ClosedRange<UInt64>) {
-        if let last = versions.last, range.lowerBound <= last.upperBound + 1, range.lowerBound >= last.lowerBound {
+        if let last = versions.last, range.lowerBound <= last.upperBound &+ 1, range.lowerBound >= last.lowerBound {
             versions[versions.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
         } else {
             versions.append(range)
@@ -112,10 +114,12 @@ struct SalvageReport {
             lines.append("  \(name)  \(range) lost, how many is not known")
         }
         list(lostValues, "value", "values", "lost, which are as in a new object")
-        list(doubtful, "collection", "collections", "as before the lost versions")
+        list(doubtful, "collection", "collections", "edited after a lost version, which may lack its edits")
         list(cutLinks, "link", "links", "to lost objects removed")
         if !versions.isEmpty {
-            let ranges = versions.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)" }
+            let ranges = versions.map {
+                $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)"
+            }
             lines.append("  changes of these versions are lost, or a part of them: " + ranges.joined(separator: ", "))
         }
         return lines

@@ -11,6 +11,8 @@ final class SalvageWriter {
     private let transaction: WriteTransaction
     /// The objects that exist, by table.
     private var keys: [KeySet]
+    /// The highest key so far, by table.
+    private var lastKeys: [Int64]
     /// The embedded objects that have a parent, by table.
     private var owned: [KeySet]
 
@@ -61,6 +63,7 @@ final class SalvageWriter {
         self.transaction = transaction
         keys = Array(repeating: KeySet(), count: schema.tables.count)
         owned = keys
+        lastKeys = Array(repeating: -1, count: schema.tables.count)
     }
 
     private func run() throws {
@@ -99,6 +102,9 @@ final class SalvageWriter {
 
     private func insert(_ row: Salvage.Row) throws {
         let (table, id) = (schema.tables[row.table], TableID(row.table))
+        // Leaves whose keys overlap contradict each other: the first one wins.
+        guard row.key > lastKeys[row.table] else { return salvage.loseVisited(row.table, row.key) }
+        lastKeys[row.table] = row.key
         // Objects come in the order in which they were inserted. So one with the same primary key was deleted before
         // this one was inserted, in a version that is lost.
         if let column = table.primaryKey,
@@ -170,10 +176,17 @@ final class SalvageWriter {
 
     /// Deletes embedded objects whose parents are lost: Firn has none without a parent.
     private func deleteOrphans() {
-        for (number, table) in schema.tables.enumerated() where table.isEmbedded && !table.isRemoved {
-            let orphans = keys[number].elements.filter { !owned[number].contains($0) }
-            for key in orphans { salvage.loseVisited(number, key) }
-            if !orphans.isEmpty { transaction.delete(TableID(number), orphans) }
+        let embedded = schema.tables.indices.filter { schema.tables[$0].isEmbedded && !schema.tables[$0].isRemoved }
+        let before = embedded.map { transaction.table(TableID($0)).count }
+        for number in embedded {
+            // An orphan may have gone already, as a part of another one.
+            for key in keys[number].elements
+            where !owned[number].contains(key) && transaction.table(TableID(number)).find(key) != nil {
+                transaction.delete(TableID(number), key)
+            }
+        }
+        for (number, count) in zip(embedded, before) {
+            salvage.lose(orphans: count - transaction.table(TableID(number)).count, of: number)
         }
     }
 }

@@ -169,11 +169,11 @@ extension OpenedStore {
         }
         var found: [(header: CheckpointHeader, entry: Manifest.Checkpoint)] = []
         for id in names.compactMap(StoreFiles.checkpointID).sorted(by: >) {
-            guard let file = try files.openIfPresent(files.checkpoint(id)) else { continue }
+            // A file that is not a checkpoint, or can't be read, is no use, whatever else it is.
+            guard let file = try? files.openIfPresent(files.checkpoint(id)) else { continue }
             defer { file.close() }
-            let size = try stored { () throws(StorageError) in try file.size() }
-            // A file that is not a checkpoint is no use, whatever else it is.
-            guard let bytes = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
+            guard let size = try? file.size(),
+                let bytes = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
                 case .header(let header) = bytes.withUnsafeBytes(CheckpointHeader.read),
                 let footer = try? footer(of: file, size), footer.files[footer.files.count - 1].id == id
             else { continue }

@@ -58,6 +58,14 @@ final class OpenedCheckpoint {
         return try body()
     }
 
+    /// Reads nodes in `body` that do not count for the walk around it.
+    func apart<T>(_ body: () throws -> T) rethrows -> T {
+        let (outer, count) = (followedMax, followed)
+        followedMax = .max
+        defer { (followedMax, followed) = (outer, count) }
+        return try body()
+    }
+
     /// Reads the node at a position, and checks its checksum and its shape.
     func node(at position: Int) throws -> OnDiskNode {
         let (index, offset) = try place(of: position)

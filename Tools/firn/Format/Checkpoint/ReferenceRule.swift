@@ -56,6 +56,7 @@ struct ReferenceRule {
     ]
     private static let dictionary = [ReferenceRule(.run(at: 48, .one), .chunk)]
     private static let values = [ReferenceRule(.listed, .blob, .listInner, .listLeaf)]
+    private static let elements = [ReferenceRule(.listed, .blob)]
     private static let integerIndexInner = [
         ReferenceRule(.run(at: 1056, .entries), .integerIndexInner, .integerIndexLeaf, counts: .each(at: 1568))
     ]
@@ -78,7 +79,7 @@ struct ReferenceRule {
         case .integerIndexInner: integerIndexInner
         case .bytesIndexInner: bytesIndexInner
         case .listInner: listInner
-        case .listLeaf: values
+        case .listLeaf: elements
         }
     }
 }

@@ -90,6 +90,10 @@ final class ReferenceWalk {
                 "a reference of the \(parent.kind.name.one) leads to a \(header.kind.name.one), not to a \(rule.targets[0].name.one)"
             )
         }
+        // Levels fall, so that no walk is endless.
+        guard !parent.kind.isInner || header.kind != parent.kind || header.width < parent.header.width else {
+            throw parent.fault("a child of the \(parent.kind.name.one) is not of a lower level")
+        }
         if parent.kind == .chunk, header.kind == .chunk, !dictionaries.insert(position).inserted { return 0 }
         if header.kind.mayHaveReferences {
             guard let node = try checkpoint.node(position, of: parent, header.kind) else { return 0 }

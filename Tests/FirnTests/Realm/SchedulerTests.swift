@@ -1,0 +1,23 @@
+import Dispatch
+import FirnTestSupport
+import Testing
+
+@testable import Firn
+
+@Suite(.timeLimit(.minutes(20))) struct SchedulerTests {
+    /// A queue is given its mark once. Giving it again would free what the queue reads at that moment to find out
+    /// whether a realm belongs to it.
+    @Test func aQueueMayBeGivenAgainWhileItIsUsed() {
+        let queue = DispatchQueue(label: "marked")
+        let scheduler = Scheduler.queue(queue)
+        let isReading = DispatchSemaphore(value: 0)
+        let done = DispatchGroup()
+        queue.async(group: done) {
+            isReading.signal()
+            for _ in 0..<200_000 where !scheduler.isCurrent { Issue.record("the queue is not known any more") }
+        }
+        isReading.wait()
+        for _ in 0..<20_000 { #expect(Scheduler.queue(queue).key == scheduler.key) }
+        done.wait()
+    }
+}
