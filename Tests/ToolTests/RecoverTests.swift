@@ -225,28 +225,6 @@ import Testing
         try recovered.close()
     }
 
-    @Test("what was never durable is not recovered, even if it is whole") func torn() throws {
-        // The last two versions are in no mark.
-        let crashed = try DamageTests.crashed(withPage: false) { $0.set(SampleStore.person, 1, 0, .int(77)) }
-        let store = try OpenedStore.open(SampleStore.path, storage: crashed.storage)
-        var places: [(path: String, offset: Int)] = []
-        let summary = try LogWalk(store: store).run { event in
-            if case .frame(let frame, _, let path) = event, frame.kind.isPart {
-                places.append((path, Int(frame.offset) + FrameHeader.byteCount))
-            }
-            return true
-        }
-        let place = places[places.count - 2]
-        try crashed.flip(place.path, byte: place.offset, bit: 1)
-        #expect(try Run.verify(crashed.storage).out.contains("torn tail"))
-        let run = try Self.recover(crashed.storage)
-        #expect(
-            run.status == .fine && run.out.hasPrefix("/new holds all of version \(summary.lastVersion - 2):"), "\(run)")
-        let recovered = try Self.opened(crashed.storage)
-        #expect(recovered.pin().snapshot.table(SampleStore.person).value(1, of: 0) == .int(1002))
-        try recovered.close()
-    }
-
     @Test("a node that is its own child, and counts of any size, end nothing but the walk") func endless() throws {
         func put(_ value: UInt64, _ bytes: inout [UInt8], _ offset: Int) {
             for index in 0..<8 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }

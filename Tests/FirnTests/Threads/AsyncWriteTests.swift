@@ -288,7 +288,8 @@ import Testing
         realm.add(Dog(2, "Ada"))
         realm.commitAsyncWrite { _ in ended.append("second") }
         await mainQueueIsThrough()
-        #expect(storage.faultCount == 1 && ended == [])
+        // The first one may have become durable with the commit that is held, and then it may have ended.
+        #expect(storage.faultCount == 1 && ended.first != "second")
         gate.signal()
         await finish(realm)
         #expect(ended == ["first", "second"])

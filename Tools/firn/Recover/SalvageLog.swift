@@ -134,7 +134,6 @@ struct SalvageLog {
         var last: FrameHeader?
         // What was committed: all that recovery by Firn would keep, and what any mark says was durable.
         var limit = try whole()
-        var newest: UInt64 = 0
         for segment in segments { limit = max(limit, segment.firstVersion - 1, segment.seal?.lastVersion ?? 0) }
         var gaps: [ClosedRange<UInt64>] = []
         var commits = CommitReader()
@@ -143,7 +142,6 @@ struct SalvageLog {
         var end: (path: String, offset: Int) = ("", 0)
         let first = firstVersion
         try forEachFrame(found: { found.append($0) }) { frame, payload, path, _ in
-            newest = max(newest, frame.version)
             if frame.mark <= FormatNumbers.number { limit = max(limit, frame.mark) }
             if frame.kind == .schema || frame.kind == .segmentSchema,
                 try commits.salvage(frame, payload, path: path, followsGap: false, { _ in }) == nil,
@@ -164,8 +162,7 @@ struct SalvageLog {
             last = frame
             end = (path, frame.end)
         }
-        // No checksum covers the page that processes share.
-        if let durable = store.page?.durable, durable <= newest { limit = max(limit, durable) }
+        if let durable = store.page?.durable, durable <= FormatNumbers.number { limit = max(limit, durable) }
         if let published = store.limit { limit = min(limit, published) }
         let expected = last.map { $0.isLast ? $0.version + 1 : $0.version } ?? first
         if expected <= limit { gaps.append(expected...limit) }
