@@ -59,8 +59,8 @@ final class NetCollection {
         isNewOpen = true
     }
 
-    /// The elements after the edits, if these were the elements before. The edits of a version that do not fit are passed
-    /// over.
+    /// The elements after the edits, if these were the elements before. The edits of a version that do not fit are
+    /// passed over.
     func edited(_ elements: KeptCollection) -> KeptCollection {
         var result = elements
         for (_, edits) in edits {

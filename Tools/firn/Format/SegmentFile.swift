@@ -148,7 +148,8 @@ final class SegmentFile {
         if knownZeros.contains(offset) { offset = knownZeros.upperBound }
         let start = offset
         while offset < byteCount {
-            // A piece that is much shorter than the window, so that a search through damage seldom reads anything twice.
+            // A piece that is much shorter than the window, so that a search through damage seldom reads anything
+            // twice.
             let piece = try bytes(at: offset, count: min(Self.windowByteCount / 64, byteCount - offset))
             if piece.isEmpty { break }
             if piece.isAllZero {

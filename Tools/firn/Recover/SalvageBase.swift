@@ -142,9 +142,9 @@ final class SalvageBase {
 
 /// The whole leaves of a checkpoint that no reference leads to any more, because the node above them is damaged.
 ///
-/// Files may also have leaves of older versions, which must not be taken for the newest. So leaves are taken only from a
-/// checkpoint that was written at once, which has nothing else than its version; if no other table could have them; and
-/// if they have as many rows as there should be.
+/// Files may also have leaves of older versions, which must not be taken for the newest. So leaves are taken only from
+/// a checkpoint that was written at once, which has nothing else than its version; if no other table could have them;
+/// and if they have as many rows as there should be.
 final class StrayNodes {
     private let checkpoint: OpenedCheckpoint
     private var leaves: [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)]?

@@ -62,8 +62,8 @@ struct SalvageReport {
     var lost: [Place: Loss] = [:]
     /// Values that are lost, of objects that are recovered. They have the value of a new object.
     var lostValues: [Place: Loss] = [:]
-    /// Collections that were edited after a version that is lost, so that they may hold what it removed, or lack what it
-    /// added. Edits that do not fit are left out.
+    /// Collections that were edited after a version that is lost, so that they may hold what it removed, or lack what
+    /// it added. Edits that do not fit are left out.
     var doubtful: [Place: Loss] = [:]
     /// Links that led to lost objects.
     var cutLinks: [Place: Loss] = [:]

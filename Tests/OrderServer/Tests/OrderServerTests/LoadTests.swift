@@ -36,8 +36,8 @@ import Testing
         let body = try JSONEncoder().encode(draft)
         try await Client.connect(server.port) { one in
             try await Client.connect(reader.port) { other in
-                // The reader has opened the store, and keeps the write lock until it is idle. It hands the lock over now,
-                // and does not take it again: a process that sleeps with the lock would let the other one wait.
+                // The reader has opened the store, and keeps the write lock until it is idle. It hands the lock over
+                // now, and does not take it again: a process that sleeps with the lock would let the other one wait.
                 #expect(try await one.send("PUT", "/products/first", body).status == 201)
                 for number in 0..<200 {
                     // The reader sleeps, so that nothing but the request itself makes it look at the store first.
