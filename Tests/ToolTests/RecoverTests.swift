@@ -58,9 +58,7 @@ import Testing
         let before = made.store.pin()
         let run = try Self.recover(made.storage)
         #expect(run.status == .fine, "\(run)")
-        var options = LogOptions(folder: "/new", verify: .everything)
-        options.usesThreads = false
-        let recovered = try Store(StoreOptions(log: options), storage: made.storage, clock: ManualClock())
+        let recovered = try Self.opened(made.storage)
         #expect(recovered.recovery?.outcome == .clean)
         #expect(recovered.schema == made.store.schema)
         let after = recovered.pin()

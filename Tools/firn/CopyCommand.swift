@@ -17,12 +17,11 @@ struct CopyCommand: ParsableCommand {
             """)
 
     @OptionGroup var arguments: StoreArguments
-    @Option(help: "The new store's folder, which must not exist yet.", completion: .directory)
-    var output: String
+    @OptionGroup var new: NewStoreArguments
 
     func run() throws {
         try finish { out in
-            try Self.run(arguments.store, output: output, json: arguments.json, storage: PosixStorage.shared, out)
+            try Self.run(arguments.store, output: new.output, json: arguments.json, storage: PosixStorage.shared, out)
         }
     }
 

@@ -68,11 +68,7 @@ struct DiffCommand: ParsableCommand {
             }
             for object in objects {
                 counts[object.change, default: 0] += 1
-                if json {
-                    try output.line(object.json(pass.schema).text)
-                } else {
-                    try output.line(object.text(pass.schema), object.change.colour)
-                }
+                try object.write(to: output, pass.schema, isJSON: json)
             }
             lower = pass.changes.upper
         }

@@ -22,25 +22,19 @@ struct HistoryCommand: ParsableCommand {
     var key: String?
     @Option(help: ArgumentHelp("The object's number, instead of its primary key.", valueName: "number"))
     var object: Int64?
-    @Option(help: "The first version to show.")
-    var from: UInt64 = 1
-    @Option(help: "The last version to show.")
-    var to: UInt64?
-    @Option(help: "Only versions from then on, \(Moment.help).")
-    var since: Moment?
+    @OptionGroup var range: RangeArguments
 
     func validate() throws {
         if (key == nil) == (object == nil) {
             throw ValidationError("Give the object's primary key, or --object and its number.")
         }
-        if let to, to < from { throw ValidationError("--to \(to) is before --from \(from).") }
     }
 
     func run() throws {
         try finish { output in
             let name = key.map(ObjectChoice.Name.primaryKey) ?? .number(object ?? 0)
             return try Self.run(
-                arguments.store, .object(type: type, name), from: from, to: to ?? .max, since: since,
+                arguments.store, .object(type: type, name), from: range.from, to: range.to ?? .max, since: range.since,
                 json: arguments.json, storage: PosixStorage.shared, output)
         }
     }
@@ -66,7 +60,6 @@ struct HistoryCommand: ParsableCommand {
                 let isWanted = frame.kind.isPart && frame.version >= from && frame.time >= since
                 collector.schema = commits.schema
                 let finding = try commits.take(frame, payload, path: path) { block in
-                    if case .schema(let schema) = block { collector.schema = schema }
                     if isWanted { try collector.add(block) }
                 }
                 if let finding { findings.append(finding) }

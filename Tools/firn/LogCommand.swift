@@ -7,22 +7,14 @@ struct LogCommand: ParsableCommand {
         commandName: "log", abstract: "Lists versions: when, how large, how many objects of which class changed.")
 
     @OptionGroup var arguments: StoreArguments
-    @Option(help: "The first version to list.")
-    var from: UInt64 = 1
-    @Option(help: "The last version to list.")
-    var to: UInt64?
-    @Option(help: "Only versions from then on, \(Moment.help).")
-    var since: Moment?
+    @OptionGroup var range: RangeArguments
     @OptionGroup var chosen: ChoiceArguments
-
-    func validate() throws {
-        if let to, to < from { throw ValidationError("--to \(to) is before --from \(from).") }
-    }
 
     func run() throws {
         try finish { output in
             try Self.run(
-                arguments.store, from: from, to: to ?? .max, since: since, chosen.choice, json: arguments.json,
+                arguments.store, from: range.from, to: range.to ?? .max, since: range.since, chosen.choice,
+                json: arguments.json,
                 storage: PosixStorage.shared, output)
         }
     }

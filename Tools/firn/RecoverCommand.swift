@@ -17,14 +17,13 @@ struct RecoverCommand: ParsableCommand {
             """)
 
     @OptionGroup var arguments: StoreArguments
-    @Option(help: "The new store's folder, which must not exist yet.", completion: .directory)
-    var output: String
+    @OptionGroup var new: NewStoreArguments
 
     func run() throws {
         Interrupts.postpone()
         try finish { out in
             try Self.run(
-                arguments.store, output: output, json: arguments.json, storage: PosixStorage.shared,
+                arguments.store, output: new.output, json: arguments.json, storage: PosixStorage.shared,
                 clock: SystemClock.shared, out)
         }
     }
@@ -38,11 +37,7 @@ struct RecoverCommand: ParsableCommand {
         guard !(new + "/").hasPrefix(store.files.path + "/") else {
             throw ToolError(.usage, "\(new) lies in the damaged store. Give --output a folder elsewhere.")
         }
-        let isThere = try stored { () throws(StorageError) in try storage.status(new) != nil }
-        let isLink = try stored { () throws(StorageError) in try storage.isLink(new) }
-        guard !isThere, !isLink else {
-            throw ToolError(.usage, "\(new) exists. Give --output the path of a folder that does not exist yet.")
-        }
+        try storage.checkIsFree(new)
         let log = try SalvageLog(store)
         var found = store.findings
         let base = try SalvageSource.choose(store, log, &found)
@@ -54,17 +49,15 @@ struct RecoverCommand: ParsableCommand {
         try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock)
         var report = salvage.report
         for finding in found { report.add(finding) }
-        for finding in report.findings {
-            output.warn("firn: \(finding)")
-        }
+        for finding in report.findings { output.warn("firn: \(finding)") }
+        let version = max(log.lastVersion, base?.version ?? 0)
         if json {
             try output.line(
                 JSON.object(
-                    [("store", .string(new)), ("version", .int(max(log.lastVersion, base?.version ?? 0)))]
+                    [("store", .string(new)), ("version", .int(version))]
                         + report.json(salvage.schema)
                 ).text)
         } else {
-            let version = max(log.lastVersion, base?.version ?? 0)
             try output.line(
                 "\(DisplayText.line(new)) holds \(report.isComplete ? "all" : "what is left") of version \(version):")
             for line in report.text(salvage.schema) { try output.line(line) }
@@ -89,6 +82,7 @@ enum SalvageSource {
     ///
     /// The best is one that is intact itself, and has all versions behind it in the log. Otherwise it is the newest one
     /// that can be opened.
+    ///
     /// - Parameter found: gets what is wrong with checkpoints that the manifest lists.
     static func choose(_ store: OpenedStore, _ log: SalvageLog, _ found: inout [Finding]) throws -> SalvageBase? {
         func isContinued(_ version: UInt64) -> Bool {

@@ -18,14 +18,13 @@ struct ReplayCommand: ParsableCommand {
             "The last version that the new store holds: its number, or the last one of a time, \(Moment.help).",
             valueName: "version|date"))
     var to: VersionChoice
-    @Option(help: "The new store's folder, which must not exist yet.", completion: .directory)
-    var output: String
+    @OptionGroup var new: NewStoreArguments
 
     func run() throws {
         Interrupts.postpone()
         try finish { out in
             try Self.run(
-                arguments.store, to: to, output: output, json: arguments.json, storage: PosixStorage.shared,
+                arguments.store, to: to, output: new.output, json: arguments.json, storage: PosixStorage.shared,
                 randomness: SystemRandomness.shared, clock: SystemClock.shared, out)
         }
     }
@@ -36,9 +35,7 @@ struct ReplayCommand: ParsableCommand {
         clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
-        guard try stored({ () throws(StorageError) in try storage.status(new) }) == nil else {
-            throw ToolError(.usage, "\(new) exists. Give --output the path of a folder that does not exist yet.")
-        }
+        try storage.checkIsFree(new)
         let to = try choice.number(in: store)
         let plan = try Plan(store, to: to, new)
         var maker = try StoreMaker(

@@ -50,13 +50,7 @@ struct ShowCommand: ParsableCommand {
             guard case .frame(let frame, let payload, let path) = event else { return true }
             let isWanted = frame.kind.isPart && frame.version == version
             let finding = try commits.take(frame, payload, path: path) { block in
-                guard isWanted else { return }
-                if case .schema(let schema) = block {
-                    try collector.flush()
-                    collector.schema = schema
-                } else {
-                    try collector.add(block)
-                }
+                if isWanted { try collector.add(block) }
             }
             collector.schema = commits.schema
             if let finding, isWanted, !findings.contains(finding) { findings.append(finding) }

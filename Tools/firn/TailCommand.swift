@@ -106,7 +106,6 @@ struct TailCommand: ParsableCommand {
             if isWanted, frame.part == 0 { collector.begin(version: frame.version, time: frame.time) }
             collector.schema = commits.schema
             return try commits.take(frame, payload, path: path) { block in
-                if case .schema(let schema) = block { collector.schema = schema }
                 guard isWanted else { return }
                 names.note(block, collector.schema)
                 try collector.add(block)

@@ -49,7 +49,11 @@ struct ChangeCollector {
 
     mutating func add(_ block: ChangeBlock) throws {
         switch block {
-        case .schema, .nextKey: break
+        case .schema(let new):
+            // What came before is written with the names that were in force then.
+            try flush()
+            schema = new
+        case .nextKey: break
         case .insert(let rows): try add(rows, .inserted)
         case .insertMore(let rows): try add(rows, .inserted)
         case .deleteOld(let rows): try add(rows, .deleted)
@@ -143,7 +147,7 @@ struct ChangeCollector {
 
     private mutating func setPrimaryKey(_ identity: Identity, _ kind: ChangedObject.Change, _ cell: Cell) {
         let index = object(identity, kind)
-        objects[index].primaryKey = isJSON ? json(cell) : .string(text(cell))
+        objects[index].primaryKey = CellText.shown(cell, schema, isJSON: isJSON)
     }
 
     private mutating func object(_ identity: Identity, _ kind: ChangedObject.Change) -> Int {
@@ -172,13 +176,7 @@ struct ChangeCollector {
             try output.line(heading, .bold)
             self.heading = nil
         }
-        for object in objects {
-            if isJSON {
-                try output.line(object.json(schema, stamp: stamp).text)
-            } else {
-                try output.line(object.text(schema), object.change.colour)
-            }
-        }
+        for object in objects { try object.write(to: output, schema, isJSON: isJSON, stamp: stamp) }
         giveUp()
     }
 

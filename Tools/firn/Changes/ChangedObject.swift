@@ -54,6 +54,14 @@ struct ChangedObject {
         return line
     }
 
+    func write(to output: Output, _ schema: DecodedSchema?, isJSON: Bool, stamp: [(String, JSON)] = []) throws {
+        if isJSON {
+            try output.line(json(schema, stamp: stamp).text)
+        } else {
+            try output.line(text(schema), change.colour)
+        }
+    }
+
     /// - Parameter stamp: members that come first.
     func json(_ schema: DecodedSchema?, stamp: [(String, JSON)] = []) -> JSON {
         .object(

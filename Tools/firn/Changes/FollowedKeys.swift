@@ -46,17 +46,14 @@ final class FollowedKeys: ObjectNames {
         case .insert(let run), .insertMore(let run): rows = run
         default: return
         }
-        guard filter.includes(table: rows.table), let schema, schema.tables.indices.contains(rows.table),
-            let column = schema.tables[rows.table].primaryKey,
-            let values = rows.columns.first(where: { $0.column == column })?.values
-        else { return }
+        guard filter.includes(table: rows.table), let values = rows.primaryKeys(in: schema) else { return }
         for index in 0..<rows.keys.count {
             keep(ChangedObject.Identity(table: rows.table, key: rows.keys[index]), values.cell(index), schema)
         }
     }
 
-    private func keep(_ identity: ChangedObject.Identity, _ cell: Cell, _ schema: DecodedSchema) {
-        let text = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
+    private func keep(_ identity: ChangedObject.Identity, _ cell: Cell, _ schema: DecodedSchema?) {
+        let text = CellText.shown(cell, schema, isJSON: isJSON)
         byteCount += 64 + text.byteCount
         if byteCount > Self.byteMax { forget() }
         texts[identity] = text
@@ -84,17 +81,9 @@ final class FollowedKeys: ObjectNames {
     subscript(table: Int, key: Int64) -> JSON? {
         let identity = ChangedObject.Identity(table: table, key: key)
         if let text = texts[identity] { return text }
-        guard let checkpoint, let found = tables[table], checkpoint.schema.tables.indices.contains(table),
-            let number = checkpoint.schema.tables[table].primaryKey
-        else { return nil }
-        let column = checkpoint.schema.tables[table].columns[number]
+        guard let checkpoint, let found = tables[table] else { return nil }
         _ = try? checkpoint.finding {
-            try checkpoint.walk {
-                guard let (leaf, row) = try checkpoint.find(key, in: found),
-                    let run = try leaf.run(checkpoint, number, column)
-                else { return }
-                try withExtendedLifetime(run) { keep(identity, try run.cell(row), checkpoint.schema) }
-            }
+            try checkpoint.withPrimaryKey(of: key, in: found) { keep(identity, $0, checkpoint.schema) }
         }
         return texts[identity]
     }

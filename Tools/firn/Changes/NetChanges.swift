@@ -190,7 +190,7 @@ private struct NetText {
     let isJSON: Bool
 
     private func shown(_ cell: Cell) -> JSON {
-        isJSON ? CellText.json(cell, schema) : .string(CellText.text(cell, schema))
+        CellText.shown(cell, schema, isJSON: isJSON)
     }
 
     func primaryKey(of object: NetObject, _ table: Int) -> JSON? {

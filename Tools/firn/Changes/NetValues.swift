@@ -43,9 +43,11 @@ final class NetCollection {
     private var base: KeptCollection?
     /// The complete elements now; nil if they are not known, or the object is deleted.
     private(set) var new: KeptCollection?
-    /// Whether an edit did not fit, because versions before it are missing. Edits after it are passed over.
+    /// The last version that has edited the elements; 0 if none has.
+    private(set) var lastEdit: UInt64 = 0
+    /// Whether the edits of a version were passed over, because they did not fit: versions before it are missing.
     private(set) var isDoubtful = false
-    /// Whether further elements of the log belong to `base`, or to `new`.
+    /// Whether further old elements of the log belong to `base`, and further new ones to `new`, or to both.
     private var isBaseOpen = false
     private var isNewOpen = false
     private var areBothOpen = false
@@ -68,9 +70,6 @@ final class NetCollection {
         }
         return result
     }
-
-    /// The last version that has edited the elements; 0 if none has.
-    private(set) var lastEdit: UInt64 = 0
 
     /// - Parameter old: nil if the assigned elements are equal to those before.
     func assign(_ cell: Cell, old: Cell?, isInserted: Bool) {

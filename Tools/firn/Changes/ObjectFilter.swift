@@ -137,9 +137,7 @@ struct PrimaryKeySearch {
         guard let column = schema.tables.indices.contains(table) ? schema.tables[table].primaryKey : nil else { return }
         switch block {
         case .insert(let rows), .insertMore(let rows), .deleteOld(let rows):
-            guard rows.table == table, let values = rows.columns.first(where: { $0.column == column })?.values else {
-                return
-            }
+            guard rows.table == table, let values = rows.primaryKeys(in: schema) else { return }
             for index in 0..<rows.keys.count { take(rows.keys[index], values.cell(index)) }
         case .update(let update):
             // A migration may assign primary keys.
@@ -178,7 +176,7 @@ struct PrimaryKeySearch {
 
     private mutating func take(_ key: Int64, _ cell: Cell) {
         guard matches(cell) else { return }
-        found[key] = isJSON ? CellText.json(cell) : .string(CellText.text(cell))
+        found[key] = CellText.shown(cell, isJSON: isJSON)
     }
 
     private func matches(_ cell: Cell) -> Bool {

@@ -7,6 +7,32 @@ protocol ObjectNames {
     subscript(table: Int, key: Int64) -> JSON? { get }
 }
 
+extension RowRun {
+    /// The rows' primary keys; nil if the block does not have them.
+    func primaryKeys(in schema: DecodedSchema?) -> CellRun? {
+        guard let schema, schema.tables.indices.contains(table), let column = schema.tables[table].primaryKey else {
+            return nil
+        }
+        return columns.first { $0.column == column }?.values
+    }
+}
+
+extension OpenedCheckpoint {
+    /// Calls `body` with the primary key of an object, if there is one. The value is valid during the call.
+    func withPrimaryKey(of key: Int64, in table: OnDiskTable, _ body: (Cell) -> Void) throws {
+        guard schema.tables.indices.contains(table.number), let number = schema.tables[table.number].primaryKey else {
+            return
+        }
+        let column = schema.tables[table.number].columns[number]
+        try walk {
+            guard let (leaf, row) = try find(key, in: table), let run = try leaf.run(self, number, column) else {
+                return
+            }
+            try withExtendedLifetime(run) { body(try run.cell(row)) }
+        }
+    }
+}
+
 /// The primary keys of objects, gathered from the checkpoint and the versions that inserted them.
 struct PrimaryKeys: ObjectNames {
     private var texts: [Int: [Int64: JSON]] = [:]
@@ -44,14 +70,10 @@ struct PrimaryKeys: ObjectNames {
                 case .insert(let run), .insertMore(let run): rows = run
                 default: return
                 }
-                guard let keys = wanted[rows.table],
-                    let primaryKey = schema?.tables[rows.table].primaryKey,
-                    let values = rows.columns.first(where: { $0.column == primaryKey })?.values
-                else { return }
+                guard let keys = wanted[rows.table], let values = rows.primaryKeys(in: schema) else { return }
                 for index in 0..<rows.keys.count
                 where keys.contains(rows.keys[index]) && byteCount < Self.byteMax {
-                    let cell = values.cell(index)
-                    let value = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
+                    let value = CellText.shown(values.cell(index), schema, isJSON: isJSON)
                     byteCount += value.byteCount
                     if texts[rows.table, default: [:]].updateValue(value, forKey: rows.keys[index]) == nil { left -= 1 }
                 }
@@ -67,25 +89,15 @@ struct PrimaryKeys: ObjectNames {
         let opened = try store.openCheckpoint()
         findings = opened.findings
         guard let checkpoint = opened.checkpoint else { return }
-        let schema = checkpoint.schema
         var (texts, byteCount) = (self.texts, self.byteCount)
         let finding = try checkpoint.finding {
             for table in try checkpoint.walk({ try checkpoint.tables() }) {
-                guard let keys = wanted[table.number], let primaryKey = schema.tables[table.number].primaryKey else {
-                    continue
-                }
-                let column = schema.tables[table.number].columns[primaryKey]
-                for key in keys where byteCount < Self.byteMax && checkpoint.followed < Self.readMax {
-                    try checkpoint.walk {
-                        guard let found = try checkpoint.find(key, in: table),
-                            let run = try found.leaf.run(checkpoint, primaryKey, column)
-                        else { return }
-                        try withExtendedLifetime(run) {
-                            let cell = try run.cell(found.row)
-                            let value = isJSON ? CellText.json(cell, schema) : JSON.string(CellText.text(cell, schema))
-                            byteCount += value.byteCount
-                            texts[table.number, default: [:]][key] = value
-                        }
+                for key in wanted[table.number] ?? []
+                where byteCount < Self.byteMax && checkpoint.followed < Self.readMax {
+                    try checkpoint.withPrimaryKey(of: key, in: table) { cell in
+                        let value = CellText.shown(cell, checkpoint.schema, isJSON: isJSON)
+                        byteCount += value.byteCount
+                        texts[table.number, default: [:]][key] = value
                     }
                 }
             }

@@ -28,9 +28,7 @@ struct OpenedStore {
     ///
     /// - Parameter patience: how long to wait while a process opens the store for writing, in units of 4 ms.
     static func open(_ path: String, storage: any Storage, patience: Int = 500) throws(ToolError) -> OpenedStore {
-        var path = path
-        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
-        let files = StoreFiles(path: path, storage: storage)
+        let files = StoreFiles(named: path, storage: storage)
         try files.checkIsStore()
         var attempt = 0
         while true {
@@ -70,7 +68,7 @@ struct OpenedStore {
             return try open(path, storage: storage)
         } catch {
             guard error.status == .damage else { throw error }
-            let files = StoreFiles(path: path.hasSuffix("/") ? String(path.dropLast()) : path, storage: storage)
+            let files = StoreFiles(named: path, storage: storage)
             guard let (header, entry) = try checkpoints(files).first else { throw error }
             let manifest = Manifest(
                 generation: 1, storeHigh: header.storeHigh, storeLow: header.storeLow, epoch: 1, checkpoint: entry,

@@ -89,6 +89,13 @@ struct StoreFiles {
 }
 
 extension StoreFiles {
+    /// The files of the store that the user names, with or without a slash at the end.
+    init(named path: String, storage: any Storage) {
+        var path = path
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.init(path: path, storage: storage)
+    }
+
     /// The folder that the store's folder lies in.
     var parent: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

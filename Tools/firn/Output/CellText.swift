@@ -50,6 +50,11 @@ enum CellText {
         }
     }
 
+    /// A value for the output: as JSON, or as a text.
+    static func shown(_ cell: Cell, _ schema: DecodedSchema? = nil, isJSON: Bool) -> JSON {
+        isJSON ? json(cell, schema) : .string(text(cell, schema))
+    }
+
     private static func shortened<T>(_ elements: [T], _ text: (T) -> String) -> String {
         var shown = elements.prefix(elementCount).map(text)
         if elements.count > elementCount { shown.append("… \(elements.count - elementCount) more") }

@@ -3,8 +3,8 @@ import FirnCore
 extension Cell {
     /// The value as Firn's store takes it.
     ///
-    /// - Parameter link: whether an object that is linked to exists. A link to another one becomes nil, or leaves its
-    ///   collection.
+    /// - Parameter isThere: whether an object that is linked to exists. A link to another one becomes nil, or leaves
+    ///   its collection.
     func value(_ isThere: (_ table: Int?, _ key: Int64) -> Bool = { _, _ in true }) -> Value {
         switch self {
         case .null: return .null

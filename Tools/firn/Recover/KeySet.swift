@@ -1,9 +1,8 @@
 /// A set of objects' numbers, which mostly follow one another: a bit for each, in pages of 4,096.
 struct KeySet {
-    fileprivate var pages: [Int64: [UInt64]] = [:]
-    private(set) var count = 0
+    private var pages: [Int64: [UInt64]] = [:]
 
-    fileprivate static let pageBits: Int64 = 4096
+    private static let pageBits: Int64 = 4096
 
     /// Returns whether the key is new.
     @discardableResult
@@ -13,23 +12,19 @@ struct KeySet {
         if pages[page] == nil { pages[page] = [UInt64](repeating: 0, count: Int(Self.pageBits / 64)) }
         guard pages[page]![word] & bit == 0 else { return false }
         pages[page]![word] |= bit
-        count += 1
         return true
     }
 
     mutating func remove(_ key: Int64) {
         guard contains(key) else { return }
         pages[key / Self.pageBits]![Int(key % Self.pageBits / 64)] &= ~(1 << UInt64(key % 64))
-        count -= 1
     }
 
     func contains(_ key: Int64) -> Bool {
         guard key >= 0, let page = pages[key / Self.pageBits] else { return false }
         return page[Int(key % Self.pageBits / 64)] & 1 << UInt64(key % 64) != 0
     }
-}
 
-extension KeySet {
     /// Ascending.
     var elements: [Int64] {
         pages.keys.sorted().flatMap { page in

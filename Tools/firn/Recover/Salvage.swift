@@ -146,7 +146,7 @@ final class Salvage {
     }
 
     /// Whether a collection is to be told of, because it was edited after a version that is lost.
-    fileprivate func isDoubtful(_ collection: NetCollection) -> Bool {
+    private func isDoubtful(_ collection: NetCollection) -> Bool {
         guard isNoting else { return false }
         let base = baseVersion
         let firstLost =
@@ -164,10 +164,18 @@ final class Salvage {
             return true
         }
         guard let collection = object.collections[number], let elements = collection.new else { return false }
+        put(elements, collection, number, column, &row)
+        return true
+    }
+
+    /// Puts a collection's elements into a row.
+    fileprivate func put(
+        _ elements: KeptCollection, _ collection: NetCollection, _ number: Int, _ column: DecodedSchema.Column,
+        _ row: inout Row
+    ) {
         if isDoubtful(collection) { note(\.doubtful, row.table, column: number, key: row.key) }
         row.kept.append(elements)
         row.cells[number] = elements.cell(column.collection)
-        return true
     }
 
     /// Visits a row, unless its primary key is lost.
@@ -222,25 +230,17 @@ final class Salvage {
             var lost: [Int] = []
             for (number, column) in columns.enumerated() where !column.isRemoved {
                 if let change, salvage.take(change, number, column, &result) { continue }
-                if isOlder[number] {
-                    // The column was added later: its collections were empty.
-                    if let collection = change?.collections[number] {
-                        let elements = collection.edited(KeptCollection(.list([])))
-                        result.kept.append(elements)
-                        result.cells[number] = elements.cell(column.collection)
+                if !isOlder[number] {
+                    guard let run = runs[number], let cell = try salvage.base?.salvaging({ try run.cell(row) }) else {
+                        lost.append(number)
+                        continue
                     }
-                    continue
+                    result.cells[number] = cell
                 }
-                guard let run = runs[number], let cell = try salvage.base?.salvaging({ try run.cell(row) }) else {
-                    lost.append(number)
-                    continue
-                }
-                result.cells[number] = cell
                 guard let collection = change?.collections[number] else { continue }
-                let elements = collection.edited(KeptCollection(cell))
-                if salvage.isDoubtful(collection) { salvage.note(\.doubtful, table, column: number, key: key) }
-                result.kept.append(elements)
-                result.cells[number] = elements.cell(column.collection)
+                // A collection that was added later was empty.
+                let elements = collection.edited(KeptCollection(result.cells[number] ?? .list([])))
+                salvage.put(elements, collection, number, column, &result)
             }
             try salvage.finish(result, lost: lost, visit)
             for run in runs { run?.forget() }

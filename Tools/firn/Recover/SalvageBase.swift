@@ -76,11 +76,9 @@ final class SalvageBase {
         _ number: Int, _ range: Range<Int64>, lose: (Lost) -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         if headless.contains(number) {
-            let rivals = schema.tables.enumerated().filter { $0.offset != number && !$0.element.isRemoved }
-            guard
-                let leaves = try strays.leaves(
-                    schema.tables[number], Self.allKeys, rows: nil, rivals: rivals.map(\.element))
-            else { return lose(Lost(keys: Self.allKeys, rows: nil)) }
+            guard let leaves = try strayLeaves(of: number, Self.allKeys, rows: nil) else {
+                return lose(Lost(keys: Self.allKeys, rows: nil))
+            }
             for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
             return
         }
@@ -90,6 +88,12 @@ final class SalvageBase {
             guard let root else { return }
             try follow(root, of: table.node, Self.allKeys, rows: table.rowCount, number, range, lose, visit)
         }
+    }
+
+    /// The leaves of a table that no reference leads to any more, if they can be told from those of all other tables.
+    private func strayLeaves(of table: Int, _ bounds: Range<Int64>, rows: Int64?) throws -> [OnDiskLeaf]? {
+        let rivals = schema.tables.enumerated().filter { $0.offset != table && !$0.element.isRemoved }
+        return try strays.leaves(schema.tables[table], bounds, rows: rows, rivals: rivals.map(\.element))
     }
 
     private static func overlaps(_ leaf: OnDiskLeaf, _ range: Range<Int64>) -> Bool {
@@ -104,10 +108,8 @@ final class SalvageBase {
         func lost() { lose(Lost(keys: bounds, rows: rows)) }
         guard let node = try salvaging({ try checkpoint.node(position, of: parent, .rowInner, .leaf) }) ?? nil else {
             // If it was a leaf, its rows are lost. Those below an inner node are not.
-            let rivals = schema.tables.enumerated().filter { $0.offset != table && !$0.element.isRemoved }
             guard parent.kind == .rowInner ? parent.header.width > 1 : rows > Int64(OnDiskNode.rowsPerLeaf),
-                let leaves = try strays.leaves(
-                    schema.tables[table], bounds, rows: rows, rivals: rivals.map(\.element))
+                let leaves = try strayLeaves(of: table, bounds, rows: rows)
             else { return lost() }
             for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
             return
@@ -123,20 +125,19 @@ final class SalvageBase {
             return try visit(leaf)
         }
         for child in 0..<node.count {
-            let lower = child == 0 ? bounds.lowerBound : try bound(node, child) ?? bounds.lowerBound
-            let upper = child + 1 < node.count ? try bound(node, child + 1) ?? bounds.upperBound : bounds.upperBound
+            let lower =
+                child == 0 ? bounds.lowerBound : try salvaging { try node.childBound(child) } ?? bounds.lowerBound
+            let upper =
+                child + 1 < node.count
+                ? try salvaging { try node.childBound(child + 1) } ?? bounds.upperBound : bounds.upperBound
             guard lower <= upper else { continue }
-            let counted = try salvaging { try node.i64(1056 + 8 * child) } ?? 0
-            guard let below = try salvaging({ try node.reference(544 + 8 * child) }) ?? nil else {
+            let counted = try salvaging { try node.childRows(child) } ?? 0
+            guard let below = try salvaging({ try node.childReference(child) }) ?? nil else {
                 lose(Lost(keys: lower..<upper, rows: counted))
                 continue
             }
             try follow(below, of: node, lower..<upper, rows: counted, table, range, lose, visit)
         }
-    }
-
-    private func bound(_ node: OnDiskNode, _ child: Int) throws -> Int64? {
-        try salvaging { try node.i64(32 + 8 * child) }
     }
 }
 
@@ -146,8 +147,16 @@ final class SalvageBase {
 /// a checkpoint that was written at once, which has nothing else than its version; if no other table could have them;
 /// and if they have as many rows as there should be.
 final class StrayNodes {
+    private struct Spot {
+        let position: Int
+        let stamp: UInt64
+        let columns: Int
+        let first: Int64
+    }
+
     private let checkpoint: OpenedCheckpoint
-    private var leaves: [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)]?
+    /// All of them, once they were looked for.
+    private var spots: [Spot]?
 
     init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
 
@@ -157,7 +166,7 @@ final class StrayNodes {
     ///   - rows: how many rows they have; nil if that is not known.
     ///   - rivals: other tables whose leaves these might be.
     func leaves(
-        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table] = []
+        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table]
     ) throws -> [OnDiskLeaf]? {
         guard checkpoint.footer.garbage == 0 else { return nil }
         return try checkpoint.apart { try find(table, bounds, rows: rows, rivals: rivals) }
@@ -166,8 +175,8 @@ final class StrayNodes {
     private func find(
         _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table]
     ) throws -> [OnDiskLeaf]? {
-        let all = try leaves ?? scan()
-        leaves = all
+        let all = try spots ?? scan()
+        spots = all
         var taken: [OnDiskLeaf] = []
         for spot in all.sorted(by: { $0.stamp > $1.stamp })
         where spot.columns <= table.columns.count && bounds.contains(spot.first) {
@@ -194,19 +203,20 @@ final class StrayNodes {
         }
     }
 
-    private func scan() throws -> [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)] {
+    private func scan() throws -> [Spot] {
         var reached: Set<Int> = []
         let walk = ReferenceWalk(checkpoint) { _, _, position in reached.insert(position) }
         // What is damaged was noted where it was needed.
         walk.passOver = { _ in }
         _ = try checkpoint.finding { try walk.run() }
-        var found: [(position: Int, stamp: UInt64, columns: Int, rows: Int, first: Int64)] = []
+        var found: [Spot] = []
         var scan = CheckpointScan(checkpoint)
         scan.visit = { node in
             guard node.kind == .leaf, !reached.contains(node.position), let columns = try? node.u32(48),
                 let first = try? node.i64(32)
             else { return }
-            found.append((node.position, node.header.stamp, columns, node.count, first))
+            found.append(
+                Spot(position: node.position, stamp: node.header.stamp, columns: columns, first: first))
         }
         try scan.run { _ in }
         return found

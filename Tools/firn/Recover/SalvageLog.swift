@@ -6,12 +6,13 @@ import FirnStorage
 /// A frame counts if its checksums are right and it says that it belongs to its place in this segment of this store.
 /// Whether it follows the frame before it is not asked, because that may be damaged.
 struct SalvageLog {
+    /// Its manifest lists all segments that there are.
     private let store: OpenedStore
-    private let segments: [Manifest.Segment]
+    private var segments: [Manifest.Segment] { store.manifest.segments }
     /// The last version that was committed. What follows was never acknowledged, and is not recovered.
     private(set) var lastVersion: UInt64 = 0
     /// The first version that the log should hold.
-    let firstVersion: UInt64
+    var firstVersion: UInt64 { store.manifest.firstVersion }
     /// The newest schema in the log.
     private(set) var schema: DecodedSchema?
     /// Versions that are missing, or lack a part.
@@ -20,9 +21,9 @@ struct SalvageLog {
 
     /// Reads the complete log once.
     init(_ store: OpenedStore) throws {
+        var store = store
+        store.manifest.segments = try Self.segments(store)
         self.store = store
-        segments = try Self.segments(store)
-        firstVersion = segments.first?.firstVersion ?? (store.manifest.checkpoint?.version ?? 0) + 1
         try survey()
     }
 
@@ -119,11 +120,8 @@ struct SalvageLog {
 
     /// The last version that recovery would keep: the one before the first break.
     private func whole() throws -> UInt64 {
-        var listed = store
-        listed.manifest.segments = segments
-        guard !segments.isEmpty else { return 0 }
         do {
-            return try LogWalk(store: listed).run { _ in true }.lastVersion
+            return try LogWalk(store: store).run { _ in true }.lastVersion
         } catch let error as ToolError where error.status == .input {
             // A file that can't be read is told of by the survey.
             return 0

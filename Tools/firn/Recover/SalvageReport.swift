@@ -37,9 +37,7 @@ struct SalvageReport {
 
         var text: String {
             guard !keys.isEmpty else { return "" }
-            let shown = keys.prefix(8).map {
-                $0.lowerBound == $0.upperBound ? "#\($0.lowerBound)" : "#\($0.lowerBound) to #\($0.upperBound)"
-            }
+            let shown = keys.prefix(8).map { $0.words("#") }
             return ": " + shown.joined(separator: ", ") + (keys.count > 8 || !areAllListed ? ", …" : "")
         }
 
@@ -68,7 +66,7 @@ struct SalvageReport {
     /// Links that led to lost objects.
     var cutLinks: [Place: Loss] = [:]
     /// Ranges of numbers of lost objects, of which it is not known how many there were.
-    var unknown: [(table: Int?, keys: Range<Int64>)] = []
+    var unknown: [(table: Int, keys: Range<Int64>)] = []
 
     var isComplete: Bool {
         versions.isEmpty && lost.isEmpty && lostValues.isEmpty && doubtful.isEmpty && cutLinks.isEmpty
@@ -107,7 +105,7 @@ struct SalvageReport {
         }
         list(lost, "object", "objects", "lost")
         for (table, keys) in unknown {
-            let name = table.map { DisplayText.line(schema.name($0)) } ?? "all classes"
+            let name = schema.shownName(table)
             let range =
                 keys.lowerBound == 0 && keys.upperBound == FormatNumbers.keyLimit
                 ? "all objects of the checkpoint" : "objects from #\(keys.lowerBound) to before #\(keys.upperBound)"
@@ -117,10 +115,8 @@ struct SalvageReport {
         list(doubtful, "collection", "collections", "edited after a lost version, which may lack its edits")
         list(cutLinks, "link", "links", "to lost objects removed")
         if !versions.isEmpty {
-            let ranges = versions.map {
-                $0.lowerBound == $0.upperBound ? "\($0.lowerBound)" : "\($0.lowerBound) to \($0.upperBound)"
-            }
-            lines.append("  changes of these versions are lost, or a part of them: " + ranges.joined(separator: ", "))
+            let ranges = versions.map { $0.words() }.joined(separator: ", ")
+            lines.append("  changes of these versions are lost, or a part of them: " + ranges)
         }
         return lines
     }
@@ -146,7 +142,7 @@ struct SalvageReport {
                 .array(
                     unknown.map { table, keys in
                         .object([
-                            ("class", table.map { .string(schema.name($0)) } ?? .null), ("from", .int(keys.lowerBound)),
+                            ("class", .string(schema.name(table))), ("from", .int(keys.lowerBound)),
                             ("to", .int(keys.upperBound)),
                         ])
                     })
@@ -154,5 +150,12 @@ struct SalvageReport {
             ("lostValues", list(lostValues)), ("doubtful", list(doubtful)), ("cutLinks", list(cutLinks)),
             ("lostVersions", .array(versions.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
         ]
+    }
+}
+
+extension ClosedRange where Bound: BinaryInteger {
+    /// `7`, or `7 to 9`, with a sign before each number.
+    fileprivate func words(_ sign: String = "") -> String {
+        lowerBound == upperBound ? "\(sign)\(lowerBound)" : "\(sign)\(lowerBound) to \(sign)\(upperBound)"
     }
 }

@@ -65,6 +65,15 @@ struct OnDiskLeaf {
     }
 }
 
+/// The children of an inner node of rows.
+extension OnDiskNode {
+    /// The lowest key that a child may have.
+    func childBound(_ child: Int) throws(NodeFault) -> Int64 { try i64(32 + 8 * child) }
+    func childReference(_ child: Int) throws(NodeFault) -> Int? { try reference(544 + 8 * child) }
+    /// How many rows the node says that a child has.
+    func childRows(_ child: Int) throws(NodeFault) -> Int64 { try i64(1056 + 8 * child) }
+}
+
 extension OpenedCheckpoint {
     /// The tables that have a node: those that have, or have had, rows.
     func tables() throws -> [OnDiskTable] {
@@ -113,8 +122,8 @@ extension OpenedCheckpoint {
         }
         var total: Int64 = 0
         for child in 0..<node.count {
-            let bound = try node.i64(32 + 8 * child)
-            guard let below = try self.node(node.reference(544 + 8 * child), of: node, .rowInner, .leaf) else {
+            let bound = try node.childBound(child)
+            guard let below = try self.node(node.childReference(child), of: node, .rowInner, .leaf) else {
                 throw node.fault("the inner node lacks its child \(child)")
             }
             // The first child's bound may be below all its keys, and even below keys before the node.
@@ -122,9 +131,9 @@ extension OpenedCheckpoint {
                 throw node.fault("the key \(bound) of child \(child) is not between its keys and those before")
             }
             let rows = try forEachLeaf(below, level: level - 1, &last, visit)
-            guard try node.i64(1056 + 8 * child) == rows else {
+            guard try node.childRows(child) == rows else {
                 throw node.fault(
-                    "child \(child) is counted with \(try node.i64(1056 + 8 * child)) rows and has \(rows)")
+                    "child \(child) is counted with \(try node.childRows(child)) rows and has \(rows)")
             }
             total += rows
         }
@@ -138,8 +147,8 @@ extension OpenedCheckpoint {
         guard var node = try node(table.node.reference(32), of: table.node, .rowInner, .leaf) else { return nil }
         while node.kind == .rowInner {
             var child = 0
-            for index in 1..<max(node.count, 1) where try node.i64(32 + 8 * index) <= key { child = index }
-            guard let below = try self.node(node.reference(544 + 8 * child), of: node, .rowInner, .leaf),
+            for index in 1..<max(node.count, 1) where try node.childBound(index) <= key { child = index }
+            guard let below = try self.node(node.childReference(child), of: node, .rowInner, .leaf),
                 below.kind == .leaf || below.header.width < node.header.width
             else { throw node.fault("the inner node lacks its child \(child)") }
             node = below

@@ -25,7 +25,7 @@ final class PropertySizes {
         guard let table = owner.table, let column = owner.column else { return }
         let place = Place(table: table, column: column)
         switch owner.part {
-        case .rows: return
+        case nil, .table: return
         case .values: sizes[place, default: Size()].values += node.nodeByteCount
         case .index: sizes[place, default: Size()].index += node.nodeByteCount
         case .backlinks: sizes[place, default: Size()].backlinks += node.nodeByteCount

@@ -1,6 +1,14 @@
-/// Where nodes hold references, to which kinds of nodes they lead, and what they count below these. `rules(of:)` is the
-/// only place that says so.
+/// Where nodes hold references, to which kinds of nodes they lead, and what they count below these. Whatever goes
+/// through the references of any node takes it from `rules(of:)`.
 struct ReferenceRule {
+    /// What the node that a reference leads to belongs to.
+    enum Part {
+        /// A table of its own.
+        case table
+        /// The values of a column, or its index, or its backlinks.
+        case values, index, backlinks
+    }
+
     enum Place {
         /// References of 8 bytes, `stride` bytes apart.
         case run(at: Int, Number, stride: Int = 8)
@@ -31,28 +39,33 @@ struct ReferenceRule {
     let place: Place
     let targets: [NodeKind]
     let counts: Counts?
+    /// Nil for what belongs to the same as the node that refers to it.
+    let part: Part?
 
-    private init(_ place: Place, _ targets: NodeKind..., counts: Counts? = nil) {
+    private init(_ place: Place, _ targets: NodeKind..., counts: Counts? = nil, part: Part? = nil) {
         self.place = place
         self.targets = targets
         self.counts = counts
+        self.part = part
     }
 
-    private static let root = [ReferenceRule(.run(at: 32, .entries), .table)]
+    private static let root = [ReferenceRule(.run(at: 32, .entries), .table, part: .table)]
     /// The rows, then each column's index and its backlinks.
     private static let table = [
         ReferenceRule(.run(at: 32, .one), .rowInner, .leaf),
         ReferenceRule(
             .run(at: 64, .columns(at: 56), stride: 16), .integerIndexInner, .integerIndexLeaf, .bytesIndexInner,
-            .bytesIndexLeaf),
-        ReferenceRule(.run(at: 72, .columns(at: 56), stride: 16), .integerIndexInner, .integerIndexLeaf),
+            .bytesIndexLeaf, part: .index),
+        ReferenceRule(
+            .run(at: 72, .columns(at: 56), stride: 16), .integerIndexInner, .integerIndexLeaf, part: .backlinks),
     ]
     private static let rowInner = [
         ReferenceRule(.run(at: 544, .entries), .rowInner, .leaf, counts: .each(at: 1056))
     ]
     /// The keys, then each column.
     private static let leaf = [
-        ReferenceRule(.run(at: 40, .one), .chunk), ReferenceRule(.run(at: 64, .columns(at: 48)), .chunk),
+        ReferenceRule(.run(at: 40, .one), .chunk),
+        ReferenceRule(.run(at: 64, .columns(at: 48)), .chunk, part: .values),
     ]
     private static let dictionary = [ReferenceRule(.run(at: 48, .one), .chunk)]
     private static let values = [ReferenceRule(.listed, .blob, .listInner, .listLeaf)]

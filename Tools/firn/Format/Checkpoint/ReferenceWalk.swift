@@ -4,18 +4,11 @@
 ///
 /// Nodes that hold no references are not read beyond their headers: a scan of the files checks their bytes.
 final class ReferenceWalk {
-    /// What a node belongs to.
+    /// What a node belongs to: nothing for the root, a table for its own node and those of its rows and keys.
     struct Owner {
-        enum Part {
-            /// The root, tables, and the nodes and keys of rows.
-            case rows
-            /// The values of a column, or its index, or its backlinks.
-            case values, index, backlinks
-        }
-
         var table: Int?
         var column: Int?
-        var part = Part.rows
+        var part: ReferenceRule.Part?
     }
 
     private let checkpoint: OpenedCheckpoint
@@ -49,7 +42,7 @@ final class ReferenceWalk {
         var total: Int64 = 0
         for (offset, rule, number) in references {
             do {
-                total += try follow(offset, of: node, rule, number, Self.owner(of: node.kind, rule, number, owner))
+                total += try follow(offset, of: node, rule, number, Self.owner(rule, number, owner))
             } catch let fault as NodeFault {
                 guard let passOver else { throw fault }
                 passOver(fault)
@@ -104,13 +97,11 @@ final class ReferenceWalk {
         return Int64(header.count)
     }
 
-    private static func owner(of kind: NodeKind, _ rule: ReferenceRule, _ number: Int, _ owner: Owner) -> Owner {
-        switch (kind, rule.place) {
-        case (.root, _): Owner(table: number)
-        case (.table, .run(at: 72, _, stride: _)): Owner(table: owner.table, column: number, part: .backlinks)
-        case (.table, .run(at: 64, _, stride: _)): Owner(table: owner.table, column: number, part: .index)
-        case (.leaf, .run(at: 64, _, stride: _)): Owner(table: owner.table, column: number, part: .values)
-        default: owner
+    private static func owner(_ rule: ReferenceRule, _ number: Int, _ owner: Owner) -> Owner {
+        switch rule.part {
+        case nil: owner
+        case .table: Owner(table: number, part: .table)
+        case let part: Owner(table: owner.table, column: number, part: part)
         }
     }
 }

@@ -1,0 +1,19 @@
+import ArgumentParser
+import FirnStorage
+
+/// The option of subcommands that make a store.
+struct NewStoreArguments: ParsableArguments {
+    @Option(help: "The new store's folder, which must not exist yet.", completion: .directory)
+    var output: String
+}
+
+extension Storage {
+    /// Throws if a store can't be made at a path, because something has the name.
+    func checkIsFree(_ path: String) throws(ToolError) {
+        // A link that leads nowhere has the name, too.
+        let isLink = try stored { () throws(StorageError) in try self.isLink(path) }
+        guard !isLink, try stored({ () throws(StorageError) in try status(path) }) == nil else {
+            throw ToolError(.usage, "\(path) exists. Give --output the path of a folder that does not exist yet.")
+        }
+    }
+}
