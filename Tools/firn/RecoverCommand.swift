@@ -40,17 +40,17 @@ struct RecoverCommand: ParsableCommand {
         try storage.checkIsFree(new)
         let log = try SalvageLog(store)
         var found = store.findings
-        let base = try SalvageSource.choose(store, log, &found)
-        guard let schema = log.schema ?? base?.schema else {
+        let sources = try SalvageSources(store, log, &found)
+        guard let schema = [log.schema, sources.schema].compactMap({ $0 }).max(by: { $0.size < $1.size }) else {
             throw ToolError(
                 .damage, "\(path): no schema can be read, neither in the log nor in a checkpoint. \(new) was not made.")
         }
-        let salvage = Salvage(log, base, newer(schema, base?.schema), byteMax: byteMax)
+        let salvage = Salvage(log, sources, schema, byteMax: byteMax)
         try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock)
         var report = salvage.report
         for finding in found { report.add(finding) }
         for finding in report.findings { output.warn("firn: \(finding)") }
-        let version = max(log.lastVersion, base?.version ?? 0)
+        let version = max(log.lastVersion, sources.newestVersion)
         if json {
             try output.line(
                 JSON.object(
@@ -64,43 +64,5 @@ struct RecoverCommand: ParsableCommand {
         }
         try output.flush()
         return report.isComplete ? .fine : .damage
-    }
-
-    /// The schema that has more: tables and columns are only ever added, or marked as removed.
-    private static func newer(_ a: DecodedSchema, _ b: DecodedSchema?) -> DecodedSchema {
-        guard let b else { return a }
-        func size(_ schema: DecodedSchema) -> Int {
-            schema.tables.reduce(schema.tables.count) { $0 + $1.columns.count }
-        }
-        return size(b) > size(a) ? b : a
-    }
-}
-
-/// Where a recovery begins.
-enum SalvageSource {
-    /// The checkpoint from which most can be recovered; nil to begin with the empty store before version 1.
-    ///
-    /// The best is one that is intact itself, and has all versions behind it in the log. Otherwise it is the newest one
-    /// that can be opened.
-    ///
-    /// - Parameter found: gets what is wrong with checkpoints that the manifest lists.
-    static func choose(_ store: OpenedStore, _ log: SalvageLog, _ found: inout [Finding]) throws -> SalvageBase? {
-        func isContinued(_ version: UInt64) -> Bool {
-            log.firstVersion <= version + 1 && log.lost.allSatisfy { $0.upperBound <= version }
-        }
-        if let listed = store.manifest.checkpoint { found += try store.open(listed).findings }
-        var newest: SalvageBase?
-        for entry in try store.checkpointsThatExist() {
-            let opened = try store.open(entry)
-            guard let checkpoint = opened.checkpoint else { continue }
-            let base = try SalvageBase(checkpoint)
-            newest = newest ?? base
-            guard isContinued(base.version), opened.findings.isEmpty else { continue }
-            var check = CheckpointCheck(checkpoint)
-            try check.run()
-            if check.findings.isEmpty { return base }
-        }
-        if log.firstVersion == 1, log.lost.isEmpty, log.lastVersion > 0 { return nil }
-        return newest
     }
 }

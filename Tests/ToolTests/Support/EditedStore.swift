@@ -20,11 +20,18 @@ struct EditedStore {
     /// The state of each version, from 0 on.
     private(set) var states: [State] = [[:], [:]]
 
-    /// - Parameter compactsAt: the versions after which the log before them is dropped.
-    init(seed: UInt64, versions: Int, compactsAt: Set<Int> = [], segmentByteCount: Int = 64 << 20) throws {
+    /// - Parameters:
+    ///   - people: how many objects version 2 adds before the random operations.
+    ///   - compactsAt: the versions after which a checkpoint is written.
+    ///   - isIncremental: whether a checkpoint holds only what has changed since the one before.
+    ///   - retainsHistory: whether the log before a checkpoint is kept.
+    init(
+        seed: UInt64, versions: Int, people: Int = 0, compactsAt: Set<Int> = [], isIncremental: Bool = false,
+        retainsHistory: Bool = false, segmentByteCount: Int = 64 << 20
+    ) throws {
         sample = SampleStore(empty: ())
         var random = SeededRandom(seed: seed)
-        let store = try sample.open(segmentByteCount: segmentByteCount)
+        let store = try sample.open(segmentByteCount: segmentByteCount, retainsHistory: retainsHistory)
         var program = Program(state: [:])
         func commit(_ body: (WriteTransaction) throws -> Void) throws {
             sample.clock.advance(by: 1_000_000_000)
@@ -35,12 +42,44 @@ struct EditedStore {
         try commit { try $0.changeSchema(to: SampleStore.schema) }
         for version in 2...versions {
             try commit { transaction in
+                if version == 2 { try program.fill(transaction, people) }
                 for _ in 0..<Int.random(in: 1...6, using: &random) { try program.step(transaction, &random) }
             }
             states.append(program.state)
-            if compactsAt.contains(version) { _ = try store.compact(wholly: true) }
+            if compactsAt.contains(version) { _ = try store.compact(wholly: !isIncremental) }
         }
         try store.close()
+    }
+
+    /// What a store holds, read through Firn.
+    static func state(of storage: any Storage, _ path: String) throws -> State {
+        var options = LogOptions(folder: path)
+        options.usesThreads = false
+        let store = try Store(StoreOptions(log: options), storage: storage, clock: ManualClock())
+        let pin = store.pin()
+        let people = pin.snapshot.table(SampleStore.person)
+        func text(_ value: Value) -> String {
+            switch value {
+            case .null: "null"
+            case .int(let number): "\(number)"
+            case .string(let string): "\"\(string)\""
+            default: "\(value)"
+            }
+        }
+        var state: State = [:]
+        var key: Int64 = 0
+        while state.count < people.count {
+            defer { key += 1 }
+            guard people.find(key) != nil else { continue }
+            var held = ["name", "age", "notes"].enumerated().reduce(into: [String: Held]()) { held, column in
+                held[column.element] = .single(text(people.value(column.offset, of: key) ?? .null))
+            }
+            guard case .list(let tags) = people.value(3, of: key) else { continue }
+            held["tags"] = .elements(tags.map(text))
+            state[Identity(table: 0, key: key)] = held
+        }
+        try store.close()
+        return state
     }
 
     /// Applies random operations to a transaction and to its own copy of the state.
@@ -48,6 +87,18 @@ struct EditedStore {
         var state: State
 
         init(state: State) { self.state = state }
+
+        mutating func fill(_ transaction: WriteTransaction, _ people: Int) throws {
+            for number in 0..<people {
+                let key = try SampleStore.add(
+                    transaction, SampleStore.person,
+                    [0: .string("b\(number)"), 1: .int(Int64(number % 5)), 2: .string("n\(number % 3)")])
+                state[Identity(table: 0, key: key)] = [
+                    "name": .single("\"b\(number)\""), "age": .single("\(number % 5)"),
+                    "notes": .single("\"n\(number % 3)\""), "tags": .elements([]),
+                ]
+            }
+        }
 
         mutating func step(_ transaction: WriteTransaction, _ random: inout SeededRandom) throws {
             let people = state.keys.filter { $0.table == 0 }.sorted()

@@ -39,11 +39,13 @@ struct SampleStore {
                 ]),
         ])
 
-    func open(segmentByteCount: Int = 64 << 20) throws -> Store {
+    func open(segmentByteCount: Int = 64 << 20, retainsHistory: Bool = false) throws -> Store {
         var options = LogOptions(folder: Self.path)
         options.usesThreads = false
         options.segmentByteCount = segmentByteCount
-        return try Store(StoreOptions(log: options), storage: storage, clock: clock)
+        var all = StoreOptions(log: options)
+        if retainsHistory { all.historyRetention = .everything }
+        return try Store(all, storage: storage, clock: clock)
     }
 
     @discardableResult

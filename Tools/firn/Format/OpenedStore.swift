@@ -28,7 +28,10 @@ struct OpenedStore {
     ///
     /// - Parameter patience: how long to wait while a process opens the store for writing, in units of 4 ms.
     static func open(_ path: String, storage: any Storage, patience: Int = 500) throws(ToolError) -> OpenedStore {
-        let files = StoreFiles(named: path, storage: storage)
+        try open(StoreFiles(named: path, storage: storage), patience: patience)
+    }
+
+    private static func open(_ files: StoreFiles, patience: Int) throws(ToolError) -> OpenedStore {
         try files.checkIsStore()
         var attempt = 0
         while true {
@@ -44,7 +47,7 @@ struct OpenedStore {
             guard attempt < patience else {
                 throw ToolError(
                     .input,
-                    "\(path) is being opened by another process, which has not finished yet. Try again in a while.")
+                    "\(files.path) is being opened by another process, which has not finished yet. Try again in a while.")
             }
             sleepThread(nanoseconds: 4_000_000)
         }
@@ -62,13 +65,15 @@ struct OpenedStore {
         return now.manifest != manifest || now.hasWriter != hasWriter
     }
 
-    /// Opens a store of which nothing but a checkpoint may be left.
+    /// Opens a store of which nothing but a checkpoint may be left, and whose files may have wrong names.
     static func openDamaged(_ path: String, storage: any Storage) throws(ToolError) -> OpenedStore {
+        var files = StoreFiles(named: path, storage: storage)
         do throws(ToolError) {
-            return try open(path, storage: storage)
+            try files.checkIsStore()
+            try files.findMisnamed()
+            return try open(files, patience: 500)
         } catch {
             guard error.status == .damage else { throw error }
-            let files = StoreFiles(named: path, storage: storage)
             guard let (header, entry) = try checkpoints(files).first else { throw error }
             let manifest = Manifest(
                 generation: 1, storeHigh: header.storeHigh, storeLow: header.storeLow, epoch: 1, checkpoint: entry,
@@ -200,25 +205,31 @@ struct OpenedStore {
 
     // MARK: Without a manifest
 
+    /// The store that most files belong to; of two, that of the newer segment.
+    private static func commonest(_ segments: [SegmentHeader], _ files: StoreFiles) throws(ToolError) -> UInt64? {
+        var counts: [UInt64: Int] = [:]
+        for store in segments.map(\.storeHigh) + (try checkpoints(files).map(\.header.storeHigh)) {
+            counts[store, default: 0] += 1
+        }
+        let most = counts.values.max()
+        return segments.last { counts[$0.storeHigh] == most }?.storeHigh ?? segments.last?.storeHigh
+    }
+
     /// Pieces a manifest together from the headers of the segments and the footers of the checkpoints that exist.
     private static func salvage(
         _ files: StoreFiles, _ findings: [Finding], previous: Manifest?
     ) throws(ToolError) -> OpenedStore {
-        func isThere(_ path: String) throws(ToolError) -> Bool {
-            try stored { () throws(StorageError) in try files.storage.status(path) } != nil
-        }
-        let names =
-            try isThere(files.log) ? stored { () throws(StorageError) in try files.storage.list(files.log) } : []
         var headers: [SegmentHeader] = []
-        for number in names.compactMap(StoreFiles.segmentNumber).sorted() {
+        for number in try files.segmentNumbers() {
             guard let header = try? SegmentFile.header(files.segment(number), files.storage), header.segment == number
             else {
                 continue
             }
             headers.append(header)
         }
-        // The store is that of the generation that can still be read, or else that of the newest segment.
-        let storeHigh = previous?.storeHigh ?? headers.last?.storeHigh
+        // The store is that of the generation that can still be read, or else that of most files.
+        var storeHigh = previous?.storeHigh
+        if storeHigh == nil { storeHigh = try commonest(headers, files) }
         headers.removeAll { $0.storeHigh != storeHigh }
         guard let first = headers.first, let last = headers.last else {
             throw ToolError(

@@ -4,6 +4,14 @@ import FirnStorage
 struct StoreFiles {
     let path: String
     let storage: any Storage
+    /// Where files lie that have another name than their header says: the path that they should have, and the one that
+    /// they have.
+    private(set) var misnamed: [String: String] = [:]
+
+    private init(path: String, storage: any Storage) {
+        self.path = path
+        self.storage = storage
+    }
 
     var manifest: String { path + "/manifest" }
     var log: String { path + "/log" }
@@ -14,7 +22,7 @@ struct StoreFiles {
 
     static let names: Set<String> = ["manifest", "log", "checkpoint", "shared", "lock", "reserve"]
 
-    func segment(_ number: UInt32) -> String { log + "/" + Self.segmentName(number) }
+    func segment(_ number: UInt32) -> String { actual(log + "/" + Self.segmentName(number)) }
 
     static func segmentName(_ number: UInt32) -> String {
         let digits = String(number)
@@ -29,7 +37,9 @@ struct StoreFiles {
         return number
     }
 
-    func checkpoint(_ id: UInt64) -> String { checkpoints + "/" + Self.checkpointName(id) }
+    func checkpoint(_ id: UInt64) -> String { actual(checkpoints + "/" + Self.checkpointName(id)) }
+
+    private func actual(_ path: String) -> String { misnamed[path] ?? path }
 
     static func checkpointName(_ id: UInt64) -> String {
         let digits = String(id)
@@ -85,6 +95,52 @@ struct StoreFiles {
             throw ToolError(error as! StorageError)
         }
         return Array(bytes.prefix(count))
+    }
+}
+
+// MARK: Lists
+
+extension StoreFiles {
+    /// The numbers of the segments that there are, in order.
+    func segmentNumbers() throws(ToolError) -> [UInt32] { try list(log).compactMap(Self.segmentNumber).sorted() }
+
+    /// The numbers of the checkpoints' files that there are, in order.
+    func checkpointIDs() throws(ToolError) -> [UInt64] { try list(checkpoints).compactMap(Self.checkpointID).sorted() }
+
+    /// The names in a folder, as they should be. None if there is no folder.
+    private func list(_ folder: String) throws(ToolError) -> Set<String> {
+        let names = try stored { () throws(StorageError) in
+            try storage.status(folder)?.kind == .folder ? try storage.list(folder) : []
+        }
+        return Set(names).union(
+            misnamed.keys.filter { $0.hasPrefix(folder + "/") }.map { String($0.dropFirst(folder.utf8.count + 1)) })
+    }
+
+    /// Finds segments and files of checkpoints by their headers, if their names are wrong.
+    mutating func findMisnamed() throws(ToolError) {
+        var found: [String: String] = [:]
+        for (folder, read) in [(log, Self.segmentName(in:)), (checkpoints, Self.checkpointName(in:))] {
+            var names: [String: String] = [:]
+            for name in try list(folder).sorted() {
+                // What can't be read, or has no header, keeps its name.
+                guard let file = try? openIfPresent(folder + "/" + name) else { continue }
+                defer { file.close() }
+                guard let bytes = try? OpenedStore.bytes(of: file, at: 0, count: 64) else { continue }
+                names[name] = bytes.withUnsafeBytes(read)
+            }
+            for (name, right) in names.sorted(by: { $0.key < $1.key }) where name != right && names[right] != right {
+                found[folder + "/" + right] = folder + "/" + name
+            }
+        }
+        misnamed = found
+    }
+
+    private static func segmentName(in bytes: UnsafeRawBufferPointer) -> String? {
+        if case .header(let header) = SegmentHeader.read(bytes) { segmentName(header.segment) } else { nil }
+    }
+
+    private static func checkpointName(in bytes: UnsafeRawBufferPointer) -> String? {
+        if case .header(let header) = CheckpointHeader.read(bytes) { checkpointName(header.id) } else { nil }
     }
 }
 

@@ -40,7 +40,7 @@ struct StoreMaker {
         segmentByteCount: Int = FormatNumbers.segmentByteCount
     ) throws {
         self.segmentByteCount = segmentByteCount
-        files = StoreFiles(path: path, storage: storage)
+        files = StoreFiles(named: path, storage: storage)
         manifest = Manifest(
             generation: 1, storeHigh: storeHigh, storeLow: storeLow, epoch: 1, checkpoint: checkpoint?.entry,
             created: created, segments: [])

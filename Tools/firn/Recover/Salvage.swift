@@ -1,9 +1,9 @@
 import FirnBytes
 
-/// The objects of the newest version that can be put together from a checkpoint and the log behind it, in the order of
+/// The objects of the newest version that can be put together from checkpoints and the log behind them, in the order of
 /// tables and numbers.
 ///
-/// Memory: about `byteMax` of what the log has changed since the checkpoint. If that is more, the log is read several
+/// Memory: about `byteMax` of what the log has changed since the checkpoints. If that is more, the log is read several
 /// times, for some of the objects each time.
 final class Salvage {
     /// An object. Its values are valid while it is visited.
@@ -18,17 +18,18 @@ final class Salvage {
 
     let schema: DecodedSchema
     private let log: SalvageLog
-    private let base: SalvageBase?
+    let sources: SalvageSources
     private let byteMax: Int
     private(set) var report = SalvageReport()
+    /// The rows that the newest checkpoint has lost, by their table and the lowest key they may have, and of how many an
+    /// older one has an older state, or the log a part.
+    private var gaps: [ChangedObject.Identity: (lost: SalvageBase.Lost, outdated: Int, partial: Int)] = [:]
     /// Whether losses are noted: in the first of several walks.
     private var isNoting = true
 
-    private var baseVersion: UInt64 { base?.version ?? 0 }
-
-    init(_ log: SalvageLog, _ base: SalvageBase?, _ schema: DecodedSchema, byteMax: Int) {
+    init(_ log: SalvageLog, _ sources: SalvageSources, _ schema: DecodedSchema, byteMax: Int) {
         self.log = log
-        self.base = base
+        self.sources = sources
         self.schema = schema
         self.byteMax = byteMax
     }
@@ -39,6 +40,31 @@ final class Salvage {
         column: Int? = nil, key: Int64, count: Int = 1
     ) {
         report[keyPath: loss][.init(table: table, column: column), default: .init()].add(key, count: count)
+    }
+
+    /// Notes that rows can't be read in the newest checkpoint. Rows that several passes over the log meet are noted
+    /// once, when all of them are known.
+    ///
+    /// - Parameters:
+    ///   - outdated: how many were taken from an older one.
+    ///   - partial: of how many the log has changed a part since.
+    func lose(_ lost: SalvageBase.Lost, of table: Int, outdated: Int, partial: Int) {
+        guard isNoting else { return }
+        var gap = gaps[.init(table: table, key: lost.keys.lowerBound)] ?? (lost, 0, 0)
+        gap.outdated += outdated
+        gap.partial += partial
+        gaps[.init(table: table, key: lost.keys.lowerBound)] = gap
+    }
+
+    private func noteGaps() {
+        for (place, gap) in gaps.sorted(by: { $0.key < $1.key }) {
+            if let rows = gap.lost.rows {
+                let count = Int(clamping: rows) - gap.outdated - gap.partial
+                if count > 0 { report.lost[.init(table: place.table), default: .init()].add(nil, count: count) }
+            } else if gap.outdated == 0 {
+                report.unknown.append((place.table, gap.lost.keys))
+            }
+        }
     }
 
     /// Notes that an object which was visited could not be kept after all.
@@ -60,15 +86,16 @@ final class Salvage {
     // MARK: The walk
 
     /// Calls `visit` with each object. May be called several times, with the same result.
-    func forEachRow(_ visit: (Row) throws -> Void) throws {
+    func forEachRow(_ visit: @escaping (Row) throws -> Void) throws {
         var lower: ChangedObject.Identity? = .init(table: 0, key: 0)
         while let start = lower {
             var changes = NetChanges(from: start, .all, byteMax: byteMax, isSalvage: true)
-            try log.forEachBlock(after: baseVersion) { finding, version in
+            try log.forEachBlock(after: sources.version) { finding, version in
                 guard isNoting, start.table == 0, start.key == 0 else { return }
                 report.add(finding)
                 report.lose(versions: version...version)
             } _: { block, version in
+                guard let table = block.table, version > sources.version(of: table) else { return }
                 try changes.add(block, version: version)
             }
             for (number, table) in schema.tables.enumerated() where !table.isRemoved && number >= start.table {
@@ -80,14 +107,15 @@ final class Salvage {
             lower = changes.upper
         }
         if isNoting {
-            for finding in (base?.findings ?? []) + log.findings { report.add(finding) }
+            for finding in sources.findings + log.findings { report.add(finding) }
+            noteGaps()
             noteVersions()
         }
         isNoting = false
     }
 
     private func noteVersions() {
-        let base = baseVersion
+        let base = sources.version
         if log.firstVersion > base + 1 { report.lose(versions: base + 1...log.firstVersion - 1) }
         for range in log.lost where range.upperBound > base {
             report.lose(versions: max(range.lowerBound, base + 1)...range.upperBound)
@@ -95,47 +123,17 @@ final class Salvage {
         report.versions.sort { $0.lowerBound < $1.lowerBound }
     }
 
-    /// Merges the rows of the checkpoint with what the log has changed since.
+    /// Merges the rows of the checkpoints with what the log has changed since.
     private func merge(
-        _ table: Int, _ range: Range<Int64>, _ changes: NetChanges, _ visit: (Row) throws -> Void
+        _ table: Int, _ range: Range<Int64>, _ changes: NetChanges, _ visit: @escaping (Row) throws -> Void
     ) throws {
-        let changed = changes.objects.keys.filter { $0.table == table && range.contains($0.key) }.map(\.key).sorted()
-        var next = 0
-        func object(_ key: Int64) -> NetObject? { changes.objects[.init(table: table, key: key)] }
-        func visitChanged(before key: Int64) throws {
-            while next < changed.count, changed[next] < key {
-                if let object = object(changed[next]) { try self.visit(table, changed[next], object, visit) }
-                next += 1
-            }
-        }
-        try base?.forEachLeaf(table, range) { lost in
-            guard isNoting else { return }
-            // Those that the log has changed since are told of by themselves.
-            let told = changed.count { lost.keys.contains($0) && object($0)?.change != .inserted }
-            if let rows = lost.rows {
-                let count = Int(clamping: rows) - told
-                if count > 0 { report.lost[.init(table: table), default: .init()].add(nil, count: count) }
-            } else {
-                report.unknown.append((table, lost.keys))
-            }
-        } _: { leaf in
-            let leafRow = LeafRows(self, leaf, table)
-            for (row, key) in leaf.keys.enumerated() where range.contains(key) {
-                try visitChanged(before: key)
-                var change: NetObject?
-                if next < changed.count, changed[next] == key {
-                    change = object(key)
-                    next += 1
-                }
-                if change?.change == .deleted { continue }
-                try leafRow.visit(row, key, change, visit)
-            }
-        }
-        try visitChanged(before: .max)
+        let merge = SalvageMerge(self, table, range, changes, visit)
+        if let start = sources.start(of: table) { try merge.takeRows(from: start, range) }
+        try merge.visitChanged(before: .max)
     }
 
-    /// Visits an object of which the checkpoint has nothing.
-    private func visit(_ table: Int, _ key: Int64, _ object: NetObject, _ visit: (Row) throws -> Void) throws {
+    /// Visits an object of which no checkpoint has anything.
+    func visit(_ table: Int, _ key: Int64, _ object: NetObject, _ visit: (Row) throws -> Void) throws {
         guard object.change != .deleted else { return }
         var row = Row(table: table, key: key, cells: [Cell?](repeating: nil, count: schema.tables[table].columns.count))
         var lost: [Int] = []
@@ -145,17 +143,45 @@ final class Salvage {
         try finish(row, lost: lost, visit)
     }
 
+    /// Visits a row of a checkpoint, with what the log has changed in it since.
+    ///
+    /// - Parameter outdatedSince: the checkpoint's version, if the row is missing in a newer one.
+    func visit(
+        _ leaf: SalvageLeaf, _ row: Int, _ key: Int64, _ change: NetObject?, outdatedSince: UInt64?,
+        _ visit: (Row) throws -> Void
+    ) throws {
+        let columns = schema.tables[leaf.table].columns
+        var result = Row(table: leaf.table, key: key, cells: [Cell?](repeating: nil, count: columns.count))
+        var lost: [Int] = []
+        for (number, column) in columns.enumerated() where !column.isRemoved {
+            if let change, take(change, number, column, &result) { continue }
+            if !leaf.isOlder[number] {
+                guard let cell = try leaf.cell(number, row) else {
+                    lost.append(number)
+                    continue
+                }
+                result.cells[number] = cell
+            }
+            guard let collection = change?.collections[number] else { continue }
+            // A collection that was added later was empty.
+            let elements = collection.edited(KeptCollection(result.cells[number] ?? .list([])))
+            put(elements, collection, number, column, &result)
+        }
+        try finish(result, lost: lost, outdatedSince: outdatedSince, visit)
+        leaf.forget()
+    }
+
     /// Whether a collection is to be told of, because it was edited after a version that is lost.
     private func isDoubtful(_ collection: NetCollection) -> Bool {
         guard isNoting else { return false }
-        let base = baseVersion
+        let base = sources.version
         let firstLost =
             log.firstVersion > base + 1 ? base + 1 : log.lost.first { $0.upperBound > base }?.lowerBound ?? .max
         return collection.isDoubtful || collection.lastEdit > firstLost
     }
 
     /// Puts the value that the log has for a column into a row. Returns false if it has none.
-    fileprivate func take(
+    private func take(
         _ object: NetObject, _ number: Int, _ column: DecodedSchema.Column, _ row: inout Row
     ) -> Bool {
         if column.collection == .none {
@@ -169,7 +195,7 @@ final class Salvage {
     }
 
     /// Puts a collection's elements into a row.
-    fileprivate func put(
+    private func put(
         _ elements: KeptCollection, _ collection: NetCollection, _ number: Int, _ column: DecodedSchema.Column,
         _ row: inout Row
     ) {
@@ -179,7 +205,9 @@ final class Salvage {
     }
 
     /// Visits a row, unless its primary key is lost.
-    fileprivate func finish(_ row: Row, lost: [Int], _ visit: (Row) throws -> Void) throws {
+    private func finish(
+        _ row: Row, lost: [Int], outdatedSince: UInt64? = nil, _ visit: (Row) throws -> Void
+    ) throws {
         var row = row
         var lost = lost
         let table = schema.tables[row.table]
@@ -195,88 +223,8 @@ final class Salvage {
         if isNoting {
             for number in lost { note(\.lostValues, row.table, column: number, key: row.key) }
             report.recovered[row.table, default: 0] += 1
+            if let outdatedSince { report.outdate(row.table, row.key, since: outdatedSince) }
         }
         try withExtendedLifetime(row) { try visit(row) }
-    }
-
-    /// The rows of one leaf of the checkpoint.
-    private struct LeafRows {
-        private let salvage: Salvage
-        private let leaf: OnDiskLeaf
-        private let table: Int
-        /// By the column's number; nil for a column that can't be read, or that the leaf is too old to have.
-        private var runs: [ChunkRun?] = []
-        private var isOlder: [Bool] = []
-
-        init(_ salvage: Salvage, _ leaf: OnDiskLeaf, _ table: Int) {
-            self.salvage = salvage
-            self.leaf = leaf
-            self.table = table
-            guard let base = salvage.base else { return }
-            let known = base.schema.tables.indices.contains(table) ? base.schema.tables[table].columns : []
-            for (number, column) in salvage.schema.tables[table].columns.enumerated() {
-                let isKnown = number < known.count && number < leaf.columnCount
-                isOlder.append(!isKnown)
-                let run =
-                    isKnown && !column.isRemoved
-                    ? (try? base.salvaging { try leaf.run(base.checkpoint, number, known[number]) }) ?? nil : nil
-                runs.append(run ?? nil)
-            }
-        }
-
-        func visit(_ row: Int, _ key: Int64, _ change: NetObject?, _ visit: (Row) throws -> Void) throws {
-            let columns = salvage.schema.tables[table].columns
-            var result = Row(table: table, key: key, cells: [Cell?](repeating: nil, count: columns.count))
-            var lost: [Int] = []
-            for (number, column) in columns.enumerated() where !column.isRemoved {
-                if let change, salvage.take(change, number, column, &result) { continue }
-                if !isOlder[number] {
-                    guard let run = runs[number], let cell = try salvage.base?.salvaging({ try run.cell(row) }) else {
-                        lost.append(number)
-                        continue
-                    }
-                    result.cells[number] = cell
-                }
-                guard let collection = change?.collections[number] else { continue }
-                // A collection that was added later was empty.
-                let elements = collection.edited(KeptCollection(result.cells[number] ?? .list([])))
-                salvage.put(elements, collection, number, column, &result)
-            }
-            try salvage.finish(result, lost: lost, visit)
-            for run in runs { run?.forget() }
-        }
-    }
-}
-
-extension DecodedSchema.Column {
-    /// Whether a store takes the value. Forged bytes with right checksums may hold others, and behind a gap in the log
-    /// blocks are not compared with the schema.
-    fileprivate func allows(_ cell: Cell) -> Bool {
-        func fits(_ cell: Cell) -> Bool {
-            switch (type, cell) {
-            case (.link, .null), (.mixed, .null): true
-            case (_, .null): isNullable
-            case (.string, .string(let bytes)), (.data, .data(let bytes)): bytes.count <= FormatNumbers.valueByteCount
-            case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double), (.date, .date),
-                (.objectID, .objectID), (.uuid, .uuid), (.decimal, .decimal), (.link, .link):
-                true
-            // A link from a mixed value says to which table it leads.
-            case (.mixed, .link): false
-            case (.mixed, .string(let bytes)), (.mixed, .data(let bytes)): bytes.count <= FormatNumbers.valueByteCount
-            case (.mixed, .list(let cells)), (.mixed, .set(let cells)): cells.allSatisfy(fits)
-            case (.mixed, .map(let entries)): entries.allSatisfy { fits($0.value) }
-            case (.mixed, _): true
-            default: false
-            }
-        }
-        switch (collection, cell) {
-        case (.list, .list(let cells)): return cells.allSatisfy(fits)
-        case (.set, .set(let cells)): return cells.allSatisfy(fits)
-        case (.map, .map(let entries)):
-            return zip(entries, entries.dropFirst()).allSatisfy { $0.key.lexicographicallyPrecedes($1.key) }
-                && entries.allSatisfy { fits($0.value) && $0.key.count <= FormatNumbers.valueByteCount }
-        case (.none, _): return fits(cell)
-        default: return false
-        }
     }
 }

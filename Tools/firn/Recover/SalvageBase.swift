@@ -69,15 +69,40 @@ final class SalvageBase {
 
     // MARK: Rows
 
+    /// Whether all rows of a table, and all their values, can be read.
+    func isWhole(_ number: Int) throws -> Bool {
+        guard !headless.contains(number) else { return false }
+        guard tables[number] != nil else { return true }
+        struct Broken: Error {}
+        do {
+            try forEachLeaf(number, Self.allKeys) { _ in
+                throw Broken()
+            } _: { leaf in
+                try Interrupts.check()
+                for (column, description) in schema.tables[number].columns.enumerated() where !description.isRemoved {
+                    let isRead: Void? = try salvaging {
+                        guard let run = try leaf.run(checkpoint, column, description) else { return }
+                        for row in 0..<leaf.keys.count { _ = try run.cell(row) }
+                        run.forget()
+                    }
+                    if isRead == nil { throw Broken() }
+                }
+            }
+            return true
+        } catch is Broken {
+            return false
+        }
+    }
+
     /// Calls `visit` with each leaf of a table that has keys in a range, in order.
     ///
     /// - Parameter lose: called with the rows that can't be read, where they would come.
     func forEachLeaf(
-        _ number: Int, _ range: Range<Int64>, lose: (Lost) -> Void, _ visit: (OnDiskLeaf) throws -> Void
+        _ number: Int, _ range: Range<Int64>, lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         if headless.contains(number) {
             guard let leaves = try strayLeaves(of: number, Self.allKeys, rows: nil) else {
-                return lose(Lost(keys: Self.allKeys, rows: nil))
+                return try lose(Lost(keys: Self.allKeys, rows: nil))
             }
             for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
             return
@@ -102,26 +127,26 @@ final class SalvageBase {
 
     private func follow(
         _ position: Int, of parent: OnDiskNode, _ bounds: Range<Int64>, rows: Int64, _ table: Int,
-        _ range: Range<Int64>, _ lose: (Lost) -> Void, _ visit: (OnDiskLeaf) throws -> Void
+        _ range: Range<Int64>, _ lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         guard bounds.overlaps(range) else { return }
-        func lost() { lose(Lost(keys: bounds, rows: rows)) }
+        func lost() throws { try lose(Lost(keys: bounds, rows: rows)) }
         guard let node = try salvaging({ try checkpoint.node(position, of: parent, .rowInner, .leaf) }) ?? nil else {
             // If it was a leaf, its rows are lost. Those below an inner node are not.
             guard parent.kind == .rowInner ? parent.header.width > 1 : rows > Int64(OnDiskNode.rowsPerLeaf),
                 let leaves = try strayLeaves(of: table, bounds, rows: rows)
-            else { return lost() }
+            else { return try lost() }
             for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
             return
         }
         guard parent.kind != .rowInner || node.kind == .leaf || node.header.width < parent.header.width else {
             note(parent.fault("a child of the inner node is not of a lower level"))
-            return lost()
+            return try lost()
         }
         guard node.kind == .rowInner else {
             guard let leaf = try salvaging({ try OnDiskLeaf(checkpoint, node) }),
                 bounds.contains(leaf.keys[0])
-            else { return lost() }
+            else { return try lost() }
             return try visit(leaf)
         }
         for child in 0..<node.count {
@@ -133,92 +158,10 @@ final class SalvageBase {
             guard lower <= upper else { continue }
             let counted = try salvaging { try node.childRows(child) } ?? 0
             guard let below = try salvaging({ try node.childReference(child) }) ?? nil else {
-                lose(Lost(keys: lower..<upper, rows: counted))
+                try lose(Lost(keys: lower..<upper, rows: counted))
                 continue
             }
             try follow(below, of: node, lower..<upper, rows: counted, table, range, lose, visit)
         }
-    }
-}
-
-/// The whole leaves of a checkpoint that no reference leads to any more, because the node above them is damaged.
-///
-/// Files may also have leaves of older versions, which must not be taken for the newest. So leaves are taken only from
-/// a checkpoint that was written at once, which has nothing else than its version; if no other table could have them;
-/// and if they have as many rows as there should be.
-final class StrayNodes {
-    private struct Spot {
-        let position: Int
-        let stamp: UInt64
-        let columns: Int
-        let first: Int64
-    }
-
-    private let checkpoint: OpenedCheckpoint
-    /// All of them, once they were looked for.
-    private var spots: [Spot]?
-
-    init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
-
-    /// The leaves of a table with keys within bounds, in order; nil if they can't be told for certain.
-    ///
-    /// - Parameters:
-    ///   - rows: how many rows they have; nil if that is not known.
-    ///   - rivals: other tables whose leaves these might be.
-    func leaves(
-        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table]
-    ) throws -> [OnDiskLeaf]? {
-        guard checkpoint.footer.garbage == 0 else { return nil }
-        return try checkpoint.apart { try find(table, bounds, rows: rows, rivals: rivals) }
-    }
-
-    private func find(
-        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table]
-    ) throws -> [OnDiskLeaf]? {
-        let all = try spots ?? scan()
-        spots = all
-        var taken: [OnDiskLeaf] = []
-        for spot in all.sorted(by: { $0.stamp > $1.stamp })
-        where spot.columns <= table.columns.count && bounds.contains(spot.first) {
-            guard let leaf = try leaf(spot.position, table), bounds.contains(leaf.keys[leaf.keys.count - 1]),
-                taken.allSatisfy({ $0.keys.last! < leaf.keys[0] || $0.keys[0] > leaf.keys.last! })
-            else { continue }
-            if try rivals.contains(where: { try self.leaf(spot.position, $0) != nil }) { return nil }
-            taken.append(leaf)
-        }
-        if let rows, taken.reduce(0, { $0 + Int64($1.keys.count) }) != rows { return nil }
-        return taken.sorted { $0.keys[0] < $1.keys[0] }
-    }
-
-    /// The leaf at a position, if its chunks have the forms of the table's columns.
-    private func leaf(_ position: Int, _ table: DecodedSchema.Table) throws -> OnDiskLeaf? {
-        do {
-            let leaf = try OnDiskLeaf(checkpoint, checkpoint.node(at: position))
-            for (number, column) in table.columns.enumerated() where number < leaf.columnCount && !column.isRemoved {
-                guard try leaf.run(checkpoint, number, column) != nil else { return nil }
-            }
-            return leaf
-        } catch is NodeFault {
-            return nil
-        }
-    }
-
-    private func scan() throws -> [Spot] {
-        var reached: Set<Int> = []
-        let walk = ReferenceWalk(checkpoint) { _, _, position in reached.insert(position) }
-        // What is damaged was noted where it was needed.
-        walk.passOver = { _ in }
-        _ = try checkpoint.finding { try walk.run() }
-        var found: [Spot] = []
-        var scan = CheckpointScan(checkpoint)
-        scan.visit = { node in
-            guard node.kind == .leaf, !reached.contains(node.position), let columns = try? node.u32(48),
-                let first = try? node.i64(32)
-            else { return }
-            found.append(
-                Spot(position: node.position, stamp: node.header.stamp, columns: columns, first: first))
-        }
-        try scan.run { _ in }
-        return found
     }
 }

@@ -13,6 +13,10 @@ struct SalvageLog {
     private(set) var lastVersion: UInt64 = 0
     /// The first version that the log should hold.
     var firstVersion: UInt64 { store.manifest.firstVersion }
+    /// Whether the log has everything that was committed after a version.
+    func continues(_ version: UInt64) -> Bool {
+        firstVersion <= version + 1 && lost.allSatisfy { $0.upperBound <= version }
+    }
     /// The newest schema in the log.
     private(set) var schema: DecodedSchema?
     /// Versions that are missing, or lack a part.
@@ -27,24 +31,50 @@ struct SalvageLog {
         try survey()
     }
 
-    /// The segments that the manifest lists, and newer ones of the same store: an old manifest may have come back.
-    private static func segments(_ store: OpenedStore) throws(ToolError) -> [Manifest.Segment] {
-        var segments = store.manifest.segments
-        let files = store.files
-        let names = try stored { () throws(StorageError) in
-            try files.storage.status(files.log)?.kind == .folder ? try files.storage.list(files.log) : []
-        }
-        for number in names.compactMap(StoreFiles.segmentNumber).sorted() where number > segments.last?.number ?? 0 {
-            // A file that is no segment of this store is no use here.
-            guard let header = try? SegmentFile.header(files.segment(number), files.storage),
-                header.segment == number, header.storeHigh == store.manifest.storeHigh,
-                store.isSalvaged || header.storeLow == store.manifest.storeLow,
-                header.firstVersion >= segments.last?.firstVersion ?? 0
+    /// The segments that the manifest lists, and others of the same store that belong between them or behind them: an
+    /// old manifest may have come back. Without a manifest, those whose headers are damaged are not listed yet.
+    private static func segments(_ store: OpenedStore) throws -> [Manifest.Segment] {
+        let listed = store.manifest.segments
+        var segments = listed
+        for number in try store.files.segmentNumbers() where !listed.contains(where: { $0.number == number }) {
+            guard store.isSalvaged || number > listed.last?.number ?? 0,
+                let found = try? segment(number, store)
             else { continue }
-            segments.append(
-                Manifest.Segment(number: number, epoch: header.epoch, firstVersion: header.firstVersion))
+            segments.append(found)
         }
-        return segments
+        segments.sort { $0.number < $1.number }
+        // What does not follow the segments before it is no use here.
+        var highest: UInt64 = 0
+        return segments.filter { segment in
+            guard segment.firstVersion >= highest else { return false }
+            highest = segment.firstVersion
+            return true
+        }
+    }
+
+    /// A segment of this store that the manifest does not list: from its header, or from its first frame if that is
+    /// damaged. Nil if it is none.
+    private static func segment(_ number: UInt32, _ store: OpenedStore) throws -> Manifest.Segment? {
+        let file = try SegmentFile(store.files.segment(number), store.files.storage)
+        if case .header(let header) = SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
+            guard header.segment == number, header.storeHigh == store.manifest.storeHigh,
+                store.isSalvaged || header.storeLow == store.manifest.storeLow
+            else { return nil }
+            return Manifest.Segment(number: number, epoch: header.epoch, firstVersion: header.firstVersion)
+        }
+        var offset = SegmentHeader.byteCount
+        while true {
+            try Interrupts.check()
+            let bytes = try file.bytes(at: offset, count: FrameHeader.byteCount)
+            if case .header(let frame) = FrameHeader.read(bytes), frame.storeHigh == store.manifest.storeHigh,
+                frame.segment == number, frame.offset == UInt64(offset), frame.kind.isPart,
+                frame.version > 0, frame.version <= FormatNumbers.number
+            {
+                return Manifest.Segment(number: number, epoch: frame.epoch, firstVersion: frame.version)
+            }
+            guard let next = try file.nextCandidate(behind: offset) else { return nil }
+            offset = next
+        }
     }
 
     // MARK: Frames

@@ -65,16 +65,26 @@ struct SalvageReport {
     var doubtful: [Place: Loss] = [:]
     /// Links that led to lost objects.
     var cutLinks: [Place: Loss] = [:]
+    /// Objects that are as an older checkpoint has them, since they can't be read in the newest one; and the oldest of
+    /// these checkpoints' versions. By table.
+    var outdated: [Int: (version: UInt64, objects: Loss)] = [:]
     /// Ranges of numbers of lost objects, of which it is not known how many there were.
     var unknown: [(table: Int, keys: Range<Int64>)] = []
 
     var isComplete: Bool {
         versions.isEmpty && lost.isEmpty && lostValues.isEmpty && doubtful.isEmpty && cutLinks.isEmpty
-            && unknown.isEmpty
+            && outdated.isEmpty && unknown.isEmpty
     }
 
     mutating func add(_ finding: Finding) {
         if findings.count < 10_000, !findings.contains(finding) { findings.append(finding) }
+    }
+
+    mutating func outdate(_ table: Int, _ key: Int64, since version: UInt64) {
+        var old = outdated[table] ?? (version, Loss())
+        old.objects.add(key)
+        old.version = min(old.version, version)
+        outdated[table] = old
     }
 
     mutating func lose(versions range: ClosedRange<UInt64>) {
@@ -111,6 +121,11 @@ struct SalvageReport {
                 ? "all objects of the checkpoint" : "objects from #\(keys.lowerBound) to before #\(keys.upperBound)"
             lines.append("  \(name)  \(range) lost, how many is not known")
         }
+        for (table, (version, objects)) in outdated.sorted(by: { $0.key < $1.key }) {
+            let amount = Amount.of(objects.count, "object")
+            let what = "as of version \(version), since newer states of them are lost"
+            lines.append("  \(schema.shownName(table))  \(amount) \(what)\(objects.text)")
+        }
         list(lostValues, "value", "values", "lost, which are as in a new object")
         list(doubtful, "collection", "collections", "edited after a lost version, which may lack its edits")
         list(cutLinks, "link", "links", "to lost objects removed")
@@ -145,6 +160,15 @@ struct SalvageReport {
                             ("class", .string(schema.name(table))), ("from", .int(keys.lowerBound)),
                             ("to", .int(keys.upperBound)),
                         ])
+                    })
+            ),
+            (
+                "outdated",
+                .array(
+                    outdated.sorted { $0.key < $1.key }.map { table, old in
+                        .object(
+                            [("class", .string(schema.name(table))), ("version", .int(old.version))]
+                                + old.objects.json)
                     })
             ),
             ("lostValues", list(lostValues)), ("doubtful", list(doubtful)), ("cutLinks", list(cutLinks)),

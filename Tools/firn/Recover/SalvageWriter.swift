@@ -69,12 +69,12 @@ final class SalvageWriter {
     private func run() throws {
         try salvage.forEachRow { row in
             try Interrupts.check()
-            try insert(row)
+            try self.insert(row)
         }
         if schema.tables.contains(where: { table in table.columns.contains { Self.mayLink($0) && !$0.isRemoved } }) {
             try salvage.forEachRow { row in
                 try Interrupts.check()
-                link(row)
+                self.link(row)
             }
         }
         deleteOrphans()

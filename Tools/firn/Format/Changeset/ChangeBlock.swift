@@ -176,4 +176,16 @@ enum ChangeBlock {
     case nextKey(table: Int, Int64)
     /// A block of a later release, which says that it may be skipped.
     case unknown(kind: UInt8, byteCount: Int)
+
+    /// The table whose objects it changes.
+    var table: Int? {
+        switch self {
+        case .schema, .unknown: nil
+        case .insert(let rows), .insertMore(let rows), .deleteOld(let rows): rows.table
+        case .delete(let table, _), .nextKey(let table, _): table
+        case .update(let update): update.table
+        case .script(let script): script.table
+        case .elements(let more): more.table
+        }
+    }
 }

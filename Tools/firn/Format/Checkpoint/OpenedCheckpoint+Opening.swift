@@ -49,8 +49,11 @@ extension OpenedStore {
 
     /// Opens a file of a checkpoint. Unless it is the last file, its own footer is not used any more, but it is
     /// checked all the same.
-    private func open(
-        _ index: Int, _ footer: CheckpointFooter, _ findings: inout [Finding]
+    ///
+    /// - Parameter isLenient: whether the file is used although its header is damaged, or it is cut off. Its nodes have
+    ///   checksums of their own.
+    func open(
+        _ index: Int, _ footer: CheckpointFooter, isLenient: Bool = false, _ findings: inout [Finding]
     ) throws(ToolError) -> OpenedCheckpoint.File {
         let entry = footer.files[index]
         let path = files.checkpoint(entry.id)
@@ -70,8 +73,8 @@ extension OpenedStore {
                 byteCount: 0)
         }
         do {
-            try Self.checkHeader(of: file, entry, manifest, isSalvaged: isSalvaged)
-            guard size > entry.byteCount else {
+            try Self.checkHeader(of: file, entry, manifest, isSalvaged: isSalvaged, isLenient: isLenient)
+            guard size > entry.byteCount || isLenient else {
                 throw Finding(
                     .damage, path, size,
                     "the file ends here, but the checkpoint needs \(entry.byteCount) bytes and a footer")
@@ -82,7 +85,7 @@ extension OpenedStore {
         } catch {
             throw error as! ToolError
         }
-        if index < footer.files.count - 1 {
+        if index < footer.files.count - 1, !isLenient {
             do {
                 let own = try Self.footer(of: file, size)
                 // The checkpoint may have dropped files that were before this one when it was written.
@@ -102,11 +105,12 @@ extension OpenedStore {
 
     /// Throws a `Finding` if the header is not the one that the file should have.
     private static func checkHeader(
-        of file: any StorageFile, _ entry: CheckpointFooter.File, _ manifest: Manifest, isSalvaged: Bool
+        of file: any StorageFile, _ entry: CheckpointFooter.File, _ manifest: Manifest, isSalvaged: Bool,
+        isLenient: Bool
     ) throws {
         let bytes = try bytes(of: file, at: 0, count: CheckpointHeader.byteCount)
         switch bytes.withUnsafeBytes(CheckpointHeader.read) {
-        case .refused(let reason): throw Finding(.damage, file.path, 0, reason)
+        case .refused(let reason): if !isLenient { throw Finding(.damage, file.path, 0, reason) }
         case .header(let header):
             guard header.storeHigh == manifest.storeHigh, isSalvaged || header.storeLow == manifest.storeLow else {
                 throw Finding(.damage, file.path, 0, "the checkpoint belongs to another store")
@@ -134,7 +138,7 @@ extension OpenedStore {
         }
     }
 
-    private static func bytes(of file: any StorageFile, at offset: Int, count: Int) throws -> [UInt8] {
+    static func bytes(of file: any StorageFile, at offset: Int, count: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         do {
             let done = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
@@ -163,12 +167,8 @@ extension OpenedStore {
     static func checkpoints(
         _ files: StoreFiles
     ) throws(ToolError) -> [(header: CheckpointHeader, entry: Manifest.Checkpoint)] {
-        let names = try stored { () throws(StorageError) in
-            try files.storage.status(files.checkpoints)?.kind == .folder
-                ? try files.storage.list(files.checkpoints) : []
-        }
         var found: [(header: CheckpointHeader, entry: Manifest.Checkpoint)] = []
-        for id in names.compactMap(StoreFiles.checkpointID).sorted(by: >) {
+        for id in try files.checkpointIDs().reversed() {
             // A file that is not a checkpoint, or can't be read, is no use, whatever else it is.
             guard let file = try? files.openIfPresent(files.checkpoint(id)) else { continue }
             defer { file.close() }

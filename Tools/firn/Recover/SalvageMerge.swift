@@ -1,0 +1,108 @@
+/// Merges the rows of a table in the checkpoints with what the log has changed since, in the order of their numbers.
+///
+/// It is used by one thread, during one walk.
+final class SalvageMerge {
+    private let salvage: Salvage
+    private let table: Int
+    private let changes: NetChanges
+    private let visit: (Salvage.Row) throws -> Void
+    /// The numbers of the objects that the log has changed, in order, and the first that was not visited yet.
+    private let changed: [Int64]
+    private var next = 0
+    /// How many of those that were visited no checkpoint has, although they are not new.
+    private var partialCount = 0
+
+    init(
+        _ salvage: Salvage, _ table: Int, _ range: Range<Int64>, _ changes: NetChanges,
+        _ visit: @escaping (Salvage.Row) throws -> Void
+    ) {
+        self.salvage = salvage
+        self.table = table
+        self.changes = changes
+        self.visit = visit
+        changed = changes.objects.keys.filter { $0.table == table && range.contains($0.key) }.map(\.key).sorted()
+    }
+
+    private func object(_ key: Int64) -> NetObject? { changes.objects[.init(table: table, key: key)] }
+
+    /// Visits the objects with lower numbers that no checkpoint has.
+    func visitChanged(before key: Int64) throws {
+        while next < changed.count, changed[next] < key {
+            if let object = object(changed[next]) {
+                if object.change != .inserted { partialCount += 1 }
+                try salvage.visit(table, changed[next], object, visit)
+            }
+            next += 1
+        }
+    }
+
+    /// Visits the rows that a checkpoint has, and for those that can't be read there the ones of the checkpoint before.
+    ///
+    /// - Parameter isOutdated: whether rows are taken because they can't be read in a newer checkpoint.
+    /// - Returns: how many rows there were.
+    @discardableResult func takeRows(
+        from index: Int, _ range: Range<Int64>, isOutdated: Bool = false
+    ) throws -> Int {
+        guard salvage.sources.bases.indices.contains(index) else { return 0 }
+        let base = salvage.sources.bases[index]
+        var count = 0
+        try base.forEachLeaf(table, range) { lost in
+            let keys = lost.keys.clamped(to: range)
+            guard !keys.isEmpty else { return }
+            let partialBefore = partialCount
+            let older = try takeRows(from: index + 1, keys, isOutdated: true)
+            try visitChanged(before: keys.upperBound)
+            count += older
+            guard !isOutdated else { return }
+            // Those that the log has changed since are told of by themselves.
+            salvage.lose(lost, of: table, outdated: older, partial: partialCount - partialBefore)
+        } _: { leaf in
+            let rows = SalvageLeaf(salvage.schema, base, leaf, table)
+            for (row, key) in leaf.keys.enumerated() where range.contains(key) {
+                try visitChanged(before: key)
+                count += 1
+                var change: NetObject?
+                if next < changed.count, changed[next] == key {
+                    change = object(key)
+                    next += 1
+                }
+                if change?.change == .deleted { continue }
+                try salvage.visit(rows, row, key, change, outdatedSince: isOutdated ? base.version : nil, visit)
+            }
+        }
+        return count
+    }
+}
+
+/// The rows of one leaf of a checkpoint.
+struct SalvageLeaf {
+    let base: SalvageBase
+    let table: Int
+    /// By the column's number; nil for a column that can't be read, or that the leaf is too old to have.
+    private(set) var runs: [ChunkRun?] = []
+    /// Whether the leaf is too old to have a column.
+    private(set) var isOlder: [Bool] = []
+
+    init(_ schema: DecodedSchema, _ base: SalvageBase, _ leaf: OnDiskLeaf, _ table: Int) {
+        self.base = base
+        self.table = table
+        let known = base.schema.tables.indices.contains(table) ? base.schema.tables[table].columns : []
+        for (number, column) in schema.tables[table].columns.enumerated() {
+            let isKnown = number < known.count && number < leaf.columnCount
+            isOlder.append(!isKnown)
+            let run =
+                isKnown && !column.isRemoved
+                ? (try? base.salvaging { try leaf.run(base.checkpoint, number, known[number]) }) ?? nil : nil
+            runs.append(run ?? nil)
+        }
+    }
+
+    /// A value; nil if it can't be read.
+    func cell(_ number: Int, _ row: Int) throws -> Cell? {
+        guard let run = runs[number] else { return nil }
+        return try base.salvaging { try run.cell(row) }
+    }
+
+    /// Ends the life of the cells of a row.
+    func forget() { for run in runs { run?.forget() } }
+}
