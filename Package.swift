@@ -64,7 +64,7 @@ let package = Package(
         .executableTarget(
             name: "FirnTool",
             dependencies: [
-                "FirnCore", "FirnLog", "FirnStorage", "FirnBytes",
+                "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/firn"),

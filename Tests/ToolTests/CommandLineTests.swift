@@ -44,7 +44,10 @@ import Testing
             ["verify", store, "--deep"], ["diff", store, "1", "4"],
             ["diff", store, "1", "2023-11-14T22:13:26Z", "--json"],
             ["history", store, "Person", "Anna"], ["history", store, "Dog", "--object", "0", "--json"],
-            ["tail", store, "--from", "2", "--no-follow"], ["log", store, "--type", "Dog"],
+            ["tail", store, "--from", "2", "--no-follow"], ["query", store, "Person WHERE age > 0"],
+            ["query", store, "--json", "Person"], ["explain", store, "Person WHERE name == 'Anna'"], ["export", store],
+            ["export", store, "--type", "Person", "--format", "csv", "--version", "2"],
+            ["log", store, "--type", "Dog"],
             ["log", store, "--type", "Person", "--key", "Ben", "--since", "2023-11-14T22:13:24Z"],
         ] {
             let run = try Self.firn(arguments)

@@ -8,14 +8,15 @@ struct FirnCommand: ParsableCommand {
         commandName: "firn",
         abstract: "Looks into Firn stores.",
         discussion: """
-            No subcommand changes a store. Each works while a process uses it. Exit status: 0 fine, 1 damage found, \
-            2 wrong usage, 3 the system refused or the path is not a store.
+            No subcommand changes a store, except compact and import. Each works while a process uses it. Exit \
+            status: 0 fine, 1 damage found, 2 wrong usage, 3 the system refused or the path is not a store.
             """,
         version: "firn 0.1 (store format 1)",
         subcommands: [
             InfoCommand.self, LogCommand.self, ShowCommand.self, HistoryCommand.self, DiffCommand.self,
-            TailCommand.self, VerifyCommand.self, ReplayCommand.self,
-            RecoverCommand.self, CopyCommand.self,
+            TailCommand.self, QueryCommand.self, ExplainCommand.self, ExportCommand.self, ImportCommand.self,
+            VerifyCommand.self,
+            ReplayCommand.self, RecoverCommand.self, CopyCommand.self, CompactCommand.self,
         ])
 
     static func main() {
@@ -50,6 +51,8 @@ extension LogCommand: ShownByPages {}
 extension ShowCommand: ShownByPages {}
 extension HistoryCommand: ShownByPages {}
 extension DiffCommand: ShownByPages {}
+extension QueryCommand: ShownByPages {}
+extension ExplainCommand: ShownByPages {}
 
 /// Ends the process with a status and prints nothing, since the subcommand has already printed everything.
 struct ExitStatus: Error {

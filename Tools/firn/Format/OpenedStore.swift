@@ -47,7 +47,8 @@ struct OpenedStore {
             guard attempt < patience else {
                 throw ToolError(
                     .input,
-                    "\(files.path) is being opened by another process, which has not finished yet. Try again in a while.")
+                    "\(files.path) is being opened by another process, which has not finished yet. Try again in a while."
+                )
             }
             sleepThread(nanoseconds: 4_000_000)
         }

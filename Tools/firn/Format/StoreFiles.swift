@@ -116,6 +116,30 @@ extension StoreFiles {
             misnamed.keys.filter { $0.hasPrefix(folder + "/") }.map { String($0.dropFirst(folder.utf8.count + 1)) })
     }
 
+    /// Removes a store that was not finished, as far as that is possible.
+    func removeAll() {
+        let folders = [log, checkpoints, path]
+        for folder in folders {
+            for name in (try? storage.list(folder)) ?? []
+            where (try? storage.status(folder + "/" + name))??.kind == .file {
+                try? storage.remove(folder + "/" + name)
+            }
+        }
+        for folder in folders { try? storage.remove(folder) }
+    }
+
+    /// The bytes of the store's data: the log, the checkpoints and the manifest.
+    func byteCount() throws(ToolError) -> Int {
+        var total = 0
+        for folder in [log, checkpoints] {
+            for name in try list(folder) {
+                total += try stored { () throws(StorageError) in try storage.status(folder + "/" + name)?.byteCount ?? 0
+                }
+            }
+        }
+        return try total + stored { () throws(StorageError) in try storage.status(manifest)?.byteCount ?? 0 }
+    }
+
     /// Finds segments and files of checkpoints by their headers, if their names are wrong.
     mutating func findMisnamed() throws(ToolError) {
         var found: [String: String] = [:]

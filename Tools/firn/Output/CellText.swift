@@ -78,7 +78,7 @@ enum CellText {
         return out + "\""
     }
 
-    private static func uuid(_ high: UInt64, _ low: UInt64) -> String {
+    static func uuid(_ high: UInt64, _ low: UInt64) -> String {
         let digits = Array((hexadecimal(high, digits: 16) + hexadecimal(low, digits: 16)).uppercased())
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }

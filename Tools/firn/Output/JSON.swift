@@ -2,7 +2,7 @@ import FirnBytes
 
 /// A JSON value, written on one line. A character that must not be shown as it is (see `DisplayText`) is written as
 /// an escape, which means the same to a program.
-indirect enum JSON {
+indirect enum JSON: Sendable {
     case null
     case bool(Bool)
     case number(String)

@@ -58,6 +58,13 @@ final class Output {
         if buffer.utf8.count > 32_768 { try flush() }
     }
 
+    /// Data for a program, which escapes by itself what must not reach a terminal.
+    func raw(_ text: String) throws {
+        try flush()
+        clearProgress()
+        try out(text)
+    }
+
     func flush() throws {
         guard !buffer.isEmpty else { return }
         clearProgress()

@@ -18,6 +18,14 @@ enum Terminal {
 
     private static var isDumb: Bool { getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true }
 
+    /// How many characters a line may have: that of the terminal, or any number if there is none.
+    static var width: Int {
+        guard pager != nil || isatty(1) == 1 else { return .max }
+        var size = winsize()
+        guard ioctl(2, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
     /// The process that shows the result page by page; nil if there is none. Set by the main thread before anything is
     /// written, and used by it alone.
     nonisolated(unsafe) private static var pager: pid_t?
@@ -74,6 +82,21 @@ enum Terminal {
             return 0
         }
         if failure != 0 { throw ToolError(.input, "the output can't be written (errno \(failure))") }
+    }
+
+    /// Reads what the process's input has; 0 at its end.
+    static func read(into target: UnsafeMutableRawBufferPointer) throws(ToolError) -> Int {
+        while true {
+            #if canImport(Darwin)
+                let count = Darwin.read(0, target.baseAddress, target.count)
+            #elseif canImport(Musl)
+                let count = Musl.read(0, target.baseAddress, target.count)
+            #else
+                let count = Glibc.read(0, target.baseAddress, target.count)
+            #endif
+            if count >= 0 { return count }
+            if errno != EINTR { throw ToolError(.input, "the input can't be read (errno \(errno))") }
+        }
     }
 
     /// Ends the process, when the pager has shown everything.

@@ -7,6 +7,14 @@ extension TimeText {
     ///
     /// Without a zone, the time is in UTC. Digits of the fraction behind the ninth are cut off.
     static func nanoseconds(of text: String) -> Int64? {
+        guard let instant = instant(of: text) else { return nil }
+        let (product, overflow) = instant.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, isTooLate) = product.addingReportingOverflow(instant.nanoseconds)
+        return overflow || isTooLate ? nil : sum
+    }
+
+    /// The same in seconds and nanoseconds, which count forwards.
+    static func instant(of text: String) -> (seconds: Int64, nanoseconds: Int64)? {
         var reader = Reader(Array(text.utf8))
         guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
             let day = reader.number(2), (1...12).contains(month), (1...days(in: month, of: year)).contains(day)
@@ -28,10 +36,7 @@ extension TimeText {
             guard let offset = reader.zone() else { return nil }
             seconds -= offset
         }
-        guard reader.isAtEnd else { return nil }
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, isTooLate) = product.addingReportingOverflow(fraction)
-        return overflow || isTooLate ? nil : sum
+        return reader.isAtEnd ? (seconds, fraction) : nil
     }
 
     private static func days(in month: Int64, of year: Int64) -> Int64 {

@@ -17,6 +17,9 @@ enum TimeText {
         return text + "." + padded(fraction, 9) + "Z"
     }
 
+    /// Whether a time is written with a year of four digits, which `instant(of:)` reads again.
+    static func isWritable(_ seconds: Int64) -> Bool { (-62_135_596_799..<253_402_300_799).contains(seconds) }
+
     private static func seconds(_ seconds: Int64) -> String {
         let (days, second) = floorDivided(seconds, 86_400)
         // Days are counted from 1 March of year 0 in eras of 400 years, so that a leap day is the last day of its

@@ -77,7 +77,8 @@ extension OpenedStore {
         return CheckpointFooter(
             version: entry.version, time: 0,
             files: before + [.init(id: entry.id, start: start, byteCount: byteCount)], root: 0,
-            stamp: UInt64(FormatNumbers.number), garbage: start == 0 ? 0 : 1, holes: [], schema: schema, schemaBytes: [],
+            stamp: UInt64(FormatNumbers.number), garbage: start == 0 ? 0 : 1, holes: [], schema: schema,
+            schemaBytes: [],
             crc: entry.crc, byteCount: 0)
     }
 }

@@ -24,7 +24,8 @@ struct SalvageSources {
         self.bases = bases
         let tables = max(log.schema?.tables.count ?? 0, bases.first?.schema.tables.count ?? 0)
         var chosen = [Int??](repeating: nil, count: tables)
-        for (index, base) in bases.enumerated() where log.continues(base.version) && chosen.contains(where: { $0 == nil }) {
+        for (index, base) in bases.enumerated()
+        where log.continues(base.version) && chosen.contains(where: { $0 == nil }) {
             var check = CheckpointCheck(base.checkpoint)
             try check.run()
             for table in chosen.indices where chosen[table] == nil {

@@ -47,7 +47,7 @@ final class SalvageWriter {
                 try store.close()
             }
         } catch {
-            removeStore(path, storage)
+            StoreFiles(named: path, storage: storage).removeAll()
             throw error
         }
     }
@@ -189,14 +189,4 @@ final class SalvageWriter {
             salvage.lose(orphans: count - transaction.table(TableID(number)).count, of: number)
         }
     }
-}
-
-/// Removes a store that was not finished, as far as that is possible.
-private func removeStore(_ path: String, _ storage: any Storage) {
-    for folder in [path + "/log", path + "/checkpoint", path] {
-        for name in (try? storage.list(folder)) ?? [] where (try? storage.status(folder + "/" + name))??.kind == .file {
-            try? storage.remove(folder + "/" + name)
-        }
-    }
-    for folder in [path + "/log", path + "/checkpoint", path] { try? storage.remove(folder) }
 }

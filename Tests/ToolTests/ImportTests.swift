@@ -1,0 +1,158 @@
+import FirnCore
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnTool
+
+/// `firn import` of files that others wrote.
+@Suite("firn import", .timeLimit(.minutes(20))) struct ImportTests {
+    private let storage = MemoryStorage()
+
+    private func lines(_ type: String = "P") throws -> [String] {
+        let run = try RoundTripTests.export(storage, "/new", .ndjson, .init(types: [type]))
+        #expect(run.status == .fine, "\(run)")
+        return run.out.split(separator: "\n").map(String.init)
+    }
+
+    private func types() throws -> [String: String] {
+        let view = try StoreView.open("/new", nil, storage: storage)
+        defer { try? view.close() }
+        let columns = view.schema.tables[0].columns.map { ($0.name, TypeText.text($0, view.schema)) }
+        return Dictionary(uniqueKeysWithValues: columns)
+    }
+
+    private let options = ImportRun.Options(type: "P", primaryKey: "id")
+
+    @Test("types are those that fit all values") func inference() throws {
+        let run = try RoundTripTests.importing(
+            storage,
+            """
+            \u{FEFF}{"id":1,"b":true,"i":-5,"d":1,"s":"x","l":[1,2],"m":1,"o":{"a":[1]},"n":null,"e":[]}
+
+            {"id":2,"b":false,"i":9223372036854775807,"d":2.5,"s":"y","l":[null],"m":"x","o":{},"n":null,"e":[]}
+            {"id":3,"b":null,"i":1,"d":18446744073709551616,"l":[],"m":null,"o":null,"n":null,"e":[],"late":"ok"}
+            """, options)
+        #expect(
+            run.status == .fine && run.out == "/new got 3 new objects, and 0 objects changed; version 1\n", "\(run)")
+        #expect(
+            try types() == [
+                "id": "int", "b": "bool?", "i": "int", "d": "double", "s": "string?", "l": "list<int?>", "m": "mixed",
+                "o": "mixed", "n": "string?", "e": "list<string>", "late": "string?",
+            ])
+        #expect(
+            try lines()[2]
+                == "{\"id\":3,\"b\":null,\"i\":1,\"d\":1.8446744073709552e+19,\"s\":null,\"l\":[],\"m\":null,\"o\":null,\"n\":null,\"e\":[],\"late\":\"ok\"}"
+        )
+    }
+
+    @Test("types of CSV, quotes and line ends") func csv() throws {
+        var options = options
+        options.isCSV = true
+        let run = try RoundTripTests.importing(
+            storage, "id,name,zip,x,ok\r\n1,\"A, \"\"B\"\"\nC\",007,1.5,true\r\n2,\"\",12345,2,\r\n", options)
+        #expect(run.status == .fine, "\(run)")
+        #expect(try types() == ["id": "int", "name": "string", "zip": "string", "x": "double", "ok": "bool?"])
+        #expect(
+            try lines() == [
+                "{\"id\":1,\"name\":\"A, \\\"B\\\"\\nC\",\"zip\":\"007\",\"x\":1.5,\"ok\":true}",
+                "{\"id\":2,\"name\":\"\",\"zip\":\"12345\",\"x\":2.0,\"ok\":null}",
+            ])
+    }
+
+    @Test("what is refused is told with its line and column, and nothing is imported") func refusals() throws {
+        let first = "{\"id\":1,\"name\":\"A\",\"age\":3}\n"
+        #expect(try RoundTripTests.importing(storage, first, options).status == .fine)
+        for (line, place, text) in [
+            ("{\"id\":2,\"name\":\"B\",\"age\":\"x\"}", "2:26", "this is no int"),
+            ("{\"id\":2,\"name\":\"B\",\"age\":1.5}", "2:26", "this is no int"),
+            ("{\"id\":2,\"name\":null,\"age\":1}", "2:16", "this is no string"),
+            ("{\"id\":2,\"nam\":\"B\"}", "2:9", "P has no property nam"),
+            ("{\"id\":2,\"name\":\"B\",\"name\":\"C\"}", "2:20", "there twice"),
+            ("{\"name\":\"B\"}", "2:1", "lacks its primary key, id"),
+            ("{\"id\":2", "2:8", "a comma or }"), ("[1]", "2:1", "an object should be here"),
+            ("{\"id\":2}x", "2:9", "the text should end here"),
+            ("{\"id\":2,\"name\":\"\\ud800\"}", "2:17", "surrogate"),
+            ("{\"$type\":\"Q\",\"id\":2}", "2:2", "no class Q"),
+            ("{\"id\":99999999999999999999}", "2:7", "this is no int"),
+            ("{\"id\":1e999}", "2:7", "too large"),
+        ] {
+            // The first line would be an update.
+            let run = try RoundTripTests.importing(
+                storage, "{\"id\":1,\"name\":\"changed\",\"age\":4}\n\(line)\n{\"id\":9,\"name\":\"C\",\"age\":0}\n",
+                options)
+            #expect(run.status == .usage, "\(line): \(run)")
+            #expect(run.error.hasPrefix("/input:\(place): ") && run.error.contains(text), "\(line): \(run.error)")
+            #expect(run.error.hasSuffix(". Nothing was imported.\n"), "\(run.error)")
+        }
+        #expect(try lines() == [String(first.dropLast())])
+        // Nor is a store left that did not exist.
+        let run = try RoundTripTests.importing(storage, first + "{", into: "/other", options)
+        #expect(run.status == .usage, "\(run)")
+        #expect(try storage.status("/other") == nil)
+    }
+
+    @Test("of a batch, what is before the fault stays") func batch() throws {
+        let good = (0..<10).map { "{\"id\":\($0)}\n" }.joined()
+        let run = try RoundTripTests.importing(
+            storage, good + "{\"id\":\"x\"}\n",
+            .init(type: "P", primaryKey: "id", types: [("id", NamedType(type: .int))], batch: 4))
+        #expect(run.status == .usage && run.error.contains("11:7"), "\(run)")
+        #expect(try lines().count == 8)
+    }
+
+    @Test("objects with a known primary key are changed, and only where they differ") func updates() throws {
+        _ = try RoundTripTests.importing(
+            storage, "{\"id\":1,\"a\":1,\"l\":[1,2]}\n{\"id\":2,\"a\":2,\"l\":[]}\n{\"id\":3,\"a\":3,\"l\":[]}\n",
+            options)
+        let run = try RoundTripTests.importing(
+            storage, "{\"id\":1,\"a\":1,\"l\":[1,2]}\n{\"id\":2,\"a\":5}\n{\"id\":4,\"a\":4}\n", options, json: true)
+        #expect(run.out == "{\"inserted\":1,\"changed\":1,\"version\":2}\n", "\(run)")
+        let diff = try Run {
+            try DiffCommand.run("/new", .number(1), .number(2), json: false, storage: storage, $0)
+        }
+        #expect(diff.out.contains("a: 2 -> 5") && !diff.out.contains("#0"), "\(diff)")
+        #expect(
+            try lines().map { $0.prefix(14) } == [
+                "{\"id\":1,\"a\":1,", "{\"id\":2,\"a\":5,", "{\"id\":3,\"a\":3,", "{\"id\":4,\"a\":4,",
+            ])
+    }
+
+    @Test("links may lead to objects that come later, not to none") func links() throws {
+        let types = try TypeText.properties("next: link<P>, all: list<link<P>>")
+        let text = "{\"id\":1,\"next\":2,\"all\":[3,1]}\n{\"id\":2,\"next\":null}\n{\"id\":3,\"next\":3,\"all\":[]}\n"
+        let refused = try RoundTripTests.importing(
+            storage, text + "{\"id\":4,\"all\":[1,77]}\n", .init(type: "P", primaryKey: "id", types: types))
+        #expect(
+            refused.status == .usage && refused.error.contains("/input:4: all links to P int(77)"), "\(refused)")
+        let run = try RoundTripTests.importing(storage, text, .init(type: "P", primaryKey: "id", types: types))
+        #expect(run.status == .fine, "\(run)")
+        #expect(
+            try lines() == [
+                "{\"id\":1,\"next\":2,\"all\":[3,1]}", "{\"id\":2,\"next\":null,\"all\":[]}",
+                "{\"id\":3,\"next\":3,\"all\":[]}",
+            ])
+        #expect(try Run.verify(storage, path: "/new").status == .fine)
+    }
+
+    @Test("what the store has is not bent") func conflicts() throws {
+        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"a\":1}\n", options)
+        for (options, text) in [
+            (ImportRun.Options(type: "P", primaryKey: "a"), "has the primary key id in the store"),
+            (.init(type: "P", types: [("a", NamedType(type: .string))]), "P.a is int in the store, not string"),
+            (
+                .init(type: "P", types: [("b", NamedType(type: .link, target: "Q"))]),
+                "links to the class Q, which does not exist"
+            ),
+            (.init(type: "Q", primaryKey: "x"), "has no property x"),
+            (.init(type: "Q", primaryKey: "a", types: [("a", NamedType(type: .double))]), "a primary key is an int"),
+            (.init(), "Give the objects' class with --type"),
+        ] {
+            let run = try RoundTripTests.importing(storage, "{\"id\":1,\"a\":1}\n", options)
+            #expect(run.status == .usage && run.error.contains(text), "\(run)")
+        }
+        for types in ["a", "a: in", "a: list<list<int>>", "a: link<>", ": int"] {
+            #expect(throws: ToolError.self) { try TypeText.properties(types) }
+        }
+    }
+}

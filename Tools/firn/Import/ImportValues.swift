@@ -1,0 +1,399 @@
+import FirnBytes
+import FirnCore
+
+/// Reads values of properties from JSON and from fields of CSV: the inverse of `ObjectJSON`.
+struct ImportValues {
+    let schema: StoreSchema
+
+    /// Where a value leads to that is a link, and was not looked up yet.
+    enum Target {
+        /// The object with a primary key.
+        case primaryKey(Value)
+        /// The object with a number in the import.
+        case number(Int64)
+    }
+
+    /// A value, or an element of one, which may be or have links.
+    enum Parsed {
+        case value(Value)
+        case link(TableID, Target)
+        /// A mixed value that is a link, in contrast to the value of a link property.
+        case typedLink(TableID, Target)
+        /// An embedded object: its columns' values.
+        case embedded(TableID, [Int: Parsed])
+        case list([Parsed])
+        case set([Parsed])
+        case map([(key: String, value: Parsed)])
+    }
+
+    // MARK: JSON
+
+    /// Reads the value of a property.
+    func read(_ column: ColumnSchema, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        let start = reader.offset
+        switch column.collection {
+        case .none: return try readSingle(column, &reader)
+        case .list, .set:
+            // A missing collection is an empty one.
+            if try reader.kind() == .null {
+                try reader.null()
+                return column.collection == .set ? .set([]) : .list([])
+            }
+            guard try reader.kind() == .array else { throw wrong(column, start) }
+            var elements: [Parsed] = []
+            try reader.array { (reader) throws(InputFault) in elements.append(try readSingle(column, &reader)) }
+            return column.collection == .set ? .set(elements) : .list(elements)
+        case .map:
+            if try reader.kind() == .null {
+                try reader.null()
+                return .map([])
+            }
+            guard try reader.kind() == .object else { throw wrong(column, start) }
+            return .map(try readEntries(&reader) { (reader) throws(InputFault) in try readSingle(column, &reader) })
+        }
+    }
+
+    private func readEntries(
+        _ reader: inout JSONReader, _ value: (inout JSONReader) throws(InputFault) -> Parsed
+    ) throws(InputFault) -> [(key: String, value: Parsed)] {
+        var entries: [(key: String, value: Parsed)] = []
+        var keys: Set<[UInt8]> = []
+        try reader.object { (name, offset, reader) throws(InputFault) in
+            guard keys.insert(Array(name)).inserted else { throw InputFault("the key is there twice", at: offset) }
+            entries.append((String(decoding: name, as: UTF8.self), try value(&reader)))
+        }
+        return entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    }
+
+    private func wrong(_ column: ColumnSchema, _ offset: Int) -> InputFault {
+        InputFault("this is no \(TypeText.text(column, schema))", at: offset)
+    }
+
+    private func readSingle(_ column: ColumnSchema, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        if column.type == .mixed { return try readMixed(&reader) }
+        let kind = try reader.kind()
+        let start = reader.offset
+        if kind == .null {
+            try reader.null()
+            guard column.isNullable || column.type == .link else { throw wrong(column, start) }
+            return .value(.null)
+        }
+        if column.type == .link { return try readLink(column, &reader) }
+        guard let value = try readScalar(column.type, kind, &reader) else {
+            throw wrong(column, start)
+        }
+        return .value(value)
+    }
+
+    /// Reads a value of a type; nil if it is none of that type.
+    private func readScalar(
+        _ type: ColumnType, _ kind: JSONReader.Kind, _ reader: inout JSONReader
+    ) throws(InputFault) -> Value? {
+        switch (type, kind) {
+        case (.bool, .bool): return .bool(try reader.bool())
+        case (.int, .number): if case .int(let value) = try reader.number() { return .int(value) }
+        case (.float, .number):
+            // Not by way of a double, which would round twice.
+            let text = try reader.numberText()
+            if let value = Float(String(decoding: text, as: UTF8.self)), value.isFinite { return .float(value) }
+        case (.double, .number):
+            let text = try reader.numberText()
+            if let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite { return .double(value) }
+        case (.decimal, .number):
+            let text = try reader.numberText()
+            return DecimalBits(text: String(decoding: text, as: UTF8.self)).map { .decimal($0) }
+        case (.string, .string): return .string(try reader.string())
+        case (_, .string): return Self.scalar(type, try reader.string())
+        case (.date, .object): return try readDistantDate(&reader).map { .date($0) }
+        default: break
+        }
+        return nil
+    }
+
+    /// The value of a type that a text in quotes stands for; nil if there is none.
+    static func scalar(_ type: ColumnType, _ text: String) -> Value? {
+        switch type {
+        case .float: return Self.special(text).map { .float(Float($0)) }
+        case .double: return Self.special(text).map { .double($0) }
+        case .data: return Base64.bytes(text).map { .data($0) }
+        case .date:
+            guard let (seconds, nanoseconds) = TimeText.instant(of: text) else { return nil }
+            // Firn's seconds and nanoseconds have the same sign.
+            return seconds < 0 && nanoseconds > 0
+                ? .date(Timestamp(seconds: seconds + 1, nanoseconds: Int32(nanoseconds - 1_000_000_000)))
+                : .date(Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds)))
+        case .objectID:
+            guard text.utf8.count == 24, let high = UInt64(text.prefix(16), radix: 16),
+                let low = UInt32(text.suffix(8), radix: 16), text.utf8.allSatisfy({ JSONReader.digit($0) != nil })
+            else { return nil }
+            return .objectID(ObjectIDBytes(UInt32(high >> 32), UInt32(truncatingIfNeeded: high), low))
+        case .uuid:
+            let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12] else { return nil }
+            let digits = parts.joined()
+            guard digits.utf8.allSatisfy({ JSONReader.digit($0) != nil }),
+                let high = UInt64(digits.prefix(16), radix: 16), let low = UInt64(digits.suffix(16), radix: 16)
+            else { return nil }
+            return .uuid(UUIDBytes(high: high, low: low))
+        case .decimal: return DecimalBits(text: text).map { .decimal($0) }
+        default: return nil
+        }
+    }
+
+    private static func special(_ text: String) -> Double? {
+        switch text {
+        case "nan": .nan
+        case "inf": .infinity
+        case "-inf": -.infinity
+        default: nil
+        }
+    }
+
+    /// Reads `{"$seconds": n, "$nanoseconds": n}`; nil if it is another object.
+    private func readDistantDate(_ reader: inout JSONReader) throws(InputFault) -> Timestamp? {
+        var numbers: [String: Int64] = [:]
+        try reader.object { (name, _, reader) throws(InputFault) in
+            if try reader.kind() == .number, case .int(let value) = try reader.number() {
+                numbers[String(decoding: name, as: UTF8.self)] = value
+            } else {
+                numbers["", default: 0] = 0
+                try reader.skip()
+            }
+        }
+        guard numbers.count == 2, let seconds = numbers["$seconds"], let nanoseconds = numbers["$nanoseconds"],
+            abs(nanoseconds) < 1_000_000_000, seconds == 0 || nanoseconds == 0 || (seconds < 0) == (nanoseconds < 0)
+        else { return nil }
+        return Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
+    }
+
+    // MARK: Links and embedded objects
+
+    private func readLink(_ column: ColumnSchema, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        guard let target = column.target else { throw wrong(column, reader.offset) }
+        if schema[target].isEmbedded { return try readEmbedded(target, &reader) }
+        return .link(target, try readTarget(target, &reader))
+    }
+
+    private func readTarget(_ table: TableID, _ reader: inout JSONReader) throws(InputFault) -> Target {
+        let kind = try reader.kind()
+        let start = reader.offset
+        guard let primaryKey = schema[table].primaryKey else {
+            guard kind == .object else {
+                throw InputFault("a link to a \(schema[table].name) should be {\"$object\": number}", at: start)
+            }
+            var number: Int64?
+            try reader.object { (name, offset, reader) throws(InputFault) in
+                guard name.elementsEqual("$object".utf8), try reader.kind() == .number,
+                    case .int(let value) = try reader.number(), value >= 0
+                else {
+                    throw InputFault("a link to a \(schema[table].name) should be {\"$object\": number}", at: offset)
+                }
+                number = value
+            }
+            guard let number else { throw InputFault("a link to a \(schema[table].name) lacks $object", at: start) }
+            return .number(number)
+        }
+        return .primaryKey(try readKey(table, primaryKey, &reader))
+    }
+
+    private func readKey(
+        _ table: TableID, _ primaryKey: Int, _ reader: inout JSONReader
+    ) throws(InputFault) -> Value {
+        let column = schema[table].columns[primaryKey]
+        let kind = try reader.kind()
+        let start = reader.offset
+        guard let value = try readScalar(column.type, kind, &reader) else {
+            throw InputFault("this is no primary key of a \(schema[table].name)", at: start)
+        }
+        return value
+    }
+
+    private func readEmbedded(_ table: TableID, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        guard try reader.kind() == .object else {
+            throw InputFault("an object of class \(schema[table].name) should be here", at: reader.offset)
+        }
+        var values: [Int: Parsed] = [:]
+        try reader.object { (name, offset, reader) throws(InputFault) in
+            let text = String(decoding: name, as: UTF8.self)
+            guard let column = schema[table].column(named: text) else {
+                throw InputFault("\(schema[table].name) has no property \(DisplayText.line(text))", at: offset)
+            }
+            guard values.updateValue(try read(schema[table].columns[column], &reader), forKey: column) == nil else {
+                throw InputFault("the property is there twice", at: offset)
+            }
+        }
+        return .embedded(table, values)
+    }
+
+    // MARK: Mixed values
+
+    private func readMixed(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        switch try reader.kind() {
+        case .null:
+            try reader.null()
+            return .value(.null)
+        case .bool: return .value(.bool(try reader.bool()))
+        case .string: return .value(.string(try reader.string()))
+        case .number:
+            switch try reader.number() {
+            case .int(let value): return .value(.int(value))
+            case .double(let value): return .value(.double(value))
+            }
+        case .array:
+            var elements: [Parsed] = []
+            try reader.array { (reader) throws(InputFault) in elements.append(try readMixed(&reader)) }
+            return .list(elements)
+        case .object: return try readMixedObject(&reader)
+        }
+    }
+
+    /// Reads a map, or a value that names its type.
+    private func readMixedObject(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        let start = reader.offset
+        var isMarked = false
+        var marked: Parsed?
+        var link: (table: TableID, target: Target?)?
+        var entries: [(key: String, value: Parsed)] = []
+        var keys: Set<[UInt8]> = []
+        try reader.object { (name, offset, reader) throws(InputFault) in
+            guard keys.insert(Array(name)).inserted else { throw InputFault("the key is there twice", at: offset) }
+            let key = String(decoding: name, as: UTF8.self)
+            guard key.hasPrefix("$") else {
+                entries.append((key, try readMixed(&reader)))
+                return
+            }
+            isMarked = true
+            switch key {
+            case "$map":
+                guard try reader.kind() == .object else { throw InputFault("$map should be an object", at: offset) }
+                marked = .map(try readEntries(&reader) { (reader) throws(InputFault) in try readMixed(&reader) })
+            case "$link":
+                let text = try reader.string()
+                guard let table = schema.table(named: text), !schema[table].isEmbedded else {
+                    throw InputFault("there is no class \(DisplayText.line(text)) to link to", at: offset)
+                }
+                link = (table, nil)
+            case "$key":
+                guard let table = link?.table, let primaryKey = schema[table].primaryKey else {
+                    throw InputFault("$key should follow $link with a class that has a primary key", at: offset)
+                }
+                link?.target = .primaryKey(try readKey(table, primaryKey, &reader))
+            case "$object":
+                guard link != nil, try reader.kind() == .number, case .int(let number) = try reader.number(),
+                    number >= 0
+                else { throw InputFault("$object should follow $link, and be a number", at: offset) }
+                link?.target = .number(number)
+            default:
+                let types: [String: ColumnType] = [
+                    "$float": .float, "$double": .double, "$data": .data, "$date": .date, "$objectId": .objectID,
+                    "$uuid": .uuid, "$decimal": .decimal,
+                ]
+                guard let type = types[key], let value = try readScalar(type, try reader.kind(), &reader) else {
+                    throw InputFault("\(DisplayText.line(key)) names no type, or has no value of it", at: offset)
+                }
+                marked = .value(value)
+            }
+        }
+        guard isMarked else {
+            return .map(entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
+        }
+        if let link, let target = link.target, keys.count == 2 { return .typedLink(link.table, target) }
+        guard link == nil, let marked, keys.count == 1 else {
+            throw InputFault("the keys of this object do not belong together", at: start)
+        }
+        return marked
+    }
+
+    // MARK: CSV
+
+    /// Reads a field of CSV; an empty one is nil, or the empty collection.
+    func read(_ column: ColumnSchema, _ field: CSVReader.Field) throws(InputFault) -> Parsed {
+        let isEmpty = field.text.isEmpty && !field.isQuoted
+        if isEmpty, column.collection == .none {
+            if column.isNullable || column.type == .link || column.type == .mixed { return .value(.null) }
+            if column.type == .string { return .value(.string("")) }
+            throw InputFault("the field of \(DisplayText.line(column.name)) is empty", at: field.offset)
+        }
+        if isEmpty { return column.collection == .map ? .map([]) : column.collection == .set ? .set([]) : .list([]) }
+        func text() throws(InputFault) -> String {
+            guard let text = String(validating: field.text, as: UTF8.self) else {
+                throw InputFault("the field is not UTF-8", at: field.offset)
+            }
+            return text
+        }
+        if column.collection == .none {
+            var scalar = column
+            var linked: TableID?
+            if column.type == .link, let target = column.target, let primaryKey = schema[target].primaryKey {
+                scalar = schema[target].columns[primaryKey]
+                linked = target
+            }
+            func result(_ value: Value) -> Parsed { linked.map { .link($0, .primaryKey(value)) } ?? .value(value) }
+            if scalar.type == .string { return result(.string(try text())) }
+            if scalar.type != .link, scalar.type != .mixed, let value = Self.scalar(scalar.type, try text()) {
+                return result(value)
+            }
+        }
+        // Everything else is JSON.
+        do throws(InputFault) {
+            return try json(field.text) { (reader) throws(InputFault) in
+                let parsed = try read(column, &reader)
+                try reader.end()
+                return parsed
+            }
+        } catch {
+            throw InputFault(
+                "in the field of \(DisplayText.line(column.name)): \(error.text)", at: field.offset)
+        }
+    }
+
+    private func json<T>(
+        _ text: [UInt8], _ body: (inout JSONReader) throws(InputFault) -> T
+    ) throws(InputFault) -> T {
+        var result: Result<T, InputFault>?
+        text.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            do throws(InputFault) { result = .success(try body(&reader)) } catch { result = .failure(error) }
+        }
+        return try result!.get()
+    }
+}
+
+/// Data as text, as RFC 4648 describes it.
+enum Base64 {
+    /// Nil unless the text is complete, with its padding.
+    static func bytes(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count % 4 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 4 * 3)
+        for start in stride(from: 0, to: digits.count, by: 4) {
+            var group: UInt32 = 0
+            var padding = 0
+            for index in start..<start + 4 {
+                if digits[index] == UInt8(ascii: "="), start + 4 == digits.count, index >= start + 2 {
+                    padding += 1
+                    group <<= 6
+                    continue
+                }
+                guard padding == 0, let value = value(digits[index]) else { return nil }
+                group = group << 6 | value
+            }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 16))
+            if padding < 2 { bytes.append(UInt8(truncatingIfNeeded: group >> 8)) }
+            if padding < 1 { bytes.append(UInt8(truncatingIfNeeded: group)) }
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt32? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

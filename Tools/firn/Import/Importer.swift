@@ -1,0 +1,274 @@
+import FirnBytes
+import FirnCore
+
+/// Puts objects that were read into a store: it looks up what they link to, inserts those that are new, and changes
+/// those whose primary key is there.
+///
+/// A link may lead to an object that comes later. It is set when all objects are there: until then it takes about 100
+/// bytes of memory.
+final class Importer {
+    typealias Parsed = ImportValues.Parsed
+
+    private let schema: StoreSchema
+    private var transaction: WriteTransaction
+    private(set) var inserted = 0
+    private(set) var changed = 0
+
+    /// A property that waits for the objects that it links to.
+    private struct Deferred {
+        let table: TableID
+        let column: Int
+        let key: Int64
+        let value: Parsed
+        let line: Int
+    }
+
+    private var deferred: [Deferred] = []
+    /// The keys of objects whose number in the import was taken, by table and number.
+    private var renumbered: [TableID: [Int64: Int64]] = [:]
+    /// The first key that no object had before the import, by table.
+    private var firstKeys: [Int64]
+
+    init(_ schema: StoreSchema, _ transaction: WriteTransaction) {
+        self.schema = schema
+        self.transaction = transaction
+        firstKeys = schema.tables.indices.map { transaction.table(TableID($0)).nextKey }
+    }
+
+    /// Goes on in another transaction.
+    func go(on transaction: WriteTransaction) { self.transaction = transaction }
+
+    // MARK: Objects
+
+    /// Adds an object, or changes the one that has its primary key.
+    ///
+    /// - Parameters:
+    ///   - number: its number in the import, if that says one.
+    ///   - values: by the column's number; nil for a property that is not given.
+    func add(_ table: TableID, number: Int64?, _ values: inout [Parsed?], line: Int) throws {
+        if let primaryKey = schema[table].primaryKey {
+            guard case .value(let value)? = values[primaryKey] else {
+                throw InputFault(
+                    "the object lacks its primary key, \(DisplayText.line(schema[table].columns[primaryKey].name))",
+                    at: 0)
+            }
+            if let key = transaction.table(table).firstKey(primaryKey: value) {
+                values[primaryKey] = nil
+                if try change(table, key, values, line: line) { changed += 1 }
+                return
+            }
+        }
+        let key = try insert(table, number: number, values, line: line)
+        inserted += 1
+        if let number, number != key { renumbered[table, default: [:]][number] = key }
+    }
+
+    private func isPlain(_ column: ColumnSchema) -> Bool {
+        column.type != .link && column.type != .mixed && column.collection != .set
+    }
+
+    private func insert(_ table: TableID, number: Int64?, _ values: [Parsed?], line: Int) throws -> Int64 {
+        // The object keeps its number if that is free, so that exports of a copy are the same.
+        let nextKey = transaction.table(table).nextKey
+        var row =
+            if let number, number > nextKey, number < FormatNumbers.keyLimit - 1 {
+                try transaction.beginRow(table, key: number)
+            } else {
+                transaction.beginRow(table)
+            }
+        let columns = schema[table].columns
+        var later = false
+        for (column, parsed) in values.enumerated() {
+            guard let parsed else { continue }
+            guard isPlain(columns[column]) else {
+                later = true
+                continue
+            }
+            switch parsed {
+            case .value(.null): break
+            case .value(let value): transaction.fill(&row, column, value)
+            default: if let value = try resolved(parsed, line) { transaction.fill(&row, column, value) }
+            }
+        }
+        try transaction.endRow(row)
+        guard later else { return row.key }
+        for (column, parsed) in values.enumerated() where !isPlain(columns[column]) {
+            if let parsed { _ = try set(table, column, row.key, parsed, line: line, isNew: true) }
+        }
+        return row.key
+    }
+
+    /// Returns whether anything was different.
+    private func change(_ table: TableID, _ key: Int64, _ values: [Parsed?], line: Int) throws -> Bool {
+        var isChanged = false
+        for (column, parsed) in values.enumerated() {
+            guard let parsed else { continue }
+            if try set(table, column, key, parsed, line: line, isNew: false) { isChanged = true }
+        }
+        return isChanged
+    }
+
+    /// Sets a property, unless it has the value. Returns whether it was different.
+    private func set(
+        _ table: TableID, _ column: Int, _ key: Int64, _ parsed: Parsed, line: Int, isNew: Bool
+    ) throws -> Bool {
+        if isNew, case .value(.null) = parsed { return false }
+        if !isNew, hasEmbedded(parsed), try isSame(table, column, key, parsed) { return false }
+        guard let value = try resolved(parsed, line) else {
+            deferred.append(Deferred(table: table, column: column, key: key, value: parsed, line: line))
+            return true
+        }
+        let old = transaction.table(table).value(column, of: key)
+        if case .set(let elements) = value, schema[table].columns[column].collection == .set {
+            if case .set(let known)? = old, Set(known) == Set(elements) { return false }
+            transaction.edit(table, column, key) { set in
+                set.removeAll()
+                for element in elements { set.insertMember(element) }
+            }
+            return true
+        }
+        if old == value { return false }
+        transaction.set(table, column, key, value)
+        return true
+    }
+
+    // MARK: Embedded objects
+
+    private func hasEmbedded(_ parsed: Parsed) -> Bool {
+        switch parsed {
+        case .embedded: true
+        case .list(let elements): elements.contains(where: hasEmbedded)
+        case .map(let entries): entries.contains { hasEmbedded($0.value) }
+        default: false
+        }
+    }
+
+    /// Whether the embedded objects of a property are as they were read, so that they need not be made again.
+    private func isSame(_ table: TableID, _ column: Int, _ key: Int64, _ parsed: Parsed) throws -> Bool {
+        guard let value = transaction.table(table).value(column, of: key) else { return false }
+        return try isSame(value, parsed, schema[table].columns[column].target)
+    }
+
+    private func isSame(_ value: Value, _ parsed: Parsed, _ target: TableID?) throws -> Bool {
+        switch (value, parsed) {
+        case (.link(let key), .embedded(let table, let values)):
+            guard table == target, let (leaf, row) = transaction.table(table).find(key) else { return false }
+            for (number, column) in schema[table].columns.enumerated() where !column.isRemoved {
+                let old = transaction.table(table).value(number, leaf, row)
+                guard let new = values[number], try isSame(old, new, column.target) else { return false }
+            }
+            return true
+        case (.list(let old), .list(let new)), (.set(let old), .set(let new)):
+            guard old.count == new.count else { return false }
+            for (old, new) in zip(old, new) where try !isSame(old, new, target) { return false }
+            return true
+        case (.map(let old), .map(let new)):
+            guard old.count == new.count else { return false }
+            for (old, new) in zip(old, new) {
+                guard old.key.utf8.elementsEqual(new.key.utf8), try isSame(old.value, new.value, target) else {
+                    return false
+                }
+            }
+            return true
+        case (_, .embedded): return false
+        default: return try resolved(parsed, 0) == value
+        }
+    }
+
+    // MARK: Links
+
+    /// The value, with links looked up; nil if it leads to an object that is not there yet.
+    private func resolved(_ parsed: Parsed, _ line: Int) throws -> Value? {
+        switch parsed {
+        case .value(let value):
+            if case .string(let text) = value, text.utf8.count > FormatNumbers.valueByteCount { throw tooLong }
+            if case .data(let bytes) = value, bytes.count > FormatNumbers.valueByteCount { throw tooLong }
+            return value
+        case .link(let table, let target): return try key(table, target).map { .link($0) }
+        case .typedLink(let table, let target): return try key(table, target).map { .typedLink(table, $0) }
+        case .embedded(let table, let given):
+            var values = [Parsed?](repeating: nil, count: schema[table].columns.count)
+            for (column, value) in given { values[column] = value }
+            return .link(try insert(table, number: nil, values, line: line))
+        case .list(let elements): return try resolved(elements, line).map { .list($0) }
+        case .set(let elements): return try resolved(elements, line).map { .set($0) }
+        case .map(let entries):
+            guard !entries.contains(where: { $0.key.utf8.count > FormatNumbers.valueByteCount }) else { throw tooLong }
+            guard let values = try resolved(entries.map(\.value), line) else { return nil }
+            return .map(zip(entries, values).map { Value.MapEntry(key: $0.key, value: $1) })
+        }
+    }
+
+    private var tooLong: InputFault {
+        InputFault("a value has more than \(FormatNumbers.valueByteCount) bytes, which no property takes", at: 0)
+    }
+
+    private func resolved(_ elements: [Parsed], _ line: Int) throws -> [Value]? {
+        var values: [Value] = []
+        values.reserveCapacity(elements.count)
+        for element in elements {
+            guard let value = try resolved(element, line) else { return nil }
+            values.append(value)
+        }
+        return values
+    }
+
+    private func key(_ table: TableID, _ target: ImportValues.Target, isLast: Bool = false) throws -> Int64? {
+        let view = transaction.table(table)
+        switch target {
+        case .primaryKey(let value): return view.firstKey(primaryKey: value)
+        case .number(let number):
+            if let key = renumbered[table]?[number] { return key }
+            return number >= firstKeys[table.index] && view.find(number) != nil ? number : nil
+        }
+    }
+
+    /// Sets the properties that waited for other objects.
+    func finish() throws {
+        let waiting = deferred
+        deferred = []
+        for property in waiting {
+            // Numbers that the import does not have are those of the store's own objects.
+            firstKeys = firstKeys.map { _ in 0 }
+            _ = try set(
+                property.table, property.column, property.key, property.value, line: property.line, isNew: false)
+            guard deferred.isEmpty else {
+                let column = schema[property.table].columns[property.column]
+                throw LineFault(
+                    line: property.line,
+                    InputFault(
+                        "\(DisplayText.line(column.name)) links to \(missing(property.value)), which is neither in the import nor in the store",
+                        at: 0))
+            }
+        }
+    }
+
+    /// The first object that a value links to and that is missing.
+    private func missing(_ parsed: Parsed) -> String {
+        switch parsed {
+        case .link(let table, let target), .typedLink(let table, let target):
+            let isThere = (try? key(table, target)) ?? nil
+            if isThere != nil { return "" }
+            let name = DisplayText.line(schema[table].name)
+            switch target {
+            case .primaryKey(.string(let text)): return "\(name) \"\(DisplayText.line(String(text.prefix(60))))\""
+            case .primaryKey(let value): return "\(name) \(value)"
+            case .number(let number): return "\(name) #\(number)"
+            }
+        case .list(let elements), .set(let elements): return elements.lazy.map(missing).first { !$0.isEmpty } ?? ""
+        case .map(let entries): return entries.lazy.map { self.missing($0.value) }.first { !$0.isEmpty } ?? ""
+        case .value, .embedded: return ""
+        }
+    }
+}
+
+/// A fault in a line that was read before.
+struct LineFault: Error {
+    var line: Int
+    var fault: InputFault
+
+    init(line: Int, _ fault: InputFault) {
+        self.line = line
+        self.fault = fault
+    }
+}

@@ -1,0 +1,118 @@
+import FirnCore
+
+/// What type a property must have to take all values that were seen.
+struct TypeGuess {
+    private var kinds: Kinds = []
+    private var elements: Kinds = []
+    private var mayBeMissing = false
+    /// In how many objects it was seen.
+    private(set) var count = 0
+
+    private struct Kinds: OptionSet {
+        let rawValue: UInt8
+        static let null = Kinds(rawValue: 1)
+        static let bool = Kinds(rawValue: 2)
+        static let int = Kinds(rawValue: 4)
+        static let double = Kinds(rawValue: 8)
+        static let string = Kinds(rawValue: 16)
+        static let array = Kinds(rawValue: 32)
+        /// A value that only a mixed property takes: an object, or an array within an array.
+        static let other = Kinds(rawValue: 64)
+
+        /// The type of single values of these kinds.
+        var type: ColumnType {
+            switch subtracting(.null) {
+            case .bool: .bool
+            case .int: .int
+            case .double, [.int, .double]: .double
+            case .string, []: .string
+            default: .mixed
+            }
+        }
+    }
+
+    /// The property is missing in an object.
+    mutating func miss() { mayBeMissing = true }
+
+    /// Reads a JSON value, and takes account of it.
+    mutating func see(_ reader: inout JSONReader) throws(InputFault) {
+        count += 1
+        guard try reader.kind() == .array else {
+            kinds.insert(try Self.kind(&reader))
+            return
+        }
+        kinds.insert(.array)
+        var seen: Kinds = []
+        try reader.array { (reader) throws(InputFault) in seen.insert(try Self.kind(&reader)) }
+        elements.formUnion(seen)
+    }
+
+    private static func kind(_ reader: inout JSONReader) throws(InputFault) -> Kinds {
+        switch try reader.kind() {
+        case .null:
+            try reader.null()
+            return .null
+        case .bool:
+            _ = try reader.bool()
+            return .bool
+        case .number:
+            if case .int = try reader.number() { return .int }
+            return .double
+        case .string:
+            _ = try reader.string()
+            return .string
+        case .object, .array:
+            try reader.skip()
+            return .other
+        }
+    }
+
+    /// Takes account of a field of CSV.
+    mutating func see(_ field: CSVReader.Field) {
+        count += 1
+        guard field.isQuoted || !field.text.isEmpty else {
+            kinds.insert(.null)
+            return
+        }
+        let text = String(decoding: field.text, as: UTF8.self)
+        if field.isQuoted {
+            kinds.insert(.string)
+        } else if text == "true" || text == "false" {
+            kinds.insert(.bool)
+        } else if Self.isNumber(field.text) {
+            kinds.insert(Int64(text) != nil ? .int : .double)
+        } else {
+            kinds.insert(.string)
+        }
+    }
+
+    /// Whether a field is a number as JSON writes it. So neither `007` nor `+49 30` is one.
+    private static func isNumber(_ text: [UInt8]) -> Bool {
+        text.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            do throws(InputFault) {
+                guard try reader.kind() == .number else { return false }
+                _ = try reader.number()
+                try reader.end()
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
+    /// The type.
+    ///
+    /// - Parameter isText: whether values were fields of CSV: those of several kinds are then texts.
+    func type(isText: Bool) -> NamedType {
+        let isNullable = mayBeMissing || kinds.contains(.null)
+        if kinds.contains(.array), kinds.subtracting([.array, .null]).isEmpty {
+            let element = elements.contains(.other) ? .mixed : elements.type
+            return NamedType(
+                type: element, collection: .list, isNullable: elements.contains(.null) || element == .mixed)
+        }
+        var type = kinds.intersection([.array, .other]).isEmpty ? kinds.type : .mixed
+        if type == .mixed, isText { type = .string }
+        return NamedType(type: type, isNullable: isNullable || type == .mixed)
+    }
+}

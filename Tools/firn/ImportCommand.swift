@@ -1,0 +1,97 @@
+import ArgumentParser
+import FirnBytes
+import FirnCore
+import FirnLog
+import FirnStorage
+
+/// `firn import STORE FILE`: puts objects of JSON lines or CSV into a store.
+struct ImportCommand: ParsableCommand {
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case ndjson, csv
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Puts objects of JSON lines or CSV into a store, which it makes if there is none.",
+        discussion: """
+            Reads what `firn export` writes, and any other file with one JSON object per line, or CSV with a first line \
+            of names. An object whose primary key is in the store is changed, any other is added. The types of a new \
+            class's properties are those that fit all values; --types says others. If a value is refused, the message \
+            tells its line and column, and nothing is imported. The article "Moving data in and out" has the rules.
+
+            Example: firn import people.firn --type Person --primary-key id --types 'born: date, friends: list<link<Person>>' people.ndjson
+            """)
+
+    @OptionGroup var arguments: StoreArguments
+    @Argument(help: "The file with the objects; - for the input.", completion: .file())
+    var file: String
+    @Option(help: "ndjson or csv. Without it, csv if the file's name ends with .csv.")
+    var format: Format?
+    @Option(name: .customLong("type"), help: ArgumentHelp("The objects' class.", valueName: "class"))
+    var type: String?
+    @Option(help: ArgumentHelp("The property that tells the objects apart.", valueName: "property"))
+    var primaryKey: String?
+    @Option(
+        help: ArgumentHelp("The types of properties, as 'age: int?, tags: list<string>'.", valueName: "name: type, …"))
+    var types: String?
+    @Option(help: ArgumentHelp("Commit each time so many objects are read, not all at once.", valueName: "objects"))
+    var batch: Int?
+
+    func validate() throws {
+        if let batch, batch < 1 { throw ValidationError("--batch is at least 1.") }
+        if type == nil, primaryKey != nil || types != nil || format == .csv || file.hasSuffix(".csv") {
+            throw ValidationError("Give the objects' class with --type.")
+        }
+    }
+
+    func run() throws {
+        Interrupts.postpone()
+        try finish { out in
+            var options = ImportRun.Options(type: type, primaryKey: primaryKey, batch: batch)
+            options.isCSV = format == .csv || format == nil && file.hasSuffix(".csv")
+            options.types = try types.map { try TypeText.properties($0) } ?? []
+            return try Self.run(
+                arguments.store, file, options, json: arguments.json, storage: PosixStorage.shared,
+                clock: SystemClock.shared, out)
+        }
+    }
+
+    static func run(
+        _ path: String, _ file: String, _ options: ImportRun.Options, json: Bool, storage: any Storage,
+        clock: any Clock, _ output: Output
+    ) throws -> ToolError.Status {
+        let files = StoreFiles(named: path, storage: storage)
+        let isNew = try stored { () throws(StorageError) in try storage.status(files.path) } == nil
+        if !isNew { try files.checkIsStore() }
+        let source = try RecordSource(file, storage: storage)
+        let result: (inserted: Int, changed: Int, version: UInt64)
+        do {
+            let store = try Store(StoreOptions(log: LogOptions(folder: files.path)), storage: storage, clock: clock)
+            do {
+                result = try ImportRun(source, options, output).run(into: store)
+            } catch {
+                // The first error is the one that counts.
+                try? store.close()
+                throw error
+            }
+            try store.close()
+        } catch {
+            if isNew, options.batch == nil { files.removeAll() }
+            if let error = error as? StoreError { throw ToolError(reading: error) }
+            throw error
+        }
+        output.clearProgress()
+        if json {
+            try output.line(
+                JSON.object([
+                    ("inserted", .int(result.inserted)), ("changed", .int(result.changed)),
+                    ("version", .int(result.version)),
+                ]).text)
+        } else {
+            try output.line(
+                "\(DisplayText.line(files.path)) got \(Amount.of(result.inserted, "new object")), and \(Amount.of(result.changed, "object")) changed; version \(result.version)"
+            )
+        }
+        return .fine
+    }
+}
