@@ -69,6 +69,9 @@ struct Verification {
     private var bytesRead = 0
     private var files = 0
     private var summary = LogWalk.Summary()
+    /// How much of the checkpoints' files has been read.
+    private var checkpointDone = 0
+    private var progress: (_ checkpointDone: Int) -> Void = { _ in }
     /// Bytes of all segments and of the checkpoint's files.
     private var total = 0
     /// The names of the files of all checkpoints; nil if they can't be known.
@@ -84,6 +87,10 @@ struct Verification {
 
     private mutating func add(_ finding: Finding) {
         if finding.kind == .damage { damageCount += 1 }
+        list(finding)
+    }
+
+    private mutating func list(_ finding: Finding) {
         if findings.count < Self.findingMax { findings.append(finding) }
     }
 
@@ -116,88 +123,62 @@ struct Verification {
             checkpointNames?.formUnion(checkpoint.files.map { StoreFiles.checkpointName($0.entry.id) })
         }
         bytesRead = total
-        var read = try opened.checkpoint.map { try verify($0) } ?? 0
-        for entry in store.manifest.earlier {
-            // What is wrong with its files was reported above.
-            if let checkpoint = try store.open(entry).checkpoint { read += try verify(checkpoint) }
-        }
         var checkpointCounts: ObjectCounts.CheckpointCounts?
-        // What can't be read of the checkpoint was reported above.
+        // What can't be read of the checkpoint is reported below.
         if let checkpoint = opened.checkpoint, isDeep {
             _ = try checkpoint.finding { checkpointCounts = try ObjectCounts.CheckpointCounts(checkpoint) }
         }
-        try verifyLog(checkpointCounts, done: read)
+        // The log and the checkpoints at the same time.
+        let log = LogVerification.Run(store, isDeep: isDeep, checkpointCounts)
+        progress = { [output, total] done in output.progress("verifying", done + log.byteCount, of: total) }
+        defer { progress = { _ in } }
+        do {
+            try verifyCheckpoints(opened.checkpoint)
+        } catch {
+            // The thread would go on reading.
+            _ = try? log.end { _ in }
+            throw error
+        }
+        let (done, show) = (checkpointDone, progress)
+        let found = try log.end { _ in show(done) }
+        for finding in found.findings { list(finding) }
+        damageCount += found.damageCount
+        (frames, blocks, versions, summary) = (found.frames, found.blocks, found.versions, found.summary)
         output.clearProgress()
         try verifyReserve()
         try verifyNames()
     }
 
-    // MARK: The checkpoint
+    // MARK: The checkpoints
 
-    /// Reads each node of the checkpoint's files and then, if all are intact, follows the references. Returns the
-    /// number of bytes read.
-    private mutating func verify(_ checkpoint: OpenedCheckpoint) throws -> Int {
+    private mutating func verifyCheckpoints(_ live: OpenedCheckpoint?) throws {
+        if let live { try verify(live) }
+        for entry in store.manifest.earlier {
+            // What is wrong with its files was reported when all were opened.
+            if let checkpoint = try store.open(entry).checkpoint { try verify(checkpoint) }
+        }
+    }
+
+    /// Reads each node of the checkpoint's files and then, if all are intact, follows the references.
+    private mutating func verify(_ checkpoint: OpenedCheckpoint) throws {
         var scan = CheckpointScan(checkpoint)
-        var done = 0
-        let (output, total) = (output, total)
+        var done = checkpointDone
+        let progress = progress
         try scan.run { count in
             done += count
-            output.progress("verifying", done, of: total)
+            progress(done)
         }
+        checkpointDone = done
         nodes += scan.nodeCount
         for finding in scan.findings { add(finding) }
-        guard scan.findings.isEmpty, checkpoint.files.allSatisfy({ $0.file != nil }) else { return done }
+        guard scan.findings.isEmpty, checkpoint.files.allSatisfy({ $0.file != nil }) else { return }
         guard isDeep else {
             if let finding = try checkpoint.finding({ try ReferenceWalk(checkpoint).run() }) { add(finding) }
-            return done
+            return
         }
         var check = CheckpointCheck(checkpoint)
         try check.run()
         for finding in check.findings { add(finding) }
-        return done
-    }
-
-    // MARK: The log
-
-    private mutating func verifyLog(_ checkpointCounts: ObjectCounts.CheckpointCounts?, done: Int) throws {
-        var commits = CommitReader()
-        var counts = ObjectCounts(firstVersion: store.manifest.firstVersion, checkpoint: checkpointCounts)
-        var commit = CommitCounts(countsUpdates: false)
-        var done = done
-        let total = total
-        var this = self
-        summary = try LogWalk(store: store, continuesAfterDamage: true).run { event in
-            switch event {
-            case .segment: break
-            case .frame(let frame, let payload, let path):
-                this.frames += 1
-                done += frame.frameByteCount
-                this.output.progress("verifying", done, of: total)
-                guard this.isDeep else { break }
-                if frame.kind.isPart, frame.part == 0 { commit = CommitCounts(countsUpdates: false) }
-                let finding = try commits.take(frame, payload, path: path) { block in
-                    this.blocks += 1
-                    commit.add(block)
-                }
-                if let finding {
-                    this.add(finding)
-                    counts.forget()
-                }
-            case .commit(let frame, let path):
-                this.versions += 1
-                if this.isDeep, let problem = counts.add(commit, version: frame.version, commits.schema) {
-                    this.add(Finding(.damage, path, Int(frame.offset), "version \(frame.version): \(problem)"))
-                }
-            case .resumed:
-                commits.forgetSchema()
-                counts.forget()
-            case .finding(let finding): this.add(finding)
-            }
-            return true
-        }
-        let found = summary
-        self = this
-        summary = found
     }
 
     // MARK: The other files

@@ -17,6 +17,8 @@ enum CSVReader {
                 seen.isQuoted.toggle()
             } else if byte == 0x0A, !seen.isQuoted {
                 return seen.count
+            } else if byte == 0x0A {
+                seen.lines += 1
             }
             seen.count += 1
         }
@@ -74,7 +76,8 @@ enum CSVReader {
 /// Reads lines: records of NDJSON.
 enum LineReader {
     static func end(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool, _ seen: inout RecordSource.Seen) -> Int? {
-        if let found = bytes[seen.count...].firstIndex(of: 0x0A) { return found }
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[seen.count...])
+        if let found = rest.withMemoryRebound(to: UInt8.self, { $0.firstIndex(of: 0x0A) }) { return seen.count + found }
         seen.count = bytes.count
         return isLast && !bytes.isEmpty ? bytes.count : nil
     }

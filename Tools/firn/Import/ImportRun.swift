@@ -165,49 +165,38 @@ final class ImportRun {
 
     /// A class whose properties take all values of the records.
     private func inferred(_ type: String) throws -> ImportSchema.Class {
-        var order: [String] = []
-        var guesses: [String: TypeGuess] = [:]
+        var guesses = TypeGuesses()
         var count = 0
-        var fields: [String] = []
-        func see(_ name: String, _ body: (inout TypeGuess) throws(InputFault) -> Void) throws(InputFault) {
-            if guesses[name] == nil {
-                order.append(name)
-                guesses[name] = TypeGuess()
-            }
-            try body(&guesses[name]!)
-        }
         try forEachRecord { record, _ in
             if options.isCSV {
                 let row = try CSVReader.fields(record)
-                if fields.isEmpty {
-                    fields = row.map { String(decoding: $0.text, as: UTF8.self) }
+                if guesses.isEmpty {
+                    for field in row { guesses.add(field.text) }
                     return true
                 }
-                count += 1
-                for (name, field) in zip(fields, row) where name != "$object" {
-                    try see(name) { guess throws(InputFault) in guess.see(field) }
+                for (index, field) in row.enumerated() { guesses.see(field, at: index) }
+            } else {
+                var reader = JSONReader(record)
+                var index = 0
+                try reader.object { (name, _, reader) throws(InputFault) in
+                    if name.first == UInt8(ascii: "$") { return try reader.skip() }
+                    try guesses.see(name, at: index, &reader)
+                    index += 1
                 }
-                return true
+                try reader.end()
             }
             count += 1
-            var reader = JSONReader(record)
-            try reader.object { (name, _, reader) throws(InputFault) in
-                let name = String(decoding: name, as: UTF8.self)
-                if name.hasPrefix("$") { return try reader.skip() }
-                try see(name) { guess throws(InputFault) in try guess.see(&reader) }
-            }
-            try reader.end()
             return true
         }
         let given = Dictionary(options.types.map { ($0.name, $0.type) }) { $1 }
-        let properties = order.map { name in
-            var guess = guesses[name]!
+        let properties = guesses.all.filter { $0.name != "$object" }.map { name, guess in
+            var guess = guess
             if guess.count < count { guess.miss() }
             var type = given[name] ?? guess.type(isText: options.isCSV)
             if name == options.primaryKey, given[name] == nil { type.isNullable = false }
             return (name, type, false)
         }
-        let further = options.types.filter { guesses[$0.name] == nil }.map { ($0.name, $0.type, false) }
+        let further = options.types.filter { type in !properties.contains { $0.0 == type.name } }.map { ($0.name, $0.type, false) }
         return ImportSchema.Class(name: type, primaryKey: options.primaryKey, properties: properties + further)
     }
 

@@ -166,7 +166,7 @@ struct JSONReader {
     }
 
     /// The number if it is an integer that fits into 64 bits.
-    private static func integer(_ text: UnsafeRawBufferPointer) -> Int64? {
+    static func integer(_ text: UnsafeRawBufferPointer) -> Int64? {
         let isNegative = text[0] == UInt8(ascii: "-")
         var value: Int64 = 0
         for byte in text.dropFirst(isNegative ? 1 : 0) {

@@ -6,6 +6,8 @@ final class RecordSource {
     /// How far the search for a record's end has come.
     struct Seen {
         var count = 0
+        /// How many line feeds are among these bytes.
+        var lines = 0
         /// Whether these bytes end within quotes.
         var isQuoted = false
     }
@@ -112,10 +114,8 @@ final class RecordSource {
                 // The line feed belongs to the record, but not to its text.
                 start = min(range.upperBound + 1, window.count)
                 let begin = line
-                try window.withUnsafeBytes { bytes in
-                    line += bytes[first..<start].count { $0 == 0x0A }
-                    try body(UnsafeRawBufferPointer(rebasing: bytes[range]), begin)
-                }
+                line += seen.lines + (start > range.upperBound ? 1 : 0)
+                try window.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range]), begin) }
                 return true
             }
             if isAtEnd {

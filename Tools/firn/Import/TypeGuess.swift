@@ -55,11 +55,9 @@ struct TypeGuess {
         case .bool:
             _ = try reader.bool()
             return .bool
-        case .number:
-            if case .int = try reader.number() { return .int }
-            return .double
+        case .number: return JSONReader.integer(try reader.numberText()) != nil ? .int : .double
         case .string:
-            _ = try reader.string()
+            try reader.skip()
             return .string
         case .object, .array:
             try reader.skip()
@@ -114,5 +112,41 @@ struct TypeGuess {
         var type = kinds.intersection([.array, .other]).isEmpty ? kinds.type : .mixed
         if type == .mixed, isText { type = .string }
         return NamedType(type: type, isNullable: isNullable || type == .mixed)
+    }
+}
+
+/// The types of all properties of a class, in the order in which they came.
+struct TypeGuesses {
+    private(set) var all: [(name: String, guess: TypeGuess)] = []
+    private var names: [[UInt8]] = []
+    private var indices: [String: Int] = [:]
+    /// Where the property is that came last as the first, second, … of its record.
+    private var order: [Int] = []
+
+    var isEmpty: Bool { all.isEmpty }
+
+    /// Adds a property.
+    mutating func add(_ name: [UInt8]) {
+        let text = String(decoding: name, as: UTF8.self)
+        indices[text] = all.count
+        names.append(name)
+        all.append((text, TypeGuess()))
+    }
+
+    /// Takes account of the field of the property that was added as the `index`th. There may be too many.
+    mutating func see(_ field: CSVReader.Field, at index: Int) {
+        if index < all.count { all[index].guess.see(field) }
+    }
+
+    /// Reads the value of a property that is the `index`th of its record.
+    mutating func see(_ name: UnsafeRawBufferPointer, at index: Int, _ reader: inout JSONReader) throws(InputFault) {
+        if index < order.count, names[order[index]].elementsEqual(name) {
+            return try all[order[index]].guess.see(&reader)
+        }
+        let text = String(decoding: name, as: UTF8.self)
+        if indices[text] == nil { add(Array(name)) }
+        let found = indices[text]!
+        if index < order.count { order[index] = found } else if index == order.count { order.append(found) }
+        try all[found].guess.see(&reader)
     }
 }

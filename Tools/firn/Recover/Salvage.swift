@@ -21,8 +21,8 @@ final class Salvage {
     let sources: SalvageSources
     private let byteMax: Int
     private(set) var report = SalvageReport()
-    /// The rows that the newest checkpoint has lost, by their table and the lowest key they may have, and of how many an
-    /// older one has an older state, or the log a part.
+    /// The rows that the newest checkpoint has lost, by their table and the lowest key they may have, and of how many
+    /// an older one has an older state, or the log a part.
     private var gaps: [ChangedObject.Identity: (lost: SalvageBase.Lost, outdated: Int, partial: Int)] = [:]
     /// Whether losses are noted: in the first of several walks.
     private var isNoting = true
