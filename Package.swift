@@ -15,7 +15,7 @@ let package = Package(
         .library(name: "FirnCombine", targets: ["FirnCombine"]),
         // For `Benchmarks`, which is compiled as a part of this package: all that these targets show is `package`.
         .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
-        .executable(name: "firn", targets: ["FirnTool"]),
+        .executable(name: "firn", targets: ["firn"]),
         .executable(name: "firn-quickstart", targets: ["FirnQuickstart"]),
     ],
     traits: [
@@ -61,13 +61,15 @@ let package = Package(
             ]),
         .target(name: "RealmSwift", dependencies: ["Firn"]),
         .target(name: "FirnRLM", dependencies: ["Firn"]),
-        .executableTarget(
+        // The `firn` command: all of it in a library, which tests and the fuzzer use, too.
+        .target(
             name: "FirnTool",
             dependencies: [
                 "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/firn"),
+        .executableTarget(name: "firn", dependencies: ["FirnTool"], path: "Tools/command"),
         // `Tools/quickstart`: an application as any other, which knows nothing of what lies below Firn.
         .executableTarget(
             name: "FirnQuickstart",
@@ -81,7 +83,10 @@ let package = Package(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/MemoryProof"),
         // Forged stores: `Tools/fuzz`. What it found is replayed by the tests.
         .target(
-            name: "FuzzTargets", dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport"],
+            name: "FuzzTargets",
+            dependencies: [
+                "FirnTool", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport",
+            ],
             path: "Tests/Fuzz/Targets"),
         .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
@@ -114,7 +119,7 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "FirnTool", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport", "FuzzTargets",
+                "FirnTool", "firn", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport", "FuzzTargets",
             ]),
         .testTarget(
             name: "FirnTests",

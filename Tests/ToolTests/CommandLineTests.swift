@@ -20,7 +20,9 @@ import Testing
         return folder
     }
 
-    static func firn(_ arguments: [String]) throws -> (status: Int32, out: String, error: String) {
+    static func firn(
+        _ arguments: [String], input: String? = nil
+    ) throws -> (status: Int32, out: String, error: String) {
         let process = Process()
         let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         process.executableURL = tests.appendingPathComponent("firn")
@@ -28,6 +30,13 @@ import Testing
         let (out, error) = (Pipe(), Pipe())
         process.standardOutput = out
         process.standardError = error
+        if let input {
+            let pipe = Pipe()
+            process.standardInput = pipe
+            // Less than a pipe holds, so that this does not wait for the reader.
+            try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try pipe.fileHandleForWriting.close()
+        }
         try process.run()
         let text = String(decoding: out.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         let errorText = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -67,6 +76,30 @@ import Testing
             let script = try Self.firn(["--generate-completion-script", shell])
             #expect(script.status == 0 && script.out.contains("history"), "\(shell)")
         }
+    }
+
+    @Test("imports from its input and through links, compacts, and exports") func data() throws {
+        let folder = TemporaryFolder()
+        let store = folder.path + "/store"
+        let lines = (0..<500).map { "{\"id\":\($0),\"name\":\"n\($0 % 7)\"}\n" }.joined()
+        let first = try Self.firn(["import", store, "--type", "P", "--primary-key", "id", "-"], input: lines)
+        #expect(first.status == 0 && first.out.contains("500 new objects"), "\(first)")
+        let exported = try Self.firn(["export", store, "--output", folder.path + "/p.ndjson", "--type", "P"])
+        #expect(exported.status == 0, "\(exported)")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/link", withDestinationPath: folder.path + "/p.ndjson")
+        let second = try Self.firn([
+            "import", folder.path + "/copy", "--type", "P", "--primary-key", "id", folder.path + "/link",
+        ])
+        #expect(second.status == 0, "\(second)")
+        #expect(try Self.firn(["export", folder.path + "/copy", "--type", "P"]).out == lines)
+        let refused = try Self.firn(["import", store, "--type", "P", "-"], input: "{\"id\":1,\"name\":5}\n")
+        #expect(refused.status == 2 && refused.error.contains("the input:1:16: this is no string"), "\(refused)")
+        #expect(try Self.firn(["import", store, "--type", "P", folder.path + "/none"]).status == 3)
+        #expect(try Self.firn(["import", store, "-"], input: "").status == 2)
+        let compacted = try Self.firn(["compact", store])
+        #expect(compacted.status == 0 && compacted.out.contains("version 1"), "\(compacted)")
+        #expect(try Self.firn(["verify", "--deep", store]).status == 0)
     }
 
     @Test("exits with 1 for damage, 2 for wrong usage, 3 if the path is not a store") func failures() throws {

@@ -2,7 +2,6 @@ import ArgumentParser
 import FirnStorage
 
 /// The `firn` command: inspects stores, verifies them, and saves what can be saved.
-@main
 struct FirnCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "firn",

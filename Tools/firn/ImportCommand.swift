@@ -51,7 +51,8 @@ struct ImportCommand: ParsableCommand {
             options.isCSV = format == .csv || format == nil && file.hasSuffix(".csv")
             options.types = try types.map { try TypeText.properties($0) } ?? []
             return try Self.run(
-                arguments.store, file, options, json: arguments.json, storage: PosixStorage.shared,
+                arguments.store, file == "-" ? file : Terminal.followed(file), options, json: arguments.json,
+                storage: PosixStorage.shared,
                 clock: SystemClock.shared, out)
         }
     }

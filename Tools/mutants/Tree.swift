@@ -25,7 +25,9 @@ struct Tree {
     func write(_ mutants: [Mutant]) throws {
         let files = FileManager.default
         var wanted: [String: Data] = [:]
-        for top in ["Package.swift", "Package.resolved", "Sources", "Tests", "Tools/firn", "Tools/indexer"] {
+        for top in [
+            "Package.swift", "Package.resolved", "Sources", "Tests", "Tools/firn", "Tools/command", "Tools/indexer",
+        ] {
             var isFolder: ObjCBool = false
             guard files.fileExists(atPath: root + "/" + top, isDirectory: &isFolder) else { continue }
             let below = isFolder.boolValue ? try files.subpathsOfDirectory(atPath: root + "/" + top) : [""]

@@ -17,6 +17,18 @@ package struct BaseStore: Sendable {
         do { return try BaseStore() } catch { fatalError("the base store cannot be made: \(error)") }
     }()
 
+    /// The base store's newest version, for queries.
+    package static let pinned: Pin = {
+        do {
+            let storage = try made.storage(replacing: [:])
+            let store = try Store(
+                options(), storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+            return store.pin()
+        } catch {
+            fatalError("the base store cannot be opened: \(error)")
+        }
+    }()
+
     package static let schema: StoreSchema = {
         var columns: [ColumnSchema] = []
         for type in ColumnType.allCases {

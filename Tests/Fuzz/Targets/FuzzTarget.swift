@@ -1,8 +1,10 @@
 import FirnBytes
 import FirnCore
 import FirnLog
+import FirnQuery
 import FirnStorage
 import FirnTestSupport
+import FirnTool
 
 /// A part of a store that is forged.
 ///
@@ -23,11 +25,20 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case page
     /// Changes to any file of a store, at any offset.
     case store
+    /// The same, read by the `firn` command, which has a reader of its own.
+    case tool
+    /// A text that the command reads: JSON lines, CSV, the names of types, or a query. The first byte says which.
+    case text
 
     /// Runs the target on an input.
     public func run(_ input: [UInt8]) {
         do {
             if self == .page { return try Self.runPage(input) }
+            if self == .text { return Self.runText(input) }
+            if self == .tool {
+                return Program.inspect(
+                    BaseStore.folder, recoveringTo: "/new", storage: try storage(for: input), clock: ManualClock())
+            }
             try Exercise.run(try storage(for: input))
         } catch {
             // Making the storage does not depend on the input.
@@ -59,8 +70,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             return try base.storage(replacing: [
                 base.checkpointPath: bytes, BaseStore.folder + "/manifest": manifest,
             ])
-        case .page: return try base.storage(replacing: [:])
-        case .store:
+        case .page, .text: return try base.storage(replacing: [:])
+        case .store, .tool:
             var files = base.files
             Patches(input).apply(to: &files, order: files.keys.sorted())
             var manifest = files[BaseStore.folder + "/manifest"]!
@@ -84,7 +95,31 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .segment: return [base.segment]
         case .frame: return [[2, 1, 0, 0, 4, 0, 1, 2, 3, 4]]
         case .changeset: return Forging.commits(of: base.segment)
-        case .checkpoint, .page, .store: return [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
+        case .text:
+            return [
+                "\u{0}{\"id\":1,\"a\":[1.5,null],\"m\":{\"$date\":\"2026-01-01T00:00:00Z\"}}\n{\"id\":2,\"s\":\"\\u00e9\"}\n",
+                "\u{1}id,name,x\r\n1,\"a\"\"b\",2.5\r\n,,true\n", "\u{2}a: int?, b: list<link<T>>, c: map<uuid>",
+                "\u{3}ANY friends.name BEGINSWITH[c] 'a' AND score BETWEEN {1, 2} SORT(id DESC) LIMIT(3)",
+            ].map { Array($0.utf8) }
+        case .checkpoint, .page, .store, .tool: return [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
+        }
+    }
+
+    private static func runText(_ input: [UInt8]) {
+        let text = Array(input.dropFirst())
+        switch input.first ?? 0 {
+        case 2: Program.readTypes(String(decoding: text, as: UTF8.self))
+        case 3:
+            let schema = BaseStore.schema
+            let snapshot = BaseStore.pinned.snapshot
+            Exercise.attempt {
+                let stages = try QueryPipeline.stages(parsing: String(decoding: text, as: UTF8.self))
+                let query = try QueryPipeline(stages, table: BaseStore.person, schema: schema)
+                _ = query.run(in: snapshot).count
+                _ = query.explain(in: snapshot)
+            }
+        case let kind:
+            Program.importText(text, isCSV: kind == 1, into: "/new", storage: MemoryStorage(), clock: ManualClock())
         }
     }
 

@@ -14,19 +14,23 @@ final class ImportRun {
         var batch: Int?
     }
 
-    private let source: RecordSource
-    private let options: Options
+    let source: RecordSource
+    let options: Options
     private let output: Output
     private var schema = StoreSchema()
     private var importer: Importer?
 
-    /// The properties of a class as a record names them, in the order in which they came last.
+    /// The properties of a class as a record names them, in the order in which they came last. The import's thread
+    /// alone uses it, and no call reads a value while another one changes it, so that need not be checked.
     private final class Names {
-        var names: [(bytes: [UInt8], column: Int)] = []
-        var columns: [String: Int] = [:]
-        var values: [ImportValues.Parsed?]
+        @exclusivity(unchecked) var names: [(bytes: [UInt8], column: Int)] = []
+        @exclusivity(unchecked) var columns: [String: Int] = [:]
+        /// Of the object that is read.
+        @exclusivity(unchecked) var values: [ImportValues.Parsed?]
+        let descriptions: [ColumnSchema]
 
         init(_ table: TableSchema) {
+            descriptions = table.columns
             for (number, column) in table.columns.enumerated() where !column.isRemoved { columns[column.name] = number }
             values = [ImportValues.Parsed?](repeating: nil, count: table.columns.count)
         }
@@ -96,7 +100,7 @@ final class ImportRun {
     // MARK: Records
 
     /// Calls `body` with each record that is not empty, and adds the place to what is thrown.
-    private func forEachRecord(
+    func forEachRecord(
         _ body: (_ record: UnsafeRawBufferPointer, _ line: Int) throws -> Bool
     ) throws {
         var goesOn = true
@@ -132,74 +136,6 @@ final class ImportRun {
         return refusal(InputFault(fault.text, at: column), line + lines)
     }
 
-    // MARK: Classes
-
-    /// The classes that the records need, and the schema's version if they say one.
-    private func classes(_ stored: StoreSchema) throws -> (classes: [ImportSchema.Class], version: UInt64) {
-        source.keep()
-        defer { source.rewind() }
-        if !options.isCSV {
-            var found: (classes: [ImportSchema.Class], version: UInt64)?
-            try forEachRecord { record, _ in
-                var reader = JSONReader(record)
-                guard try reader.kind() == .object else { return false }
-                try reader.object { (name, _, reader) throws(InputFault) in
-                    guard name.elementsEqual("$schema".utf8) else { return try reader.skip() }
-                    found = try ImportSchema.read(&reader)
-                }
-                return false
-            }
-            if let found { return found }
-            source.rewind()
-            source.keep()
-        }
-        guard let type = options.type else {
-            throw ToolError(.usage, "\(source.name) does not begin with a schema. Give the objects' class with --type.")
-        }
-        if stored.table(named: type) != nil {
-            let properties = options.types.map { ($0.name, $0.type, false) }
-            return ([ImportSchema.Class(name: type, primaryKey: options.primaryKey, properties: properties)], 0)
-        }
-        return ([try inferred(type)], 0)
-    }
-
-    /// A class whose properties take all values of the records.
-    private func inferred(_ type: String) throws -> ImportSchema.Class {
-        var guesses = TypeGuesses()
-        var count = 0
-        try forEachRecord { record, _ in
-            if options.isCSV {
-                let row = try CSVReader.fields(record)
-                if guesses.isEmpty {
-                    for field in row { guesses.add(field.text) }
-                    return true
-                }
-                for (index, field) in row.enumerated() { guesses.see(field, at: index) }
-            } else {
-                var reader = JSONReader(record)
-                var index = 0
-                try reader.object { (name, _, reader) throws(InputFault) in
-                    if name.first == UInt8(ascii: "$") { return try reader.skip() }
-                    try guesses.see(name, at: index, &reader)
-                    index += 1
-                }
-                try reader.end()
-            }
-            count += 1
-            return true
-        }
-        let given = Dictionary(options.types.map { ($0.name, $0.type) }) { $1 }
-        let properties = guesses.all.filter { $0.name != "$object" }.map { name, guess in
-            var guess = guess
-            if guess.count < count { guess.miss() }
-            var type = given[name] ?? guess.type(isText: options.isCSV)
-            if name == options.primaryKey, given[name] == nil { type.isNullable = false }
-            return (name, type, false)
-        }
-        let further = options.types.filter { type in !properties.contains { $0.0 == type.name } }.map { ($0.name, $0.type, false) }
-        return ImportSchema.Class(name: type, primaryKey: options.primaryKey, properties: properties + further)
-    }
-
     // MARK: Objects
 
     private func table(named name: String, at offset: Int) throws(InputFault) -> TableID {
@@ -207,6 +143,11 @@ final class ImportRun {
             throw InputFault("there is no class \(DisplayText.line(name)) whose objects stand alone", at: offset)
         }
         return table
+    }
+
+    private func unknown(_ name: String, _ table: TableID, at offset: Int) -> InputFault {
+        let type = DisplayText.line(schema[table].name)
+        return InputFault("\(type) has no property \(name); name its type in --types to add it", at: offset)
     }
 
     private func names(_ table: TableID) -> Names {
@@ -259,11 +200,10 @@ final class ImportRun {
                 }
                 guard let column = known.column(name, index) else {
                     let name = DisplayText.line(String(decoding: name, as: UTF8.self))
-                    throw InputFault(
-                        "\(schema[table].name) has no property \(name); name its type in --types to add it", at: offset)
+                    throw unknown(name, table, at: offset)
                 }
                 guard known.values[column] == nil else { throw InputFault("the property is there twice", at: offset) }
-                known.values[column] = try form.read(schema[table].columns[column], &reader)
+                known.values[column] = try form.read(known.descriptions[column], &reader)
                 index += 1
             }
             try reader.end()
@@ -289,9 +229,7 @@ final class ImportRun {
                     let name = String(decoding: field.text, as: UTF8.self)
                     if name == "$object" { return nil }
                     guard let column = known.columns[name] else {
-                        throw InputFault(
-                            "\(schema[table].name) has no property \(DisplayText.line(name)); name its type in --types to add it",
-                            at: field.offset)
+                        throw unknown(DisplayText.line(name), table, at: field.offset)
                     }
                     return column
                 }
@@ -304,7 +242,7 @@ final class ImportRun {
             var number: Int64?
             for (column, field) in zip(columns, fields) {
                 if let column {
-                    known.values[column] = try form.read(schema[table].columns[column], field)
+                    known.values[column] = try form.read(known.descriptions[column], field)
                 } else {
                     number = Int64(String(decoding: field.text, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
                     if number == nil { throw InputFault("$object should be a number of an object", at: field.offset) }

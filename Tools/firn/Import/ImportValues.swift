@@ -53,7 +53,7 @@ struct ImportValues {
         }
     }
 
-    private func readEntries(
+    func readEntries(
         _ reader: inout JSONReader, _ value: (inout JSONReader) throws(InputFault) -> Parsed
     ) throws(InputFault) -> [(key: String, value: Parsed)] {
         var entries: [(key: String, value: Parsed)] = []
@@ -86,7 +86,7 @@ struct ImportValues {
     }
 
     /// Reads a value of a type; nil if it is none of that type.
-    private func readScalar(
+    func readScalar(
         _ type: ColumnType, _ kind: JSONReader.Kind, _ reader: inout JSONReader
     ) throws(InputFault) -> Value? {
         switch (type, kind) {
@@ -196,7 +196,7 @@ struct ImportValues {
         return .primaryKey(try readKey(table, primaryKey, &reader))
     }
 
-    private func readKey(
+    func readKey(
         _ table: TableID, _ primaryKey: Int, _ reader: inout JSONReader
     ) throws(InputFault) -> Value {
         let column = schema[table].columns[primaryKey]
@@ -223,177 +223,5 @@ struct ImportValues {
             }
         }
         return .embedded(table, values)
-    }
-
-    // MARK: Mixed values
-
-    private func readMixed(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
-        switch try reader.kind() {
-        case .null:
-            try reader.null()
-            return .value(.null)
-        case .bool: return .value(.bool(try reader.bool()))
-        case .string: return .value(.string(try reader.string()))
-        case .number:
-            switch try reader.number() {
-            case .int(let value): return .value(.int(value))
-            case .double(let value): return .value(.double(value))
-            }
-        case .array:
-            var elements: [Parsed] = []
-            try reader.array { (reader) throws(InputFault) in elements.append(try readMixed(&reader)) }
-            return .list(elements)
-        case .object: return try readMixedObject(&reader)
-        }
-    }
-
-    /// Reads a map, or a value that names its type.
-    private func readMixedObject(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
-        let start = reader.offset
-        var isMarked = false
-        var marked: Parsed?
-        var link: (table: TableID, target: Target?)?
-        var entries: [(key: String, value: Parsed)] = []
-        var keys: Set<[UInt8]> = []
-        try reader.object { (name, offset, reader) throws(InputFault) in
-            guard keys.insert(Array(name)).inserted else { throw InputFault("the key is there twice", at: offset) }
-            let key = String(decoding: name, as: UTF8.self)
-            guard key.hasPrefix("$") else {
-                entries.append((key, try readMixed(&reader)))
-                return
-            }
-            isMarked = true
-            switch key {
-            case "$map":
-                guard try reader.kind() == .object else { throw InputFault("$map should be an object", at: offset) }
-                marked = .map(try readEntries(&reader) { (reader) throws(InputFault) in try readMixed(&reader) })
-            case "$link":
-                let text = try reader.string()
-                guard let table = schema.table(named: text), !schema[table].isEmbedded else {
-                    throw InputFault("there is no class \(DisplayText.line(text)) to link to", at: offset)
-                }
-                link = (table, nil)
-            case "$key":
-                guard let table = link?.table, let primaryKey = schema[table].primaryKey else {
-                    throw InputFault("$key should follow $link with a class that has a primary key", at: offset)
-                }
-                link?.target = .primaryKey(try readKey(table, primaryKey, &reader))
-            case "$object":
-                guard link != nil, try reader.kind() == .number, case .int(let number) = try reader.number(),
-                    number >= 0
-                else { throw InputFault("$object should follow $link, and be a number", at: offset) }
-                link?.target = .number(number)
-            default:
-                let types: [String: ColumnType] = [
-                    "$float": .float, "$double": .double, "$data": .data, "$date": .date, "$objectId": .objectID,
-                    "$uuid": .uuid, "$decimal": .decimal,
-                ]
-                guard let type = types[key], let value = try readScalar(type, try reader.kind(), &reader) else {
-                    throw InputFault("\(DisplayText.line(key)) names no type, or has no value of it", at: offset)
-                }
-                marked = .value(value)
-            }
-        }
-        guard isMarked else {
-            return .map(entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
-        }
-        if let link, let target = link.target, keys.count == 2 { return .typedLink(link.table, target) }
-        guard link == nil, let marked, keys.count == 1 else {
-            throw InputFault("the keys of this object do not belong together", at: start)
-        }
-        return marked
-    }
-
-    // MARK: CSV
-
-    /// Reads a field of CSV; an empty one is nil, or the empty collection.
-    func read(_ column: ColumnSchema, _ field: CSVReader.Field) throws(InputFault) -> Parsed {
-        let isEmpty = field.text.isEmpty && !field.isQuoted
-        if isEmpty, column.collection == .none {
-            if column.isNullable || column.type == .link || column.type == .mixed { return .value(.null) }
-            if column.type == .string { return .value(.string("")) }
-            throw InputFault("the field of \(DisplayText.line(column.name)) is empty", at: field.offset)
-        }
-        if isEmpty { return column.collection == .map ? .map([]) : column.collection == .set ? .set([]) : .list([]) }
-        func text() throws(InputFault) -> String {
-            guard let text = String(validating: field.text, as: UTF8.self) else {
-                throw InputFault("the field is not UTF-8", at: field.offset)
-            }
-            return text
-        }
-        if column.collection == .none {
-            var scalar = column
-            var linked: TableID?
-            if column.type == .link, let target = column.target, let primaryKey = schema[target].primaryKey {
-                scalar = schema[target].columns[primaryKey]
-                linked = target
-            }
-            func result(_ value: Value) -> Parsed { linked.map { .link($0, .primaryKey(value)) } ?? .value(value) }
-            if scalar.type == .string { return result(.string(try text())) }
-            if scalar.type != .link, scalar.type != .mixed, let value = Self.scalar(scalar.type, try text()) {
-                return result(value)
-            }
-        }
-        // Everything else is JSON.
-        do throws(InputFault) {
-            return try json(field.text) { (reader) throws(InputFault) in
-                let parsed = try read(column, &reader)
-                try reader.end()
-                return parsed
-            }
-        } catch {
-            throw InputFault(
-                "in the field of \(DisplayText.line(column.name)): \(error.text)", at: field.offset)
-        }
-    }
-
-    private func json<T>(
-        _ text: [UInt8], _ body: (inout JSONReader) throws(InputFault) -> T
-    ) throws(InputFault) -> T {
-        var result: Result<T, InputFault>?
-        text.withUnsafeBytes { bytes in
-            var reader = JSONReader(bytes)
-            do throws(InputFault) { result = .success(try body(&reader)) } catch { result = .failure(error) }
-        }
-        return try result!.get()
-    }
-}
-
-/// Data as text, as RFC 4648 describes it.
-enum Base64 {
-    /// Nil unless the text is complete, with its padding.
-    static func bytes(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count % 4 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 4 * 3)
-        for start in stride(from: 0, to: digits.count, by: 4) {
-            var group: UInt32 = 0
-            var padding = 0
-            for index in start..<start + 4 {
-                if digits[index] == UInt8(ascii: "="), start + 4 == digits.count, index >= start + 2 {
-                    padding += 1
-                    group <<= 6
-                    continue
-                }
-                guard padding == 0, let value = value(digits[index]) else { return nil }
-                group = group << 6 | value
-            }
-            bytes.append(UInt8(truncatingIfNeeded: group >> 16))
-            if padding < 2 { bytes.append(UInt8(truncatingIfNeeded: group >> 8)) }
-            if padding < 1 { bytes.append(UInt8(truncatingIfNeeded: group)) }
-        }
-        return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt32? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
     }
 }

@@ -6,11 +6,13 @@ import FirnCore
 ///
 /// A link may lead to an object that comes later. It is set when all objects are there: until then it takes about 100
 /// bytes of memory.
+///
+/// The import's thread alone uses it.
 final class Importer {
     typealias Parsed = ImportValues.Parsed
 
     private let schema: StoreSchema
-    private var transaction: WriteTransaction
+    @exclusivity(unchecked) private var transaction: WriteTransaction
     private(set) var inserted = 0
     private(set) var changed = 0
 

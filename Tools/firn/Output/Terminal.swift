@@ -84,6 +84,14 @@ enum Terminal {
         if failure != 0 { throw ToolError(.input, "the output can't be written (errno \(failure))") }
     }
 
+    /// The path of the file that a path leads to through symbolic links; the path itself if it leads to none. Files of
+    /// a store are never followed so, but those that the user names are.
+    static func followed(_ path: String) -> String {
+        guard let found = realpath(path, nil) else { return path }
+        defer { free(found) }
+        return String(cString: found)
+    }
+
     /// Reads what the process's input has; 0 at its end.
     static func read(into target: UnsafeMutableRawBufferPointer) throws(ToolError) -> Int {
         while true {

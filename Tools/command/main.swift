@@ -1,0 +1,3 @@
+import FirnTool
+
+Program.run()

@@ -1,0 +1,83 @@
+import FirnBytes
+import FirnCore
+
+// MARK: Mixed values
+
+extension ImportValues {
+    func readMixed(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        switch try reader.kind() {
+        case .null:
+            try reader.null()
+            return .value(.null)
+        case .bool: return .value(.bool(try reader.bool()))
+        case .string: return .value(.string(try reader.string()))
+        case .number:
+            switch try reader.number() {
+            case .int(let value): return .value(.int(value))
+            case .double(let value): return .value(.double(value))
+            }
+        case .array:
+            var elements: [Parsed] = []
+            try reader.array { (reader) throws(InputFault) in elements.append(try readMixed(&reader)) }
+            return .list(elements)
+        case .object: return try readMixedObject(&reader)
+        }
+    }
+
+    /// Reads a map, or a value that names its type.
+    private func readMixedObject(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        let start = reader.offset
+        var isMarked = false
+        var marked: Parsed?
+        var link: (table: TableID, target: Target?)?
+        var entries: [(key: String, value: Parsed)] = []
+        var keys: Set<[UInt8]> = []
+        try reader.object { (name, offset, reader) throws(InputFault) in
+            guard keys.insert(Array(name)).inserted else { throw InputFault("the key is there twice", at: offset) }
+            let key = String(decoding: name, as: UTF8.self)
+            guard key.hasPrefix("$") else {
+                entries.append((key, try readMixed(&reader)))
+                return
+            }
+            isMarked = true
+            switch key {
+            case "$map":
+                guard try reader.kind() == .object else { throw InputFault("$map should be an object", at: offset) }
+                marked = .map(try readEntries(&reader) { (reader) throws(InputFault) in try readMixed(&reader) })
+            case "$link":
+                let text = try reader.string()
+                guard let table = schema.table(named: text), !schema[table].isEmbedded else {
+                    throw InputFault("there is no class \(DisplayText.line(text)) to link to", at: offset)
+                }
+                link = (table, nil)
+            case "$key":
+                guard let table = link?.table, let primaryKey = schema[table].primaryKey else {
+                    throw InputFault("$key should follow $link with a class that has a primary key", at: offset)
+                }
+                link?.target = .primaryKey(try readKey(table, primaryKey, &reader))
+            case "$object":
+                guard link != nil, try reader.kind() == .number, case .int(let number) = try reader.number(),
+                    number >= 0
+                else { throw InputFault("$object should follow $link, and be a number", at: offset) }
+                link?.target = .number(number)
+            default:
+                let types: [String: ColumnType] = [
+                    "$float": .float, "$double": .double, "$data": .data, "$date": .date, "$objectId": .objectID,
+                    "$uuid": .uuid, "$decimal": .decimal,
+                ]
+                guard let type = types[key], let value = try readScalar(type, try reader.kind(), &reader) else {
+                    throw InputFault("\(DisplayText.line(key)) names no type, or has no value of it", at: offset)
+                }
+                marked = .value(value)
+            }
+        }
+        guard isMarked else {
+            return .map(entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })
+        }
+        if let link, let target = link.target, keys.count == 2 { return .typedLink(link.table, target) }
+        guard link == nil, let marked, keys.count == 1 else {
+            throw InputFault("the keys of this object do not belong together", at: start)
+        }
+        return marked
+    }
+}

@@ -1,0 +1,63 @@
+import FirnBytes
+import FirnStorage
+
+/// What others may call of the tool: the program itself, and the fuzzer.
+package enum Program {
+    /// Runs the command with the process's arguments, and ends the process.
+    package static func run() { FirnCommand.main() }
+
+    // MARK: Fuzzing
+
+    /// Looks at a store in every way that takes no choice, and recovers it to `new`. Whatever the files are, each way
+    /// must end, and either succeed or throw a `ToolError`.
+    package static func inspect(_ path: String, recoveringTo new: String, storage: any Storage, clock: any Clock) {
+        let ways: [(Output) throws -> ToolError.Status] = [
+            { try VerifyCommand.run(path, deep: true, json: true, storage: storage, $0) },
+            { try InfoCommand.run(path, json: false, storage: storage, $0) },
+            { try LogCommand.run(path, from: 1, to: .max, json: true, storage: storage, $0) },
+            { try RecoverCommand.run(path, output: new, json: false, storage: storage, clock: clock, $0) },
+            { try VerifyCommand.run(new, deep: true, json: false, storage: storage, $0) },
+        ]
+        for way in ways { attempt(way) }
+    }
+
+    /// Imports a text into a new store and exports it again.
+    ///
+    /// - Parameter isCSV: whether the text is CSV, and not JSON lines.
+    package static func importText(
+        _ text: [UInt8], isCSV: Bool, into path: String, storage: any Storage, clock: any Clock
+    ) {
+        let file = "/text"
+        do {
+            let made = try storage.open(file, .create)
+            try text.withUnsafeBytes { try made.write($0, at: 0) }
+            made.close()
+        } catch {
+            fatalError("\(error)")
+        }
+        var options = ImportRun.Options(type: "T", primaryKey: nil)
+        options.isCSV = isCSV
+        attempt { try ImportCommand.run(path, file, options, json: false, storage: storage, clock: clock, $0) }
+        attempt {
+            try ExportCommand.run(path, .ndjson, .init(), output: nil, storage: storage, $0)
+            return .fine
+        }
+    }
+
+    /// Reads the names of types, as `--types` has them.
+    package static func readTypes(_ text: String) {
+        attempt { _ in
+            _ = try TypeText.properties(text)
+            return .fine
+        }
+    }
+
+    private static func attempt(_ body: (Output) throws -> ToolError.Status) {
+        do {
+            _ = try body(Output(showsProgress: false, out: { _ in }, error: { _ in }))
+        } catch is ToolError {
+        } catch {
+            fatalError("a subcommand threw \(error), and no ToolError")
+        }
+    }
+}
