@@ -35,6 +35,8 @@ import Testing
         let since = try Run.history(
             sample.storage, .primaryKey("Anna"), since: Moment(argument: "2023-11-14T22:13:28Z"))
         #expect(since.out.hasPrefix("version 6 "), "\(since.out)")
+        let none = try Run.history(sample.storage, .number(99))
+        #expect(none.status == .fine && none.out.isEmpty && none.error.contains("no change of the object"), "\(none)")
         #expect(try Run.history(sample.storage, .primaryKey("Eve")).status == .usage)
         #expect(try Run.history(sample.storage, .primaryKey("Anna"), type: "People").status == .usage)
     }

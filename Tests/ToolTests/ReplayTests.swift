@@ -17,6 +17,7 @@ import Testing
             compactsAt: compacts ? [versions / 3, versions / 2] : [], isIncremental: true, retainsHistory: true,
             segmentByteCount: 8192)
         let storage = edited.sample.storage
+        #expect(try Run.replay(storage, to: 0).status == .usage)
         for version in stride(from: versions, to: 0, by: all == nil ? -5 : -1) {
             let run = try Run.replay(storage, to: UInt64(version))
             try #require(run.status == .fine, "\(run)")

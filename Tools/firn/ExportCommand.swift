@@ -85,6 +85,7 @@ private struct Export {
     private let view: StoreView
     private let format: ExportCommand.Format
     private let tables: [TableID]
+    private let isWhole: Bool
     private let query: QueryPipeline?
     private let sink: ByteSink
     private let output: Output
@@ -106,11 +107,12 @@ private struct Export {
                 !view.schema[$0].isRemoved && !view.schema[$0].isEmbedded
             } : try choice.types.map { try view.table(named: $0) }
         self.tables = tables
+        isWhole = choice.types.isEmpty
         query = try choice.predicate.map { try StoreQuery.pipeline($0, of: tables[0], view) }
     }
 
     /// Whether objects name their class, and the schema comes first.
-    private var isMixture: Bool { format == .json || tables.count > 1 }
+    private var isMixture: Bool { format == .json || isWhole || tables.count > 1 }
 
     mutating func run() throws {
         if format == .json {

@@ -73,6 +73,11 @@ struct HistoryCommand: ParsableCommand {
         }
         try collector.flush()
         try output.flush()
+        if collector.writtenCount == 0 {
+            output.warn(
+                "firn: these versions have no change of the object. The log begins with version \(store.manifest.firstVersion)."
+            )
+        }
         return output.report(findings, in: store)
     }
 

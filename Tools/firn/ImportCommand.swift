@@ -71,15 +71,16 @@ struct ImportCommand: ParsableCommand {
             do {
                 result = try ImportRun(source, options, output).run(into: store)
             } catch {
+                // A store that was made for this import, and that nobody has written to since, goes again.
+                let isUnused = isNew && store.pin().version == 0 && store.otherProcesses.isEmpty
                 // The first error is the one that counts.
                 try? store.close()
+                if isUnused { files.removeAll() }
                 throw error
             }
             try store.close()
-        } catch {
-            if isNew, options.batch == nil { files.removeAll() }
-            if let error = error as? StoreError { throw ToolError(reading: error) }
-            throw error
+        } catch let error as StoreError {
+            throw ToolError(reading: error)
         }
         output.clearProgress()
         if json {

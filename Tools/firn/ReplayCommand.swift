@@ -37,6 +37,10 @@ struct ReplayCommand: ParsableCommand {
         let store = try OpenedStore.open(path, storage: storage)
         try storage.checkIsFree(new)
         let to = try choice.number(in: store)
+        guard to > 0 else {
+            throw ToolError(
+                .usage, "version 0 is the empty store before the first commit. Give --to a version from 1 on.")
+        }
         let plan = try Plan(store, to: to, new)
         var maker = try StoreMaker(
             new, storage: storage, storeHigh: randomness.next() | 1, storeLow: randomness.next(), created: clock.now(),

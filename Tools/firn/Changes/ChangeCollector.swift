@@ -21,6 +21,9 @@ struct ChangeCollector {
     /// Deleted objects whose old values have been read. The delete block that follows names the same objects again.
     private var deleted: Set<Identity> = []
 
+    /// How many objects have been written; one that was written in pieces counts for each.
+    private(set) var writtenCount = 0
+
     /// How many deleted objects are remembered.
     var rememberedCount: Int { deleted.count }
 
@@ -172,6 +175,7 @@ struct ChangeCollector {
 
     /// Writes what is held.
     mutating func flush() throws {
+        writtenCount += objects.count
         if !objects.isEmpty, !isJSON, let heading {
             try output.line(heading, .bold)
             self.heading = nil

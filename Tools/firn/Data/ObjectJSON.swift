@@ -143,7 +143,8 @@ struct ObjectJSON {
             bytes.withUnsafeBytes { out += CellText.base64($0).utf8 }
             out.append(UInt8(ascii: "\""))
         case .date(let date):
-            guard TimeText.isWritable(date.seconds) else {
+            // Seconds and nanoseconds have the same sign, but a written fraction counts forwards.
+            guard TimeText.isWritable(date.nanoseconds < 0 ? date.seconds &- 1 : date.seconds) else {
                 return out += "{\"$seconds\":\(date.seconds),\"$nanoseconds\":\(date.nanoseconds)}".utf8
             }
             out += "\"\(TimeText.exact(seconds: date.seconds, nanoseconds: Int64(date.nanoseconds)))\"".utf8

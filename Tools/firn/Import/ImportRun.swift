@@ -18,7 +18,6 @@ final class ImportRun {
     let options: Options
     private let output: Output
     private var schema = StoreSchema()
-    private var importer: Importer?
 
     /// The properties of a class as a record names them, in the order in which they came last. The import's thread
     /// alone uses it, and no call reads a value while another one changes it, so that need not be checked.
@@ -60,32 +59,45 @@ final class ImportRun {
     ///
     /// - Returns: how many objects were inserted, and how many changed; the last version.
     func run(into store: Store) throws -> (inserted: Int, changed: Int, version: UInt64) {
-        let stored = store.pin().snapshot.schema
-        let (classes, version) = try self.classes(stored)
-        schema = try ImportSchema(stored, adding: classes, version: version).schema
-        names = schema.tables.map { _ in nil }
+        let seen = store.pin().snapshot.schema
+        let (classes, version) = try self.classes(seen)
         var transaction = try store.beginWrite()
+        // Whether the transaction is neither committed nor cancelled.
+        var isOpen = true
         do {
+            // Another process may have changed the schema while the records were looked at.
+            let stored = transaction.snapshot.schema
+            schema = try ImportSchema(stored, adding: classes, version: version).schema
+            names = schema.tables.map { _ in nil }
             if schema != stored { try transaction.changeSchema(to: schema) }
             let importer = Importer(schema, transaction)
-            self.importer = importer
             var last = store.pin().version
+            func commit() throws {
+                isOpen = false
+                last = try transaction.commit().number
+            }
             var pending = 0
             try forEachObject { table, number, values, line in
                 try importer.add(table, number: number, &values, line: line)
                 pending += 1
                 guard let batch = options.batch, pending >= batch else { return }
                 pending = 0
-                last = try transaction.commit().number
+                try commit()
                 transaction = try store.beginWrite()
+                isOpen = true
+                guard transaction.snapshot.schema == schema else {
+                    throw ToolError(
+                        .input, "another process has changed the classes of the store meanwhile. Import the rest again."
+                    )
+                }
                 importer.go(on: transaction)
             }
             try importer.finish()
             if let fault = transaction.fault { throw fault }
-            if transaction.hasChanges { last = try transaction.commit().number } else { transaction.cancel() }
+            if transaction.hasChanges { try commit() } else { transaction.cancel() }
             return (importer.inserted, importer.changed, last)
         } catch {
-            transaction.cancel()
+            if isOpen { transaction.cancel() }
             guard let fault = error as? LineFault else { throw error }
             throw refusal(fault.fault, fault.line, hasColumn: false)
         }
@@ -174,7 +186,7 @@ final class ImportRun {
             try reader.object { (name, offset, reader) throws(InputFault) in
                 if name.first == UInt8(ascii: "$") {
                     switch String(decoding: name, as: UTF8.self) {
-                    case "$schema":
+                    case "$schema" where names == nil && index == 0 && number == nil:
                         isSchema = true
                         return try reader.skip()
                     case "$type" where names == nil:
@@ -207,7 +219,12 @@ final class ImportRun {
                 index += 1
             }
             try reader.end()
-            if isSchema { return true }
+            if isSchema {
+                guard names == nil, line == 1 else {
+                    throw InputFault("only the first line may have a $schema, and nothing else", at: 0)
+                }
+                return true
+            }
             guard let table else { throw InputFault("the object should begin with its $type, or give --type", at: 0) }
             let known = names ?? self.names(table)
             if names == nil { for column in known.values.indices { known.values[column] = nil } }
@@ -225,6 +242,10 @@ final class ImportRun {
         try forEachRecord { record, line in
             let fields = try CSVReader.fields(record)
             guard let columns else {
+                var seen: Set<[UInt8]> = []
+                for field in fields where !seen.insert(field.text).inserted {
+                    throw InputFault("the name is there twice", at: field.offset)
+                }
                 columns = try fields.map { (field) throws(InputFault) in
                     let name = String(decoding: field.text, as: UTF8.self)
                     if name == "$object" { return nil }

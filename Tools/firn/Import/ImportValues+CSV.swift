@@ -14,6 +14,7 @@ extension ImportValues {
         }
         if isEmpty { return column.collection == .map ? .map([]) : column.collection == .set ? .set([]) : .list([]) }
         func text() throws(InputFault) -> String {
+            try Self.checkLength(field.text.count, at: field.offset)
             guard let text = String(validating: field.text, as: UTF8.self) else {
                 throw InputFault("the field is not UTF-8", at: field.offset)
             }

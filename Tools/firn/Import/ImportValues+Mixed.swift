@@ -4,28 +4,38 @@ import FirnCore
 // MARK: Mixed values
 
 extension ImportValues {
-    func readMixed(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
+    /// Reads a value of a mixed property, or of a collection in one.
+    ///
+    /// - Parameter depth: how many collections it lies in.
+    func readMixed(_ reader: inout JSONReader, depth: Int = 0) throws(InputFault) -> Parsed {
         switch try reader.kind() {
         case .null:
             try reader.null()
             return .value(.null)
         case .bool: return .value(.bool(try reader.bool()))
-        case .string: return .value(.string(try reader.string()))
+        case .string:
+            let start = reader.offset
+            let text = try reader.string()
+            try Self.checkLength(text.utf8.count, at: start)
+            return .value(.string(text))
         case .number:
             switch try reader.number() {
             case .int(let value): return .value(.int(value))
             case .double(let value): return .value(.double(value))
             }
         case .array:
+            try checkDepth(depth, reader)
             var elements: [Parsed] = []
-            try reader.array { (reader) throws(InputFault) in elements.append(try readMixed(&reader)) }
+            try reader.array { (reader) throws(InputFault) in
+                elements.append(try readMixed(&reader, depth: depth + 1))
+            }
             return .list(elements)
-        case .object: return try readMixedObject(&reader)
+        case .object: return try readMixedObject(&reader, depth)
         }
     }
 
     /// Reads a map, or a value that names its type.
-    private func readMixedObject(_ reader: inout JSONReader) throws(InputFault) -> Parsed {
+    private func readMixedObject(_ reader: inout JSONReader, _ depth: Int) throws(InputFault) -> Parsed {
         let start = reader.offset
         var isMarked = false
         var marked: Parsed?
@@ -34,16 +44,22 @@ extension ImportValues {
         var keys: Set<[UInt8]> = []
         try reader.object { (name, offset, reader) throws(InputFault) in
             guard keys.insert(Array(name)).inserted else { throw InputFault("the key is there twice", at: offset) }
+            try Self.checkLength(name.count, at: offset)
             let key = String(decoding: name, as: UTF8.self)
             guard key.hasPrefix("$") else {
-                entries.append((key, try readMixed(&reader)))
+                try checkDepth(depth, reader)
+                entries.append((key, try readMixed(&reader, depth: depth + 1)))
                 return
             }
             isMarked = true
             switch key {
             case "$map":
                 guard try reader.kind() == .object else { throw InputFault("$map should be an object", at: offset) }
-                marked = .map(try readEntries(&reader) { (reader) throws(InputFault) in try readMixed(&reader) })
+                try checkDepth(depth, reader)
+                marked = .map(
+                    try readEntries(&reader) { (reader) throws(InputFault) in
+                        try readMixed(&reader, depth: depth + 1)
+                    })
             case "$link":
                 let text = try reader.string()
                 guard let table = schema.table(named: text), !schema[table].isEmbedded else {
@@ -79,5 +95,14 @@ extension ImportValues {
             throw InputFault("the keys of this object do not belong together", at: start)
         }
         return marked
+    }
+
+    /// Throws if no collection may begin here.
+    private func checkDepth(_ depth: Int, _ reader: JSONReader) throws(InputFault) {
+        guard depth < Limits.nesting else {
+            throw InputFault(
+                "a mixed value has collections that are nested more than \(Limits.nesting) levels deep",
+                at: reader.offset)
+        }
     }
 }

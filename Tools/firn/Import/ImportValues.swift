@@ -60,6 +60,7 @@ struct ImportValues {
         var keys: Set<[UInt8]> = []
         try reader.object { (name, offset, reader) throws(InputFault) in
             guard keys.insert(Array(name)).inserted else { throw InputFault("the key is there twice", at: offset) }
+            try Self.checkLength(name.count, at: offset)
             entries.append((String(decoding: name, as: UTF8.self), try value(&reader)))
         }
         return entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -102,12 +103,28 @@ struct ImportValues {
         case (.decimal, .number):
             let text = try reader.numberText()
             return DecimalBits(text: String(decoding: text, as: UTF8.self)).map { .decimal($0) }
-        case (.string, .string): return .string(try reader.string())
-        case (_, .string): return Self.scalar(type, try reader.string())
+        case (.string, .string):
+            let start = reader.offset
+            let text = try reader.string()
+            try Self.checkLength(text.utf8.count, at: start)
+            return .string(text)
+        case (_, .string):
+            let start = reader.offset
+            let value = Self.scalar(type, try reader.string())
+            if case .data(let bytes)? = value { try Self.checkLength(bytes.count, at: start) }
+            return value
         case (.date, .object): return try readDistantDate(&reader).map { .date($0) }
         default: break
         }
         return nil
+    }
+
+    /// Throws if a text or data are longer than any property takes.
+    static func checkLength(_ count: Int, at offset: Int) throws(InputFault) {
+        guard count <= FormatNumbers.valueByteCount else {
+            throw InputFault(
+                "a value has more than \(FormatNumbers.valueByteCount) bytes, which no property takes", at: offset)
+        }
     }
 
     /// The value of a type that a text in quotes stands for; nil if there is none.
@@ -161,7 +178,8 @@ struct ImportValues {
             }
         }
         guard numbers.count == 2, let seconds = numbers["$seconds"], let nanoseconds = numbers["$nanoseconds"],
-            abs(nanoseconds) < 1_000_000_000, seconds == 0 || nanoseconds == 0 || (seconds < 0) == (nanoseconds < 0)
+            nanoseconds.magnitude < 1_000_000_000,
+            seconds == 0 || nanoseconds == 0 || (seconds < 0) == (nanoseconds < 0)
         else { return nil }
         return Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
     }

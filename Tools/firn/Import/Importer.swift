@@ -26,10 +26,18 @@ final class Importer {
     }
 
     private var deferred: [Deferred] = []
-    /// The keys of objects whose number in the import was taken, by table and number.
+    /// The keys of objects that have another number in the import, by table and that number.
     private var renumbered: [TableID: [Int64: Int64]] = [:]
+    /// The keys that objects of the import have got without having that number in it, by table. A link to such a number
+    /// does not mean them.
+    private var unnumbered: [TableID: KeySet] = [:]
     /// The first key that no object had before the import, by table.
-    private var firstKeys: [Int64]
+    private let firstKeys: [Int64]
+    /// Whether all objects of the import are there.
+    private var isComplete = false
+
+    /// Numbers of objects are kept up to here. Higher ones would leave the class without numbers for new objects.
+    private static let numberMax: Int64 = 1 << 48
 
     init(_ schema: StoreSchema, _ transaction: WriteTransaction) {
         self.schema = schema
@@ -62,7 +70,13 @@ final class Importer {
         }
         let key = try insert(table, number: number, values, line: line)
         inserted += 1
-        if let number, number != key { renumbered[table, default: [:]][number] = key }
+        guard schema[table].primaryKey == nil, number != key else { return }
+        unnumbered[table, default: KeySet()].insert(key)
+        guard let number else { return }
+        guard renumbered[table, default: [:]].updateValue(key, forKey: number) == nil else {
+            throw InputFault(
+                "two objects of class \(DisplayText.line(schema[table].name)) have the number \(number)", at: 0)
+        }
     }
 
     private func isPlain(_ column: ColumnSchema) -> Bool {
@@ -73,7 +87,7 @@ final class Importer {
         // The object keeps its number if that is free, so that exports of a copy are the same.
         let nextKey = transaction.table(table).nextKey
         var row =
-            if let number, number > nextKey, number < FormatNumbers.keyLimit - 1 {
+            if let number, number > nextKey, number < Self.numberMax {
                 try transaction.beginRow(table, key: number)
             } else {
                 transaction.beginRow(table)
@@ -120,7 +134,7 @@ final class Importer {
             deferred.append(Deferred(table: table, column: column, key: key, value: parsed, line: line))
             return true
         }
-        let old = transaction.table(table).value(column, of: key)
+        let old = isNew ? nil : transaction.table(table).value(column, of: key)
         if case .set(let elements) = value, schema[table].columns[column].collection == .set {
             if case .set(let known)? = old, Set(known) == Set(elements) { return false }
             transaction.edit(table, column, key) { set in
@@ -182,10 +196,7 @@ final class Importer {
     /// The value, with links looked up; nil if it leads to an object that is not there yet.
     private func resolved(_ parsed: Parsed, _ line: Int) throws -> Value? {
         switch parsed {
-        case .value(let value):
-            if case .string(let text) = value, text.utf8.count > FormatNumbers.valueByteCount { throw tooLong }
-            if case .data(let bytes) = value, bytes.count > FormatNumbers.valueByteCount { throw tooLong }
-            return value
+        case .value(let value): return value
         case .link(let table, let target): return try key(table, target).map { .link($0) }
         case .typedLink(let table, let target): return try key(table, target).map { .typedLink(table, $0) }
         case .embedded(let table, let given):
@@ -195,14 +206,9 @@ final class Importer {
         case .list(let elements): return try resolved(elements, line).map { .list($0) }
         case .set(let elements): return try resolved(elements, line).map { .set($0) }
         case .map(let entries):
-            guard !entries.contains(where: { $0.key.utf8.count > FormatNumbers.valueByteCount }) else { throw tooLong }
             guard let values = try resolved(entries.map(\.value), line) else { return nil }
             return .map(zip(entries, values).map { Value.MapEntry(key: $0.key, value: $1) })
         }
-    }
-
-    private var tooLong: InputFault {
-        InputFault("a value has more than \(FormatNumbers.valueByteCount) bytes, which no property takes", at: 0)
     }
 
     private func resolved(_ elements: [Parsed], _ line: Int) throws -> [Value]? {
@@ -215,13 +221,17 @@ final class Importer {
         return values
     }
 
-    private func key(_ table: TableID, _ target: ImportValues.Target, isLast: Bool = false) throws -> Int64? {
+    private func key(_ table: TableID, _ target: ImportValues.Target) throws -> Int64? {
         let view = transaction.table(table)
         switch target {
         case .primaryKey(let value): return view.firstKey(primaryKey: value)
         case .number(let number):
             if let key = renumbered[table]?[number] { return key }
-            return number >= firstKeys[table.index] && view.find(number) != nil ? number : nil
+            // Numbers that the import does not have are those of the store's own objects.
+            guard isComplete || number >= firstKeys[table.index], view.find(number) != nil,
+                !(unnumbered[table]?.contains(number) ?? false)
+            else { return nil }
+            return number
         }
     }
 
@@ -229,9 +239,10 @@ final class Importer {
     func finish() throws {
         let waiting = deferred
         deferred = []
+        isComplete = true
         for property in waiting {
-            // Numbers that the import does not have are those of the store's own objects.
-            firstKeys = firstKeys.map { _ in 0 }
+            // Between two batches another process may have deleted the object.
+            guard transaction.table(property.table).find(property.key) != nil else { continue }
             _ = try set(
                 property.table, property.column, property.key, property.value, line: property.line, isNew: false)
             guard deferred.isEmpty else {

@@ -66,6 +66,7 @@ final class RecordSource {
     /// Reads more into the window. Returns false at the end of the source.
     private func load() throws -> Bool {
         if isAtEnd { return false }
+        try Interrupts.check()
         if !isKept || file != nil, start > 0 {
             window.removeFirst(start)
             start = 0

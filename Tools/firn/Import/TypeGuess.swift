@@ -78,7 +78,7 @@ struct TypeGuess {
         } else if text == "true" || text == "false" {
             kinds.insert(.bool)
         } else if Self.isNumber(field.text) {
-            kinds.insert(Int64(text) != nil ? .int : .double)
+            kinds.insert(field.text.withUnsafeBytes { JSONReader.integer($0) } != nil ? .int : .double)
         } else {
             kinds.insert(.string)
         }

@@ -103,6 +103,7 @@ enum Terminal {
                 let count = Glibc.read(0, target.baseAddress, target.count)
             #endif
             if count >= 0 { return count }
+            try Interrupts.check()
             if errno != EINTR { throw ToolError(.input, "the input can't be read (errno \(errno))") }
         }
     }

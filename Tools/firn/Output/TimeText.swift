@@ -9,7 +9,8 @@ enum TimeText {
     /// With all digits of the fraction: none, three or nine.
     static func exact(seconds: Int64, nanoseconds: Int64) -> String {
         // Seconds and nanoseconds have the same sign, but a written fraction always counts forwards.
-        let second = nanoseconds < 0 ? seconds &- 1 : seconds
+        // The first second of all has none before it.
+        let second = nanoseconds < 0 && seconds > .min ? seconds - 1 : seconds
         let fraction = nanoseconds < 0 ? nanoseconds + 1_000_000_000 : nanoseconds
         let text = self.seconds(second)
         if fraction == 0 { return text + "Z" }
@@ -18,7 +19,7 @@ enum TimeText {
     }
 
     /// Whether a time is written with a year of four digits, which `instant(of:)` reads again.
-    static func isWritable(_ seconds: Int64) -> Bool { (-62_135_596_799..<253_402_300_799).contains(seconds) }
+    static func isWritable(_ seconds: Int64) -> Bool { (-62_135_596_800..<253_402_300_800).contains(seconds) }
 
     private static func seconds(_ seconds: Int64) -> String {
         let (days, second) = floorDivided(seconds, 86_400)

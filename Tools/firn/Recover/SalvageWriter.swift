@@ -115,7 +115,10 @@ final class SalvageWriter {
             keys[row.table].remove(stale)
             salvage.removeStale(row.table)
         }
-        var fresh = try transaction.beginRow(id, key: row.key)
+        // An object that gets the next number may be written to the log at once, which saves memory.
+        var fresh =
+            try row.key == transaction.table(id).nextKey
+            ? transaction.beginRow(id) : transaction.beginRow(id, key: row.key)
         var sets: [(column: Int, elements: [Value])] = []
         for (number, column) in table.columns.enumerated() where !column.isRemoved && !Self.mayLink(column) {
             guard let value = row.cells[number]?.value() else { continue }
