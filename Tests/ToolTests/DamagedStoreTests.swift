@@ -158,19 +158,20 @@ private struct Trial {
             // The schema is in the first frame of each segment and in each checkpoint.
             #expect(files.count <= 6, "\(label): \(run)")
         } else {
-            try check(run, costs, label)
+            try check(run, verified, costs, label)
             try remove("/new")
         }
         try Self.restore(files, edited.sample)
     }
 
-    private func check(_ run: Run, _ costs: [DamageMap.Cost], _ label: String) throws {
+    private func check(_ run: Run, _ verified: Run, _ costs: [DamageMap.Cost], _ label: String) throws {
         #expect(try Run.verify(storage, path: "/new").status == .fine, "\(label)")
         let held = try EditedStore.state(of: storage, "/new")
         if run.status == .fine {
             // What looks like a commit that a crash has cut off is not told of as lost.
             let version = try #require(Int(run.out.split(separator: " ")[5].dropLast(2)), "\(run.out)")
             #expect(held == edited.states[version], "\(label): \(run)")
+            #expect(version == 30 || verified.out.contains("torn tail"), "\(label): \(verified.out)\n\(run)")
             if held == last { return }
         }
         try checkNothingIsMadeUp(held, run, label)

@@ -155,4 +155,77 @@ import Testing
             #expect(throws: ToolError.self) { try TypeText.properties(types) }
         }
     }
+
+    @Test("numbers of the import are not mistaken for those of the store") func numbers() throws {
+        let types = try TypeText.properties("name: string, next: link<P>")
+        let numbered = ImportRun.Options(type: "P", types: types)
+        _ = try RoundTripTests.importing(storage, "{\"name\":\"x\"}\n{\"name\":\"y\"}\n", numbered)
+        let run = try RoundTripTests.importing(
+            storage,
+            """
+            {"$object":0,"name":"a","next":{"$object":2}}
+            {"$object":1,"name":"b","next":{"$object":3}}
+            {"$object":2,"name":"c","next":{"$object":0}}
+            {"$object":3,"name":"d","next":null}
+            """, numbered)
+        #expect(run.status == .fine, "\(run)")
+        #expect(
+            try lines().dropFirst(2) == [
+                "{\"$object\":2,\"name\":\"a\",\"next\":{\"$object\":4}}",
+                "{\"$object\":3,\"name\":\"b\",\"next\":{\"$object\":5}}",
+                "{\"$object\":4,\"name\":\"c\",\"next\":{\"$object\":2}}",
+                "{\"$object\":5,\"name\":\"d\",\"next\":null}",
+            ])
+        for text in [
+            // The number of another object of the import, which has another one there.
+            "{\"$object\":1,\"name\":\"f\",\"next\":{\"$object\":6}}\n",
+            "{\"$object\":20,\"name\":\"e\"}\n{\"$object\":20,\"name\":\"f\"}\n",
+            "{\"$object\":0,\"name\":\"e\"}\n{\"$object\":0,\"name\":\"f\"}\n",
+        ] {
+            let refused = try RoundTripTests.importing(storage, text, numbered)
+            #expect(refused.status == .usage, "\(text): \(refused)")
+        }
+        // A number so high that the class would have none left is not kept.
+        let high = try RoundTripTests.importing(
+            storage, "{\"$object\":4611686018427387902,\"name\":\"e\"}\n", numbered)
+        #expect(high.status == .fine, "\(high)")
+        #expect(try lines().last == "{\"$object\":6,\"name\":\"e\",\"next\":null}")
+    }
+
+    @Test("what a store does not take is refused, not stored") func limits() throws {
+        let types = try TypeText.properties("id: int, m: mixed, d: date?, s: string?")
+        let options = ImportRun.Options(type: "P", primaryKey: "id", types: types)
+        func nested(_ depth: Int) -> String {
+            String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        }
+        let good = try RoundTripTests.importing(storage, "{\"id\":1,\"m\":\(nested(100))}\n", options)
+        #expect(good.status == .fine, "\(good)")
+        for (text, message) in [
+            ("{\"id\":2,\"m\":\(nested(101))}", "nested more than 100"),
+            ("{\"id\":2,\"d\":{\"$seconds\":-1,\"$nanoseconds\":-9223372036854775808}}", "this is no date"),
+            (
+                "{\"id\":2,\"s\":\"\(String(repeating: "x", count: FormatNumbers.valueByteCount + 1))\"}",
+                "no property takes"
+            ),
+            ("{\"id\":2,\"$schema\":\"x\"}", "P has no property $schema"),
+            ("{\"$schema\":{}}", "only the first line"),
+        ] {
+            let run = try RoundTripTests.importing(storage, "{\"id\":5}\n\(text)\n", options)
+            #expect(run.status == .usage && run.error.contains(message), "\(message): \(run.error.prefix(300))")
+        }
+        #expect(try lines().count == 1)
+        #expect(try Run.verify(storage, path: "/new").status == .fine)
+        var csv = options
+        csv.isCSV = true
+        let twice = try RoundTripTests.importing(storage, "id,s,s\n1,a,b\n", csv)
+        #expect(twice.status == .usage && twice.error.contains("1:6: the name is there twice"), "\(twice)")
+    }
+
+    @Test("a store with one class is exported with its schema") func oneClass() throws {
+        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"a\":1}\n", options)
+        let whole = try RoundTripTests.export(storage, "/new")
+        #expect(whole.out.hasPrefix("{\"$schema\":"), "\(whole)")
+        #expect(try RoundTripTests.importing(storage, whole.out, into: "/other").status == .fine)
+        #expect(try RoundTripTests.export(storage, "/other").out == whole.out)
+    }
 }

@@ -68,15 +68,27 @@ final class Importer {
                 return
             }
         }
-        let key = try insert(table, number: number, values, line: line)
+        if let number, number >= firstKeys[table.index], transaction.table(table).find(number) != nil,
+            !(unnumbered[table]?.contains(number) ?? false)
+        {
+            throw sameNumber(table, number)
+        }
+        _ = try insert(table, number: number, values, line: line)
         inserted += 1
-        guard schema[table].primaryKey == nil, number != key else { return }
+    }
+
+    /// Notes the key that an object got, before anything may link to it.
+    private func note(_ key: Int64, of number: Int64?, _ table: TableID) throws(InputFault) {
+        guard schema[table].primaryKey == nil, !schema[table].isEmbedded, number != key else { return }
         unnumbered[table, default: KeySet()].insert(key)
         guard let number else { return }
         guard renumbered[table, default: [:]].updateValue(key, forKey: number) == nil else {
-            throw InputFault(
-                "two objects of class \(DisplayText.line(schema[table].name)) have the number \(number)", at: 0)
+            throw sameNumber(table, number)
         }
+    }
+
+    private func sameNumber(_ table: TableID, _ number: Int64) -> InputFault {
+        InputFault("two objects of class \(DisplayText.line(schema[table].name)) have the number \(number)", at: 0)
     }
 
     private func isPlain(_ column: ColumnSchema) -> Bool {
@@ -107,6 +119,7 @@ final class Importer {
             }
         }
         try transaction.endRow(row)
+        try note(row.key, of: number, table)
         guard later else { return row.key }
         for (column, parsed) in values.enumerated() where !isPlain(columns[column]) {
             if let parsed { _ = try set(table, column, row.key, parsed, line: line, isNew: true) }

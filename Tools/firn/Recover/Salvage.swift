@@ -115,6 +115,7 @@ final class Salvage {
     }
 
     private func noteVersions() {
+        report.isEndLost = log.isEndLost
         let base = sources.version
         if log.firstVersion > base + 1 { report.lose(versions: base + 1...log.firstVersion - 1) }
         for range in log.lost where range.upperBound > base {

@@ -22,6 +22,9 @@ struct SalvageLog {
     /// Versions that are missing, or lack a part.
     private(set) var lost: [ClosedRange<UInt64>] = []
     private(set) var findings: [Finding] = []
+    /// Whether the last segment is missing, or another file lies in its place, so that nobody knows how far the log
+    /// went.
+    private(set) var isEndLost = false
 
     /// Reads the complete log once.
     init(_ store: OpenedStore) throws {
@@ -158,6 +161,17 @@ struct SalvageLog {
         }
     }
 
+    private func isLastSegmentLost() throws -> Bool {
+        guard let segment = segments.last,
+            let file = try? SegmentFile(store.files.segment(segment.number), store.files.storage)
+        else { return true }
+        guard case .header(let header) = SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount))
+        else {
+            return false
+        }
+        return header.storeHigh != store.manifest.storeHigh || header.segment != segment.number
+    }
+
     private mutating func survey() throws {
         var last: FrameHeader?
         // What was committed: all that recovery by Firn would keep, and what any mark says was durable.
@@ -190,6 +204,7 @@ struct SalvageLog {
             last = frame
             end = (path, frame.end)
         }
+        isEndLost = try isLastSegmentLost()
         if let durable = store.page?.durable, durable <= FormatNumbers.number { limit = max(limit, durable) }
         if let published = store.limit { limit = min(limit, published) }
         let expected = last.map { $0.isLast ? $0.version + 1 : $0.version } ?? first

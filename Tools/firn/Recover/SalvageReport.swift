@@ -71,8 +71,11 @@ struct SalvageReport {
     /// Ranges of numbers of lost objects, of which it is not known how many there were.
     var unknown: [(table: Int, keys: Range<Int64>)] = []
 
+    /// Whether the end of the log is missing, so that later versions may be lost.
+    var isEndLost = false
+
     var isComplete: Bool {
-        versions.isEmpty && lost.isEmpty && lostValues.isEmpty && doubtful.isEmpty && cutLinks.isEmpty
+        !isEndLost && versions.isEmpty && lost.isEmpty && lostValues.isEmpty && doubtful.isEmpty && cutLinks.isEmpty
             && outdated.isEmpty && unknown.isEmpty
     }
 
@@ -129,6 +132,7 @@ struct SalvageReport {
         list(lostValues, "value", "values", "lost, which are as in a new object")
         list(doubtful, "collection", "collections", "edited after a lost version, which may lack its edits")
         list(cutLinks, "link", "links", "to lost objects removed")
+        if isEndLost { lines.append("  the end of the log is missing, and with it any later versions") }
         if !versions.isEmpty {
             let ranges = versions.map { $0.words() }.joined(separator: ", ")
             lines.append("  changes of these versions are lost, or a part of them: " + ranges)
@@ -172,6 +176,7 @@ struct SalvageReport {
                     })
             ),
             ("lostValues", list(lostValues)), ("doubtful", list(doubtful)), ("cutLinks", list(cutLinks)),
+            ("endLost", .bool(isEndLost)),
             ("lostVersions", .array(versions.map { .array([.int($0.lowerBound), .int($0.upperBound)]) })),
         ]
     }
