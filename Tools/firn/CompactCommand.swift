@@ -28,7 +28,7 @@ struct CompactCommand: ParsableCommand {
         _ path: String, json: Bool, storage: any Storage, clock: any Clock = SystemClock.shared, _ output: Output
     ) throws -> ToolError.Status {
         let files = StoreFiles(named: path, storage: storage)
-        // An intact store, of a format that this release knows: opening it for writing may cut off a torn tail.
+        // Opening would make a store where there is none.
         try files.checkIsStore()
         let before = try files.byteCount()
         let version: UInt64

@@ -13,9 +13,9 @@ struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Writes the objects of a version as JSON lines, as JSON or as CSV.",
         discussion: """
-            JSON lines (ndjson) have one object per line, in the order in which the objects were inserted. If objects \
-            of several classes are written, each names its class ($type), and the first line has the schema. `firn \
-            import` reads all of it again: the article "Moving data in and out" has the rules.
+            JSON lines (ndjson) have one object per line, in the order in which the objects were inserted. Unless one \
+            --type is given, each names its class ($type), and the first line has the schema. `firn import` reads all \
+            of it again: the article "Moving data in and out" has the rules.
 
             Example: firn export people.firn --type Person --where 'age > 40' --output people.ndjson
             """)
@@ -91,7 +91,6 @@ private struct Export {
     private let output: Output
     private var buffer: [UInt8] = []
     private var count = 0
-    private var isFirst = true
 
     init(
         _ view: StoreView, _ format: ExportCommand.Format, _ choice: ExportCommand.Choice, _ sink: ByteSink,
@@ -115,14 +114,10 @@ private struct Export {
     private var isMixture: Bool { format == .json || isWhole || tables.count > 1 }
 
     mutating func run() throws {
-        if format == .json {
+        if format != .csv, isMixture {
             buffer += "{\"$schema\":".utf8
             SchemaJSON.append(view.schema, to: &buffer)
-            buffer += ",\"objects\":[".utf8
-        } else if format == .ndjson, isMixture {
-            buffer += "{\"$schema\":".utf8
-            SchemaJSON.append(view.schema, to: &buffer)
-            buffer += "}\n".utf8
+            buffer += (format == .json ? ",\"objects\":[" : "}\n").utf8
         }
         let json = ObjectJSON(view.schema, view.snapshot)
         let total = tables.reduce(0) { $0 + view.snapshot.table($1).count }
@@ -138,7 +133,7 @@ private struct Export {
                 continue
             }
             var failure: (any Error)?
-            rows.forEachLeaf { leaf, start in
+            rows.forEachLeaf { leaf, _ in
                 do {
                     for row in 0..<leaf.count { try append(table, leaf, row, json, csv) }
                     try Interrupts.check()
@@ -161,11 +156,10 @@ private struct Export {
         if let csv {
             try csv.append(leaf, row, to: &buffer)
         } else {
-            if format == .json { buffer += (isFirst ? "\n" : ",\n").utf8 }
+            if format == .json { buffer += (count == 0 ? "\n" : ",\n").utf8 }
             try json.append(table, leaf, row, withType: isMixture, to: &buffer)
             if format == .ndjson { buffer.append(UInt8(ascii: "\n")) }
         }
-        isFirst = false
         count += 1
         if buffer.count > 1 << 16 { try sink.write(&buffer) }
     }

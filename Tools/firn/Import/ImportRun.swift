@@ -34,6 +34,11 @@ final class ImportRun {
             values = [ImportValues.Parsed?](repeating: nil, count: table.columns.count)
         }
 
+        /// Forgets the object before.
+        func clear() {
+            for column in values.indices { values[column] = nil }
+        }
+
         /// The column of a property that is the `index`th of its record; nil if there is none.
         func column(_ name: UnsafeRawBufferPointer, _ index: Int) -> Int? {
             if index < names.count, names[index].bytes.elementsEqual(name) { return names[index].column }
@@ -59,8 +64,7 @@ final class ImportRun {
     ///
     /// - Returns: how many objects were inserted, and how many changed; the last version.
     func run(into store: Store) throws -> (inserted: Int, changed: Int, version: UInt64) {
-        let seen = store.pin().snapshot.schema
-        let (classes, version) = try self.classes(seen)
+        let (classes, version) = try self.classes(store.pin().snapshot.schema)
         var transaction = try store.beginWrite()
         // Whether the transaction is neither committed nor cancelled.
         var isOpen = true
@@ -208,7 +212,7 @@ final class ImportRun {
                 let known = names ?? self.names(table)
                 if names == nil {
                     names = known
-                    for column in known.values.indices { known.values[column] = nil }
+                    known.clear()
                 }
                 guard let column = known.column(name, index) else {
                     let name = DisplayText.line(String(decoding: name, as: UTF8.self))
@@ -227,7 +231,7 @@ final class ImportRun {
             }
             guard let table else { throw InputFault("the object should begin with its $type, or give --type", at: 0) }
             let known = names ?? self.names(table)
-            if names == nil { for column in known.values.indices { known.values[column] = nil } }
+            if names == nil { known.clear() }
             try body(table, number, &known.values, line)
             return true
         }
@@ -259,7 +263,7 @@ final class ImportRun {
             guard fields.count == columns.count else {
                 throw InputFault("the line has \(fields.count) fields, but the first one \(columns.count)", at: 0)
             }
-            for column in known.values.indices { known.values[column] = nil }
+            known.clear()
             var number: Int64?
             for (column, field) in zip(columns, fields) {
                 if let column {
