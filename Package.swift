@@ -21,6 +21,7 @@ let package = Package(
     traits: [
         .trait(name: "Metrics", description: "FirnMetrics passes measurements to swift-metrics."),
         .trait(name: "Combine", description: "FirnCombine has publishers: Combine's, or OpenCombine's on Linux."),
+        .trait(name: "SQLite", description: "The firn command imports databases of SQLite, with the system's library."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -30,6 +31,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+        // Without pkgConfig, since SwiftPM would warn everyone who builds Firn and has no SQLite.
+        .systemLibrary(name: "CFirnSQLite"),
         .target(name: "CFirn", cSettings: [.define("_GNU_SOURCE")]),
         .target(name: "FirnBytes", dependencies: ["CLZ4", "CFirn"]),
         .target(name: "FirnStorage", dependencies: ["CFirn"]),
@@ -66,6 +69,7 @@ let package = Package(
             name: "FirnTool",
             dependencies: [
                 "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes",
+                .target(name: "CFirnSQLite", condition: .when(traits: ["SQLite"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/firn"),
@@ -120,6 +124,7 @@ let package = Package(
             name: "ToolTests",
             dependencies: [
                 "FirnTool", "firn", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport", "FuzzTargets",
+                .target(name: "CFirnSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .testTarget(
             name: "FirnTests",

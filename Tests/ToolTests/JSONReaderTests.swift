@@ -154,7 +154,7 @@ import Testing
     @Test("base64 is the inverse of what export writes") func base64() {
         for count in 0..<40 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 91 &+ count) }
-            let text = bytes.withUnsafeBytes { CellText.base64($0) }
+            let text = bytes.withUnsafeBytes { Base64.text($0) }
             #expect(Base64.bytes(text) == bytes)
             #expect(count == 0 || Base64.bytes(String(text.dropLast())) == nil)
         }

@@ -18,8 +18,8 @@ import Testing
     }
 
     static func importing(
-        _ storage: MemoryStorage, _ text: String, into path: String = "/new", _ options: ImportRun.Options = .init(),
-        json: Bool = false
+        _ storage: MemoryStorage, _ text: String, into path: String = "/new", _ options: TextImport.Options = .init(),
+        batch: Int? = nil, json: Bool = false
     ) throws -> Run {
         let file = "/input"
         if try storage.status(file) != nil { try storage.remove(file) }
@@ -27,7 +27,8 @@ import Testing
         try Array(text.utf8).withUnsafeBytes { try made.write($0, at: 0) }
         made.close()
         return try Run {
-            try ImportCommand.run(path, file, options, json: json, storage: storage, clock: ManualClock(), $0)
+            try ImportCommand.run(
+                path, file, options, batch: batch, json: json, storage: storage, clock: ManualClock(), $0)
         }
     }
 
@@ -36,7 +37,7 @@ import Testing
         let storage = try EveryTypeStore(seed: seed).sample.storage
         let first = try Self.export(storage)
         #expect(first.status == .fine && first.error.isEmpty, "\(first.error)")
-        let imported = try Self.importing(storage, first.out, .init(batch: seed % 2 == 0 ? 7 : nil))
+        let imported = try Self.importing(storage, first.out, batch: seed % 2 == 0 ? 7 : nil)
         #expect(imported.status == .fine, "\(imported)")
         #expect(try Run.verify(storage, path: "/new").status == .fine)
         let second = try Self.export(storage, "/new")

@@ -77,6 +77,6 @@ import Testing
         #expect(JSON.string("a\"\\\n\u{1}ü").text == #""a\"\\\n\u0001ü""#)
         #expect(
             JSON.object([("a", .array([.null, .bool(true), .double(.infinity)]))]).text == #"{"a":[null,true,"inf"]}"#)
-        #expect([UInt8]("foobar!".utf8).withUnsafeBytes { CellText.base64($0) } == "Zm9vYmFyIQ==")
+        #expect([UInt8]("foobar!".utf8).withUnsafeBytes { Base64.text($0) } == "Zm9vYmFyIQ==")
     }
 }

@@ -7,16 +7,24 @@ struct FirnCommand: ParsableCommand {
         commandName: "firn",
         abstract: "Looks into Firn stores.",
         discussion: """
-            No subcommand changes a store, except compact and import. Each works while a process uses it. Exit \
+            Only compact and the imports change a store. Each works while a process uses it. Exit \
             status: 0 fine, 1 damage found, 2 wrong usage, 3 the system refused or the path is not a store.
             """,
         version: "firn 0.1 (store format 1)",
-        subcommands: [
+        subcommands: subcommands)
+
+    private static var subcommands: [any ParsableCommand.Type] {
+        var all: [any ParsableCommand.Type] = [
             InfoCommand.self, LogCommand.self, ShowCommand.self, HistoryCommand.self, DiffCommand.self,
             TailCommand.self, QueryCommand.self, ExplainCommand.self, ExportCommand.self, ImportCommand.self,
-            VerifyCommand.self,
-            ReplayCommand.self, RecoverCommand.self, CopyCommand.self, CompactCommand.self,
-        ])
+            ImportRealmCommand.self, VerifyCommand.self, ReplayCommand.self, RecoverCommand.self, CopyCommand.self,
+            CompactCommand.self, ShellCommand.self,
+        ]
+        #if SQLite
+            all.insert(ImportSQLiteCommand.self, at: all.firstIndex { $0 == ImportRealmCommand.self }!)
+        #endif
+        return all
+    }
 
     static func main() {
         let status: Int32

@@ -47,53 +47,21 @@ struct ImportCommand: ParsableCommand {
     func run() throws {
         Interrupts.postpone()
         try finish { out in
-            var options = ImportRun.Options(type: type, primaryKey: primaryKey, batch: batch)
+            var options = TextImport.Options(type: type, primaryKey: primaryKey)
             options.isCSV = format == .csv || format == nil && file.hasSuffix(".csv")
             options.types = try types.map { try TypeText.properties($0) } ?? []
             return try Self.run(
-                arguments.store, file == "-" ? file : Terminal.followed(file), options, json: arguments.json,
-                storage: PosixStorage.shared,
-                clock: SystemClock.shared, out)
+                arguments.store, file == "-" ? file : Terminal.followed(file), options, batch: batch,
+                json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
         }
     }
 
     static func run(
-        _ path: String, _ file: String, _ options: ImportRun.Options, json: Bool, storage: any Storage,
-        clock: any Clock, _ output: Output
+        _ path: String, _ file: String, _ options: TextImport.Options, batch: Int? = nil, json: Bool,
+        storage: any Storage, clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
-        let files = StoreFiles(named: path, storage: storage)
-        let isNew = try stored { () throws(StorageError) in try storage.status(files.path) } == nil
-        if !isNew { try files.checkIsStore() }
-        let source = try RecordSource(file, storage: storage)
-        let result: (inserted: Int, changed: Int, version: UInt64)
-        do {
-            let store = try Store(StoreOptions(log: LogOptions(folder: files.path)), storage: storage, clock: clock)
-            do {
-                result = try ImportRun(source, options, output).run(into: store)
-            } catch {
-                // A store that was made for this import, and that nobody has written to since, goes again.
-                let isUnused = isNew && store.pin().version == 0 && store.otherProcesses.isEmpty
-                // The first error is the one that counts.
-                try? store.close()
-                if isUnused { files.removeAll() }
-                throw error
-            }
-            try store.close()
-        } catch let error as StoreError {
-            throw ToolError(reading: error)
-        }
-        output.clearProgress()
-        if json {
-            try output.line(
-                JSON.object([
-                    ("inserted", .int(result.inserted)), ("changed", .int(result.changed)),
-                    ("version", .int(result.version)),
-                ]).text)
-        } else {
-            try output.line(
-                "\(DisplayText.line(files.path)) got \(Amount.of(result.inserted, "new object")), and \(Amount.of(result.changed, "object")) changed; version \(result.version)"
-            )
-        }
-        return .fine
+        let source = TextImport(try RecordSource(file, storage: storage), options, output)
+        return try ImportRun(source: source, batch: batch)
+            .run(into: path, json: json, storage: storage, clock: clock, output)
     }
 }

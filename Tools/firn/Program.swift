@@ -27,21 +27,39 @@ package enum Program {
     package static func importText(
         _ text: [UInt8], isCSV: Bool, into path: String, storage: any Storage, clock: any Clock
     ) {
-        let file = "/text"
-        do {
-            let made = try storage.open(file, .create)
-            try text.withUnsafeBytes { try made.write($0, at: 0) }
-            made.close()
-        } catch {
-            fatalError("\(error)")
-        }
-        var options = ImportRun.Options(type: "T", primaryKey: nil)
+        let file = make("/text", text, storage)
+        var options = TextImport.Options(type: "T", primaryKey: nil)
         options.isCSV = isCSV
         attempt { try ImportCommand.run(path, file, options, json: false, storage: storage, clock: clock, $0) }
+        exportAll(path, storage)
+    }
+
+    /// Imports what `realm2json` might write into a new store, and exports it again.
+    package static func importRealm(
+        _ objects: [UInt8], schema: [UInt8], into path: String, storage: any Storage, clock: any Clock
+    ) {
+        let (file, schemaFile) = (make("/objects", objects, storage), make("/schema", schema, storage))
+        attempt { try ImportRealmCommand.run(path, file, schema: schemaFile, storage: storage, clock: clock, $0) }
+        exportAll(path, storage)
+    }
+
+    private static func exportAll(_ path: String, _ storage: any Storage) {
         attempt {
             try ExportCommand.run(path, .ndjson, .init(), output: nil, storage: storage, $0)
             return .fine
         }
+    }
+
+    private static func make(_ path: String, _ bytes: [UInt8], _ storage: any Storage) -> String {
+        do {
+            let made = try storage.open(path, .create)
+            try bytes.withUnsafeBytes { try made.write($0, at: 0) }
+            made.close()
+        } catch {
+            // Nothing is there yet.
+            fatalError("\(error)")
+        }
+        return path
     }
 
     /// Reads the names of types, as `--types` has them.

@@ -27,7 +27,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case store
     /// The same, read by the `firn` command, which has a reader of its own.
     case tool
-    /// A text that the command reads: JSON lines, CSV, the names of types, or a query. The first byte says which.
+    /// A text that the command reads: JSON lines, CSV, the names of types, a query, or what `realm2json`
+    /// writes. The first byte says which.
     case text
 
     /// Runs the target on an input.
@@ -100,7 +101,14 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
                 "\u{0}{\"id\":1,\"a\":[1.5,null],\"m\":{\"$date\":\"2026-01-01T00:00:00Z\"}}\n{\"id\":2,\"s\":\"\\u00e9\"}\n",
                 "\u{1}id,name,x\r\n1,\"a\"\"b\",2.5\r\n,,true\n", "\u{2}a: int?, b: list<link<T>>, c: map<uuid>",
                 "\u{3}ANY friends.name BEGINSWITH[c] 'a' AND score BETWEEN {1, 2} SORT(id DESC) LIMIT(3)",
-            ].map { Array($0.utf8) }
+            ].map { Array($0.utf8) } + [
+                Array(
+                    "\u{4}[{\"name\":\"class_A\",\"primaryKey\":\"i\",\"properties\":[{\"name\":\"i\",\"type\":\"int\"},{\"name\":\"l\",\"type\":\"object\",\"objectType\":\"class_A\",\"isArray\":true},{\"name\":\"m\",\"type\":\"mixed\"}]}]"
+                        .utf8) + [0xFF]
+                    + Array(
+                        "{\"class_A\":[{\"_key\":0,\"i\":1,\"l\":{\"table\":\"class_A\",\"keys\":[3]},\"m\":{\"$date\":{\"$numberLong\":\"5\"}}},{\"_key\":3,\"i\":2,\"l\":[]}]\n}\n"
+                            .utf8)
+            ]
         case .checkpoint, .page, .store, .tool: return [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
         }
     }
@@ -118,6 +126,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
                 _ = query.run(in: snapshot).count
                 _ = query.explain(in: snapshot)
             }
+        case 4:
+            // The schema, a byte that UTF-8 does not have, and the objects.
+            let schema = text.prefix { $0 != 0xFF }
+            Program.importRealm(
+                Array(text.dropFirst(schema.count + 1)), schema: Array(schema), into: "/new", storage: MemoryStorage(),
+                clock: ManualClock())
         case let kind:
             Program.importText(text, isCSV: kind == 1, into: "/new", storage: MemoryStorage(), clock: ManualClock())
         }

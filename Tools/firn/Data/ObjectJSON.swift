@@ -140,7 +140,7 @@ struct ObjectJSON {
         case .string(let value): Self.append(value, to: &out)
         case .data(let bytes):
             out.append(UInt8(ascii: "\""))
-            bytes.withUnsafeBytes { out += CellText.base64($0).utf8 }
+            bytes.withUnsafeBytes { out += Base64.text($0).utf8 }
             out.append(UInt8(ascii: "\""))
         case .date(let date):
             // Seconds and nanoseconds have the same sign, but a written fraction counts forwards.

@@ -64,6 +64,7 @@ final class Importer {
             }
             if let key = transaction.table(table).firstKey(primaryKey: value) {
                 values[primaryKey] = nil
+                if let number { try note(key, of: number, table) }
                 if try change(table, key, values, line: line) { changed += 1 }
                 return
             }
@@ -79,7 +80,8 @@ final class Importer {
 
     /// Notes the key that an object got, before anything may link to it.
     private func note(_ key: Int64, of number: Int64?, _ table: TableID) throws(InputFault) {
-        guard schema[table].primaryKey == nil, !schema[table].isEmbedded, number != key else { return }
+        // Links to an object with a primary key tell a number only if the import numbers it.
+        guard number != nil || schema[table].primaryKey == nil, !schema[table].isEmbedded, number != key else { return }
         unnumbered[table, default: KeySet()].insert(key)
         guard let number else { return }
         guard renumbered[table, default: [:]].updateValue(key, forKey: number) == nil else {
@@ -248,25 +250,36 @@ final class Importer {
         }
     }
 
-    /// Sets the properties that waited for other objects.
-    func finish() throws {
+    /// A property that links to an object that is missing.
+    struct MissingLink: Error {
+        var table: TableID
+        var line: Int
+        var text: String
+    }
+
+    /// Sets the properties that waited for other objects. Returns the first one that can't be set.
+    func finish() throws -> MissingLink? {
         let waiting = deferred
         deferred = []
         isComplete = true
+        var first: MissingLink?
         for property in waiting {
             // Between two batches another process may have deleted the object.
             guard transaction.table(property.table).find(property.key) != nil else { continue }
             _ = try set(
                 property.table, property.column, property.key, property.value, line: property.line, isNew: false)
-            guard deferred.isEmpty else {
-                let column = schema[property.table].columns[property.column]
-                throw LineFault(
-                    line: property.line,
-                    InputFault(
-                        "\(DisplayText.line(column.name)) links to \(missing(property.value)), which is neither in the import nor in the store",
-                        at: 0))
-            }
+            guard !deferred.isEmpty else { continue }
+            deferred = []
+            let column = schema[property.table].columns[property.column]
+            first =
+                first
+                ?? MissingLink(
+                    table: property.table, line: property.line,
+                    text:
+                        "\(DisplayText.line(column.name)) links to \(missing(property.value)), which is neither in the import nor in the store"
+                )
         }
+        return first
     }
 
     /// The first object that a value links to and that is missing.
@@ -278,6 +291,8 @@ final class Importer {
             let name = DisplayText.line(schema[table].name)
             switch target {
             case .primaryKey(.string(let text)): return "\(name) \"\(DisplayText.line(String(text.prefix(60))))\""
+            case .primaryKey(.int(let number)): return "\(name) \(number)"
+            case .primaryKey(.uuid(let uuid)): return "\(name) \(CellText.uuid(uuid.high, uuid.low))"
             case .primaryKey(let value): return "\(name) \(value)"
             case .number(let number): return "\(name) #\(number)"
             }
@@ -285,16 +300,5 @@ final class Importer {
         case .map(let entries): return entries.lazy.map { self.missing($0.value) }.first { !$0.isEmpty } ?? ""
         case .value, .embedded: return ""
         }
-    }
-}
-
-/// A fault in a line that was read before.
-struct LineFault: Error {
-    var line: Int
-    var fault: InputFault
-
-    init(line: Int, _ fault: InputFault) {
-        self.line = line
-        self.fault = fault
     }
 }

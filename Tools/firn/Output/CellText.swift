@@ -39,7 +39,7 @@ enum CellText {
         case .float(let value): return value.isFinite ? .number("\(value)") : .string("\(value)")
         case .double(let value): return .double(value)
         case .string(let bytes): return .string(String(decoding: bytes, as: UTF8.self))
-        case .data(let bytes): return .string(base64(bytes))
+        case .data(let bytes): return .string(Base64.text(bytes))
         case .date, .objectID, .uuid, .decimal: return .string(text(cell, schema))
         case .link(let key): return .int(key)
         case .anyLink(let table, let key):
@@ -81,25 +81,6 @@ enum CellText {
     static func uuid(_ high: UInt64, _ low: UInt64) -> String {
         let digits = Array((hexadecimal(high, digits: 16) + hexadecimal(low, digits: 16)).uppercased())
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
-    }
-
-    static func base64(_ bytes: UnsafeRawBufferPointer) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var out: [UInt8] = []
-        out.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var index = 0
-        while index < bytes.count {
-            let rest = min(3, bytes.count - index)
-            var group = UInt32(bytes[index]) << 16
-            if rest > 1 { group |= UInt32(bytes[index + 1]) << 8 }
-            if rest > 2 { group |= UInt32(bytes[index + 2]) }
-            for position in 0..<4 {
-                out.append(
-                    position <= rest ? alphabet[Int(group >> UInt32(18 - 6 * position) & 63)] : UInt8(ascii: "="))
-            }
-            index += 3
-        }
-        return String(decoding: out, as: UTF8.self)
     }
 }
 

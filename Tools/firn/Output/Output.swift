@@ -81,7 +81,11 @@ final class Output {
 
     /// Shows the progress of a long operation, with its rate and what time it will still take: on a terminal only,
     /// always on the same line, ten times a second at most.
-    func progress(_ what: String, _ done: Int, of total: Int) {
+    ///
+    /// - Parameter amount: how an amount is written: without it, as bytes.
+    func progress(
+        _ what: String, _ done: Int, of total: Int, in amount: (Int) -> String = Amount.bytes
+    ) {
         guard showsProgress else { return }
         let now = clock.monotonic()
         guard let (_, began, shown) = progress, progress?.what == what else {
@@ -93,7 +97,7 @@ final class Output {
         let seconds = Double(now - began) / 1e9
         let rate = Double(done) / seconds
         let percent = total > 0 ? min(100, done * 100 / total) : 100
-        var text = "\(what) \(Amount.bytes(total)): \(percent) %, \(Amount.bytes(Int(rate)))/s"
+        var text = "\(what) \(amount(total)): \(percent) %, \(amount(Int(rate)))/s"
         // Before that, the rest of the time is a guess.
         if seconds >= 1, rate >= 1, done < total { text += ", \(Amount.time(Double(total - done) / rate)) left" }
         error("\r" + text + String(repeating: " ", count: max(0, progressShown.count - text.count)))

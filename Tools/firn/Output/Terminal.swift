@@ -8,7 +8,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// The process's own streams, and the pager. No other file of the tool asks the system for anything but files.
+/// The process's own streams, the pager, and the processes that it starts. No other file of the tool asks the system for anything but files.
 enum Terminal {
     static var errorIsTerminal: Bool { isatty(2) == 1 }
 
@@ -20,7 +20,11 @@ enum Terminal {
 
     /// How many characters a line may have: that of the terminal, or any number if there is none.
     static var width: Int {
-        guard pager != nil || isatty(1) == 1 else { return .max }
+        pager != nil || isatty(1) == 1 ? errorWidth : .max
+    }
+
+    /// How many characters a line of the error stream's terminal may have.
+    static var errorWidth: Int {
         var size = winsize()
         guard ioctl(2, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
@@ -108,6 +112,70 @@ enum Terminal {
         }
     }
 
+    // MARK: Lines that a person types
+
+    static var inputIsTerminal: Bool { isatty(0) == 1 && isatty(2) == 1 && !isDumb }
+
+    /// A variable of the environment; nil if it is not set.
+    static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    /// Calls `body` while the terminal passes each key on as it is typed, and shows none.
+    static func readingKeys<T>(_ body: () throws -> T) throws -> T {
+        var before = termios()
+        guard tcgetattr(0, &before) == 0 else { return try body() }
+        var raw = before
+        raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
+        raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
+        guard tcsetattr(0, TCSADRAIN, &raw) == 0 else { return try body() }
+        defer { tcsetattr(0, TCSADRAIN, &before) }
+        return try body()
+    }
+
+    // MARK: Other processes
+
+    /// Runs this program with other arguments, on the same streams, and waits for it. Ctrl-C ends it, and not this
+    /// process.
+    ///
+    /// - Returns: its exit status; 128 and the signal's number if a signal has ended it.
+    static func runSelf(_ arguments: [String]) throws(ToolError) -> Int32 {
+        #if canImport(Darwin)
+            var attributes: posix_spawnattr_t?
+            var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+            var byteCount = UInt32(path.count)
+            guard _NSGetExecutablePath(&path, &byteCount) == 0 else {
+                throw ToolError(.input, "the program's own path is too long to run it")
+            }
+        #else
+            var attributes = posix_spawnattr_t()
+            let path = "/proc/self/exe".utf8CString.map { $0 }
+        #endif
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // What this process ignores, the other one would ignore, too.
+        let before = signal(SIGINT, SIG_IGN)
+        defer { signal(SIGINT, before) }
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        sigaddset(&defaults, SIGINT)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        var words: [UnsafeMutablePointer<CChar>?] = (["firn"] + arguments).map { (text: String) in strdup(text) }
+        words.append(nil)
+        defer { for word in words { free(word) } }
+        var process: pid_t = 0
+        let failure = posix_spawn(&process, path, nil, &attributes, &words, environ)
+        guard failure == 0 else {
+            throw ToolError(.input, "the subcommand can't be run in a process of its own (errno \(failure))")
+        }
+        var ended: Int32 = 0
+        while waitpid(process, &ended, 0) < 0 {
+            guard errno == EINTR else {
+                throw ToolError(.input, "the end of the subcommand can't be waited for (errno \(errno))")
+            }
+        }
+        return ended & 0x7F == 0 ? ended >> 8 & 0xFF : 128 + ended & 0x7F
+    }
+
     /// Ends the process, when the pager has shown everything.
     static func leave(_ status: Int32) -> Never {
         if let pager {
@@ -124,16 +192,34 @@ enum Terminal {
 enum Interrupts {
     /// The last signal; 0 for none. A signal's handler may do no more than set it.
     private static let last = Atomic<Int32>(0)
+    private static let isPostponing = Atomic<Bool>(false)
+    private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
     /// From now on, the first signal only makes `check` throw. The next one ends the process at once.
     static func postpone() {
         _ = last.load(ordering: .relaxed)
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        isPostponing.store(true, ordering: .relaxed)
+        for number in signals {
             signal(number) { number in
                 Interrupts.last.store(number, ordering: .relaxed)
                 signal(number, SIG_DFL)
             }
+            // A read that waits for input ends, so that `check` comes to be called.
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            action.sa_flags &= ~SA_RESTART
+            sigaction(number, &action, nil)
         }
+    }
+
+    /// Calls `body` while a signal ends the process at once: when it waits for another process, and nothing is
+    /// half-made.
+    static func endingAtOnce<T, E: Error>(_ body: () throws(E) -> T) throws -> T {
+        try check()
+        guard isPostponing.load(ordering: .relaxed) else { return try body() }
+        for number in signals { signal(number, SIG_DFL) }
+        defer { postpone() }
+        return try body()
     }
 
     /// Throws if a signal has come.

@@ -32,7 +32,11 @@ struct TextTable {
         var sample: [[String]] = []
         for index in 0..<min(count, Self.sampleCount) { sample.append(try cells(key(index))) }
         var widths = columns.indices.map { column in
-            min(Self.widthMax, max(columns[column].name.count, sample.reduce(0) { max($0, $1[column].count) }))
+            min(
+                Self.widthMax,
+                max(
+                    DisplayWidth.of(columns[column].name),
+                    sample.reduce(0) { max($0, DisplayWidth.of($1[column])) }))
         }
         // The widest columns give way first.
         while widths.reduce(0, +) + 2 * (widths.count - 1) > width,
@@ -50,8 +54,9 @@ struct TextTable {
     private func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""
         for (index, cell) in cells.enumerated() {
-            let shown = cell.count > widths[index] ? cell.prefix(max(0, widths[index] - 1)) + "…" : cell[...]
-            let space = String(repeating: " ", count: max(0, widths[index] - shown.count))
+            let isLong = DisplayWidth.of(cell) > widths[index]
+            let shown = isLong ? DisplayWidth.prefix(cell, widths[index] - 1) + "…" : cell[...]
+            let space = String(repeating: " ", count: max(0, widths[index] - DisplayWidth.of(shown)))
             line += columns[index].isNumber ? space + shown : shown + space
             if index + 1 < cells.count { line += "  " }
         }

@@ -1,5 +1,24 @@
 /// Data as text, as RFC 4648 describes it.
 enum Base64 {
+    static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var out: [UInt8] = []
+        out.reserveCapacity((bytes.count + 2) / 3 * 4)
+        var index = 0
+        while index < bytes.count {
+            let rest = min(3, bytes.count - index)
+            var group = UInt32(bytes[index]) << 16
+            if rest > 1 { group |= UInt32(bytes[index + 1]) << 8 }
+            if rest > 2 { group |= UInt32(bytes[index + 2]) }
+            for position in 0..<4 {
+                out.append(
+                    position <= rest ? alphabet[Int(group >> UInt32(18 - 6 * position) & 63)] : UInt8(ascii: "="))
+            }
+            index += 3
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
     /// Nil unless the text is complete, with its padding.
     static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)

@@ -1,6 +1,6 @@
 import FirnCore
 
-extension ImportRun {
+extension TextImport {
     /// The classes that the records need, and the schema's version if they say one.
     func classes(_ stored: StoreSchema) throws -> (classes: [ImportSchema.Class], version: UInt64) {
         source.keep()

@@ -58,6 +58,14 @@ struct JSONReader {
         if offset < bytes.count { throw fault("the text should end here") }
     }
 
+    /// Reads one character that stands between values, whatever it is.
+    mutating func separator() throws(InputFault) -> UInt8 {
+        skipSpace()
+        guard offset < bytes.count else { throw fault("the text ends here") }
+        offset += 1
+        return bytes[offset - 1]
+    }
+
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard offset < bytes.count, bytes[offset] == UInt8(ascii: character) else { return false }

@@ -10,6 +10,8 @@ final class RecordSource {
         var lines = 0
         /// Whether these bytes end within quotes.
         var isQuoted = false
+        /// In how many brackets these bytes end.
+        var depth = 0
     }
 
     /// The name for messages.
@@ -23,8 +25,11 @@ final class RecordSource {
     /// How many bytes of the source have been read into the window.
     private var loaded = 0
     private var isAtEnd = false
-    /// Lines before `start`.
+    /// The line of `start`, from 1 on, and how many bytes of it stand before that.
     private(set) var line = 1
+    private var column = 0
+    /// The byte behind the record that was found last; nil at the end of the source.
+    private(set) var terminator: UInt8?
     /// Whether the window keeps everything, so that the source can be read again.
     private var isKept = false
 
@@ -57,6 +62,7 @@ final class RecordSource {
         isKept = false
         start = 0
         line = 1
+        column = 0
         guard file != nil else { return }
         window.removeAll(keepingCapacity: true)
         loaded = 0
@@ -100,8 +106,8 @@ final class RecordSource {
 
     /// Calls `body` with the next record. Returns false at the end of the source.
     ///
-    /// - Parameter end: finds where a record ends that begins at the first byte: the offset behind it, without the line
-    ///   feed; nil if it does not end in these bytes.
+    /// - Parameter end: finds where a record ends that begins at the first byte: the offset of the byte behind it, such
+    ///   as a line feed, which belongs to no record; nil if it does not end in these bytes.
     func next(
         end: (UnsafeRawBufferPointer, _ isLast: Bool, _ seen: inout Seen) -> Int?,
         _ body: (_ record: UnsafeRawBufferPointer, _ line: Int) throws -> Void
@@ -112,11 +118,13 @@ final class RecordSource {
             if let found {
                 let first = start
                 let range = first..<first + found
-                // The line feed belongs to the record, but not to its text.
+                terminator = range.upperBound < window.count ? window[range.upperBound] : nil
                 start = min(range.upperBound + 1, window.count)
-                let begin = line
-                line += seen.lines + (start > range.upperBound ? 1 : 0)
-                try window.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[range]), begin) }
+                try window.withUnsafeBytes { bytes in
+                    let record = UnsafeRawBufferPointer(rebasing: bytes[range])
+                    try body(record, line)
+                    goBehind(record, lines: seen.lines)
+                }
                 return true
             }
             if isAtEnd {
@@ -125,5 +133,28 @@ final class RecordSource {
             if isKept, file == nil, window.count >= Self.sampleByteCount { return false }
             _ = try load()
         }
+    }
+
+    private func goBehind(_ record: UnsafeRawBufferPointer, lines: Int) {
+        if lines > 0, let last = record.lastIndex(of: 0x0A) {
+            column = record.count - last - 1
+        } else {
+            column += record.count
+        }
+        line += lines
+        if terminator == 0x0A {
+            line += 1
+            column = 0
+        } else {
+            column += 1
+        }
+    }
+
+    /// The line and column of a byte in the record that is being read: `12:3`.
+    func place(_ offset: Int, in record: UnsafeRawBufferPointer) -> String {
+        let before = record[..<min(offset, record.count)]
+        let lines = before.count { $0 == 0x0A }
+        let column = before.lastIndex(of: 0x0A).map { before.count - $0 - 1 } ?? column + before.count
+        return "\(line + lines):\(column + 1)"
     }
 }

@@ -1,0 +1,95 @@
+#if SQLite
+    import CFirnSQLite
+    import FirnBytes
+
+    /// A database of SQLite, opened for reading: all statements see it as it was when it was opened.
+    ///
+    /// The thread that opened it alone uses it.
+    final class SQLiteFile {
+        private let database: OpaquePointer
+        /// The path, as it may be shown.
+        let name: String
+
+        init(_ path: String) throws(ToolError) {
+            name = DisplayText.line(path)
+            var opened: OpaquePointer?
+            let status = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+            guard let opened, status == SQLITE_OK else {
+                let text = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "there is no memory"
+                sqlite3_close_v2(opened)
+                throw ToolError(.input, "\(name): SQLite can't open it: \(DisplayText.line(text)).")
+            }
+            database = opened
+            do throws(ToolError) {
+                // Another process may write a moment longer.
+                sqlite3_busy_timeout(database, 5_000)
+                try run("BEGIN")
+                // The transaction begins with the first statement that reads.
+                try run("SELECT count(*) FROM sqlite_schema")
+            } catch {
+                sqlite3_close_v2(database)
+                throw error
+            }
+        }
+
+        deinit { sqlite3_close_v2(database) }
+
+        private func fault() -> ToolError {
+            ToolError(
+                .input, "\(name): SQLite can't read it: \(DisplayText.line(String(cString: sqlite3_errmsg(database))))."
+            )
+        }
+
+        private func run(_ sql: String) throws(ToolError) {
+            let rows = try Rows(self, sql)
+            while try rows.next() {}
+        }
+
+        /// A name as SQL quotes it.
+        static func quoted(_ name: String) -> String {
+            "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        }
+
+        /// The rows of a statement, one at a time.
+        final class Rows {
+            private let file: SQLiteFile
+            private let statement: OpaquePointer
+
+            init(_ file: SQLiteFile, _ sql: String) throws(ToolError) {
+                var made: OpaquePointer?
+                guard sqlite3_prepare_v2(file.database, sql, -1, &made, nil) == SQLITE_OK, let made else {
+                    throw file.fault()
+                }
+                self.file = file
+                statement = made
+            }
+
+            deinit { sqlite3_finalize(statement) }
+
+            /// Goes to the next row. Returns false behind the last one.
+            func next() throws(ToolError) -> Bool {
+                switch sqlite3_step(statement) {
+                case SQLITE_ROW: return true
+                case SQLITE_DONE: return false
+                default: throw file.fault()
+                }
+            }
+
+            /// The type of a column's value: SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT, SQLITE_BLOB or SQLITE_NULL.
+            func type(_ column: Int) -> Int32 { sqlite3_column_type(statement, Int32(column)) }
+
+            func integer(_ column: Int) -> Int64 { sqlite3_column_int64(statement, Int32(column)) }
+
+            func double(_ column: Int) -> Double { sqlite3_column_double(statement, Int32(column)) }
+
+            /// The value's bytes, which are valid until the next row.
+            func bytes(_ column: Int) -> UnsafeRawBufferPointer {
+                let start = sqlite3_column_blob(statement, Int32(column))
+                return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, Int32(column))))
+            }
+
+            /// A name in the catalogue.
+            func text(_ column: Int) -> String { String(decoding: bytes(column), as: UTF8.self) }
+        }
+    }
+#endif

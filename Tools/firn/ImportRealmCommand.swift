@@ -1,0 +1,51 @@
+import ArgumentParser
+import FirnStorage
+
+/// `firn import-realm STORE FILE --schema FILE`: puts the objects of a Realm file into a store.
+struct ImportRealmCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import-realm",
+        abstract: "Puts the objects of a Realm file into a store, by way of realm2json.",
+        discussion: """
+            Firn does not read Realm files. realm2json, a program of realm-core, writes the objects as JSON, and with \
+            --schema the classes; --output-mode xjson also keeps the types of values in mixed properties. Links, \
+            lists, sets, maps and embedded objects are kept. Everything is imported, or nothing unless --batch is \
+            given. The article "Moving data in and out" has the rules.
+
+            Example: realm2json --schema my.realm > schema.json
+                     realm2json my.realm > objects.json
+                     firn import-realm my.firn objects.json --schema schema.json
+            """)
+
+    @OptionGroup var arguments: StoreArguments
+    @Argument(help: "What realm2json has written.", completion: .file())
+    var file: String
+    @Option(
+        help: ArgumentHelp("What realm2json --schema has written.", valueName: "file"), completion: .file())
+    var schema: String
+    @Option(help: ArgumentHelp("Commit each time so many objects are read, not all at once.", valueName: "objects"))
+    var batch: Int?
+
+    func validate() throws {
+        if let batch, batch < 1 { throw ValidationError("--batch is at least 1.") }
+        if file == "-" || schema == "-" { throw ValidationError("Give files: they are read more than once.") }
+    }
+
+    func run() throws {
+        Interrupts.postpone()
+        try finish { out in
+            try Self.run(
+                arguments.store, Terminal.followed(file), schema: Terminal.followed(schema), batch: batch,
+                json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
+        }
+    }
+
+    static func run(
+        _ path: String, _ file: String, schema: String, batch: Int? = nil, json: Bool = false,
+        storage: any Storage, clock: any Clock, _ output: Output
+    ) throws -> ToolError.Status {
+        let source = try RealmImport(file, schema: schema, storage: storage, output)
+        return try ImportRun(source: source, batch: batch)
+            .run(into: path, json: json, storage: storage, clock: clock, output)
+    }
+}
