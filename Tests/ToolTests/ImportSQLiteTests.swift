@@ -132,6 +132,20 @@
             #expect(try storage.status("/new") == nil)
         }
 
+        @Test("numbers keep their digits") func digits() throws {
+            try execute(
+                """
+                CREATE TABLE t (id INTEGER PRIMARY KEY, a NUMERIC, b);
+                INSERT INTO t VALUES (1, 9007199254740993, 9007199254740993), (2, 1, 0.5);
+                """)
+            #expect(try run().status == .fine)
+            #expect(
+                try export("t") == [
+                    "{\"id\":1,\"a\":9007199254740993,\"b\":9007199254740993}", "{\"id\":2,\"a\":1,\"b\":0.5}",
+                ])
+            #expect(try export().first?.contains("{\"name\":\"b\",\"type\":\"mixed\"}") ?? false)
+        }
+
         @Test("with batches, all that can be kept is kept") func batches() throws {
             try execute(
                 """

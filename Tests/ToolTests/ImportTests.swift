@@ -101,6 +101,24 @@ import Testing
         #expect(try lines().count == 8)
     }
 
+    @Test("integers that a double would cut are not taken for doubles") func longIntegers() throws {
+        _ = try RoundTripTests.importing(
+            storage, "{\"id\":1,\"a\":9007199254740993}\n{\"id\":2,\"a\":0.5}\n", options)
+        #expect(try lines() == ["{\"id\":1,\"a\":9007199254740993}", "{\"id\":2,\"a\":0.5}"])
+    }
+
+    @Test("names and types that make no sense are wrong usage, and nothing is made") func nonsense() throws {
+        let name = String(repeating: "n", count: 100_000)
+        let long = try RoundTripTests.importing(storage, "{\"id\":1,\"\(name)\":2}\n", options)
+        #expect(long.status == .usage && long.error.contains("bytes; 1 to"), "\(long)")
+        let schema = "{\"$schema\":{\"classes\":[{\"name\":\"P\",\"properties\":[]}]}}\n"
+        let both = try RoundTripTests.importing(storage, schema, options)
+        #expect(both.status == .usage && both.error.contains("Leave --types and --primary-key out"), "\(both)")
+        #expect(try storage.status("/new") == nil)
+        #expect(
+            TypeText.named(String(repeating: "list<", count: 50_000) + String(repeating: ">", count: 50_000)) == nil)
+    }
+
     @Test("with batches, a link to nothing is left out, and all others are kept") func batchWithMissingLink() throws {
         let types = try TypeText.properties("id: int, next: link<P>")
         let run = try RoundTripTests.importing(

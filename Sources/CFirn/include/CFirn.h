@@ -7,6 +7,7 @@
 #include "firn_mapping.h"
 #include "firn_scratch.h"
 #include "firn_kernels.h"
+#include "firn_math.h"
 #include "firn_images.h"
 #include "firn_accessor.h"
 #endif

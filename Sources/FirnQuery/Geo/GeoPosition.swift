@@ -1,4 +1,4 @@
-import Foundation
+import CFirn
 
 /// A point on the sphere: its coordinates in degrees, and its direction from the centre.
 struct GeoPosition: Sendable, Hashable {
@@ -15,7 +15,7 @@ struct GeoPosition: Sendable, Hashable {
         self.latitude = latitude + 0
         self.longitude = abs(latitude) == 90 ? 0 : longitude == 180 ? -180 : longitude + 0
         let (north, east) = (self.latitude.radians, self.longitude.radians)
-        direction = SIMD3(cos(north) * cos(east), cos(north) * sin(east), sin(north))
+        direction = SIMD3(firn_cos(north) * firn_cos(east), firn_cos(north) * firn_sin(east), firn_sin(north))
     }
 
     static func == (a: GeoPosition, b: GeoPosition) -> Bool { a.latitude == b.latitude && a.longitude == b.longitude }
@@ -37,9 +37,9 @@ extension GeoRegion {
     static func arc(
         _ a: (latitude: Double, longitude: Double), _ b: (latitude: Double, longitude: Double)
     ) -> Double {
-        let north = sin((b.latitude - a.latitude).radians / 2)
-        let east = sin((b.longitude - a.longitude).radians / 2)
-        let haversine = north * north + cos(a.latitude.radians) * cos(b.latitude.radians) * east * east
-        return 2 * asin(min(1, haversine.squareRoot()))
+        let north = firn_sin((b.latitude - a.latitude).radians / 2)
+        let east = firn_sin((b.longitude - a.longitude).radians / 2)
+        let haversine = north * north + firn_cos(a.latitude.radians) * firn_cos(b.latitude.radians) * east * east
+        return 2 * firn_asin(min(1, haversine.squareRoot()))
     }
 }

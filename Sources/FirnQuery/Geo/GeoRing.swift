@@ -1,4 +1,4 @@
-import Foundation
+import CFirn
 
 /// A closed line of great-circle edges, and the smaller of the two parts into which it divides the sphere. Where it
 /// crosses itself, a part is inside if a way out of it crosses the line an odd number of times.
@@ -115,8 +115,10 @@ package struct GeoRing: Sendable, Hashable {
     /// The area of the triangle of the north pole and an edge, with a sign: positive if the edge leads eastwards.
     private static func area(_ start: GeoPosition, _ end: GeoPosition, _ difference: Double) -> Double {
         let (a, b) = ((90 - start.latitude).radians / 2, (90 - end.latitude).radians / 2)
-        let sines = sin(a) * sin(b)
-        return 2 * atan2(sines * sin(difference.radians), cos(a) * cos(b) + sines * cos(difference.radians))
+        let sines = firn_sin(a) * firn_sin(b)
+        return 2
+            * firn_atan2(
+                sines * firn_sin(difference.radians), firn_cos(a) * firn_cos(b) + sines * firn_cos(difference.radians))
     }
 
     /// The longitudes of an edge, from its western to its eastern end.

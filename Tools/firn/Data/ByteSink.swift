@@ -22,12 +22,9 @@ final class ByteSink {
             return
         }
         try storage.checkIsFree(path)
-        let made = path + ".partial"
-        let file = try stored { () throws(StorageError) in
-            // What an export that was killed has left.
-            if try storage.status(made)?.kind == .file { try storage.remove(made) }
-            return try storage.open(made, .create)
-        }
+        // Another process may write to the same path.
+        let made = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).partial"
+        let file = try stored { () throws(StorageError) in try storage.open(made, .create) }
         target = .file(file, made: made, path: path)
     }
 

@@ -227,6 +227,10 @@ struct ImportValues {
     }
 
     private func readEmbedded(_ table: TableID, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
+        // Deeper ones could not be exported.
+        guard reader.depth < ObjectJSON.depthMax else {
+            throw InputFault("values are nested more than \(ObjectJSON.depthMax) deep", at: reader.offset)
+        }
         guard try reader.kind() == .object else {
             throw InputFault("an object of class \(schema[table].name) should be here", at: reader.offset)
         }

@@ -39,11 +39,11 @@ extension TypeText {
     }
 
     /// The type that a text names; nil if it names none.
-    static func named(_ text: String) -> NamedType? {
+    static func named(_ text: String, mayBeCollection: Bool = true) -> NamedType? {
         for (prefix, collection) in [("list<", CollectionKind.list), ("set<", .set), ("map<", .map)]
         where text.hasPrefix(prefix) && text.hasSuffix(">") {
-            guard var element = named(String(text.dropFirst(prefix.count).dropLast()).trimmed),
-                element.collection == .none
+            guard mayBeCollection,
+                var element = named(String(text.dropFirst(prefix.count).dropLast()).trimmed, mayBeCollection: false)
             else { return nil }
             element.collection = collection
             return element

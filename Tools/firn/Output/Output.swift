@@ -19,6 +19,8 @@ final class Output {
     private let error: (String) -> Void
     let showsProgress: Bool
     private let showsColour: Bool
+    /// Whether the result goes to a terminal, which must not obey what is in a store.
+    private let isShown: Bool
     private let clock: any Clock
     private var buffer = ""
     private var progressShown = ""
@@ -26,12 +28,13 @@ final class Output {
     private var progress: (what: String, began: Int64, shown: Int64)?
 
     init(
-        showsProgress: Bool, showsColour: Bool = false, clock: any Clock = SystemClock.shared,
+        showsProgress: Bool, showsColour: Bool = false, isShown: Bool = false, clock: any Clock = SystemClock.shared,
         out: @escaping (String) throws -> Void,
         error: @escaping (String) -> Void
     ) {
         self.showsProgress = showsProgress
         self.showsColour = showsColour
+        self.isShown = isShown
         self.clock = clock
         self.out = out
         self.error = error
@@ -40,6 +43,7 @@ final class Output {
     static func standard() -> Output {
         Output(
             showsProgress: Terminal.errorIsTerminal, showsColour: Terminal.showsColour,
+            isShown: Terminal.outputIsTerminal,
             out: { try Terminal.write($0, to: 1) },
             // If the error stream is closed as well, there is nowhere left to report to.
             error: { try? Terminal.write($0, to: 2) })
@@ -58,11 +62,13 @@ final class Output {
         if buffer.utf8.count > 32_768 { try flush() }
     }
 
-    /// Data for a program, which escapes by itself what must not reach a terminal.
+    /// Data for a program. Only for a terminal they are escaped, too.
+    ///
+    /// - Parameter text: whole lines.
     func raw(_ text: String) throws {
         try flush()
         clearProgress()
-        try out(text)
+        try out(isShown ? DisplayText.lines(text) : text)
     }
 
     func flush() throws {

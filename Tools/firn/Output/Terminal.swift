@@ -8,9 +8,12 @@ import Synchronization
     import Glibc
 #endif
 
-/// The process's own streams, the pager, and the processes that it starts. No other file of the tool asks the system for anything but files.
+/// The process's own streams, the pager, and the processes that it starts. No other file of the tool asks the system
+/// for anything but files.
 enum Terminal {
     static var errorIsTerminal: Bool { isatty(2) == 1 }
+
+    static var outputIsTerminal: Bool { isatty(1) == 1 }
 
     /// Whether the result goes to a person, directly or through a pager. `NO_COLOR` is the convention of
     /// https://no-color.org.

@@ -16,7 +16,8 @@ struct JSONReader {
 
     private let bytes: UnsafeRawBufferPointer
     private(set) var offset: Int
-    private var depth = 0
+    /// In how many objects and arrays it is.
+    private(set) var depth = 0
 
     /// - Parameter bytes: must stay valid while the reader is used.
     init(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0) {

@@ -16,7 +16,15 @@ extension TextImport {
                 }
                 return false
             }
-            if let found { return found }
+            if let found {
+                guard options.types.isEmpty, options.primaryKey == nil else {
+                    throw ToolError(
+                        .usage,
+                        "\(source.name) begins with a schema, which has the types. Leave --types and --primary-key out."
+                    )
+                }
+                return found
+            }
             source.rewind()
             source.keep()
         }

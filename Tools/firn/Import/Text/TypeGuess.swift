@@ -18,12 +18,14 @@ struct TypeGuess {
         static let array = Kinds(rawValue: 32)
         /// A value that only a mixed property takes: an object, or an array within an array.
         static let other = Kinds(rawValue: 64)
+        /// An integer that would lose digits as a double.
+        static let long = Kinds(rawValue: 128)
 
         /// The type of single values of these kinds.
         var type: ColumnType {
             switch subtracting(.null) {
             case .bool: .bool
-            case .int: .int
+            case .int, .long, [.int, .long]: .int
             case .double, [.int, .double]: .double
             case .string, []: .string
             default: .mixed
@@ -55,7 +57,7 @@ struct TypeGuess {
         case .bool:
             _ = try reader.bool()
             return .bool
-        case .number: return JSONReader.integer(try reader.numberText()) != nil ? .int : .double
+        case .number: return kind(ofNumber: try reader.numberText())
         case .string:
             try reader.skip()
             return .string
@@ -63,6 +65,11 @@ struct TypeGuess {
             try reader.skip()
             return .other
         }
+    }
+
+    private static func kind(ofNumber text: UnsafeRawBufferPointer) -> Kinds {
+        guard let integer = JSONReader.integer(text) else { return .double }
+        return integer.magnitude <= 1 << 53 ? .int : .long
     }
 
     /// Takes account of a field of CSV.
@@ -78,7 +85,7 @@ struct TypeGuess {
         } else if text == "true" || text == "false" {
             kinds.insert(.bool)
         } else if Self.isNumber(field.text) {
-            kinds.insert(field.text.withUnsafeBytes { JSONReader.integer($0) } != nil ? .int : .double)
+            kinds.insert(field.text.withUnsafeBytes { Self.kind(ofNumber: $0) })
         } else {
             kinds.insert(.string)
         }
