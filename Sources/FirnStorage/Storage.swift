@@ -22,8 +22,8 @@ public protocol Storage: AnyObject, Sendable {
     /// What has the name, or nil if nothing does.
     func status(_ path: String) throws(StorageError) -> FileStatus?
 
-    /// Renames a file within one file system and replaces what has the new name, in one step. Durable once the folder
-    /// is synced.
+    /// Renames a file or a folder within one file system and replaces what has the new name, in one step. A folder
+    /// replaces an empty one only. Durable once the folder is synced.
     func rename(_ path: String, to newPath: String) throws(StorageError)
 
     /// Removes a file or an empty folder. Durable once the folder is synced.

@@ -6,6 +6,23 @@
 
     @testable import FirnTool
 
+    private enum FileBytes {
+        static func read(_ path: String) throws -> [UInt8] {
+            let file = try PosixStorage.shared.open(path, .read)
+            defer { file.close() }
+            var bytes = [UInt8](repeating: 0, count: try file.size())
+            _ = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+            return bytes
+        }
+
+        static func write(_ bytes: [UInt8], _ path: String) throws {
+            try PosixStorage.shared.remove(path)
+            let file = try PosixStorage.shared.open(path, .create)
+            defer { file.close() }
+            try bytes.withUnsafeBytes { try file.write($0, at: 0) }
+        }
+    }
+
     /// `firn import-sqlite`. SQLite reads files of the disk; the stores are in memory.
     @Suite("firn import-sqlite", .timeLimit(.minutes(20))) struct ImportSQLiteTests {
         private let storage = MemoryStorage()
@@ -144,6 +161,76 @@
                     "{\"id\":1,\"a\":9007199254740993,\"b\":9007199254740993}", "{\"id\":2,\"a\":1,\"b\":0.5}",
                 ])
             #expect(try export().first?.contains("{\"name\":\"b\",\"type\":\"mixed\"}") ?? false)
+        }
+
+        @Test("names are compared byte for byte, and no text is taken for a name") func names() throws {
+            try execute("CREATE TABLE \"caf\u{E9}\" (a); CREATE TABLE \"cafe\u{301}\" (a)")
+            #expect(try run().error.contains("whose names are the same text"))
+            try execute("DROP TABLE \"caf\u{E9}\"; CREATE TABLE t (\"caf\u{E9}\", \"cafe\u{301}\")")
+            #expect(try run(tables: ["t"]).error.contains("whose names are the same text"))
+            try execute("CREATE TABLE pragma_table_list (schema, name, type); CREATE TABLE u (\"$object\")")
+            #expect(try run(tables: ["cafe\u{301}", "pragma_table_list"]).status == .fine)
+            #expect(try run(tables: ["u"]).error.contains("begins with $"))
+            // A name that is not UTF-8 would be repaired, and then be a text.
+            try execute(
+                "PRAGMA writable_schema = ON; CREATE TABLE v (id INTEGER PRIMARY KEY, \"ABCD\" TEXT); INSERT INTO v VALUES (1, 'x')"
+            )
+            var bytes = try FileBytes.read(file)
+            let name = Array("\"ABCD\"".utf8)
+            for start in bytes.indices.dropLast(name.count) where bytes[start..<start + name.count].elementsEqual(name)
+            {
+                bytes[start + 2] = 0xE9
+            }
+            try FileBytes.write(bytes, file)
+            let refused = try run(tables: ["v"])
+            #expect(refused.status == .usage && refused.error.contains("a name that is not UTF-8"), "\(refused)")
+        }
+
+        @Test("UTF-16 databases, keys of another affinity, and keys that may be NULL") func encodings() throws {
+            try execute(
+                """
+                PRAGMA encoding = 'UTF-16';
+                CREATE TABLE p (id INTEGER PRIMARY KEY, name TEXT);
+                CREATE TABLE c (p TEXT REFERENCES p(id));
+                CREATE TABLE n (id TEXT PRIMARY KEY, x INT);
+                INSERT INTO p VALUES (5, 'ä日🙂'); INSERT INTO c VALUES ('5'); INSERT INTO n VALUES (NULL, 1), ('a', 2);
+                """)
+            let run = try run()
+            #expect(run.status == .fine, "\(run)")
+            #expect(try export("p") == ["{\"id\":5,\"name\":\"ä日🙂\"}"])
+            #expect(try export("c") == ["{\"$object\":0,\"p\":5}"])
+            #expect(try export("n") == ["{\"$object\":0,\"id\":null,\"x\":1}", "{\"$object\":1,\"id\":\"a\",\"x\":2}"])
+        }
+
+        @Test("a link leads by the key that the foreign key names, or is refused") func otherKey() throws {
+            _ = try RoundTripTests.importing(
+                storage, "{\"code\":1,\"id\":5}\n{\"code\":5,\"id\":1}\n",
+                .init(type: "customers", primaryKey: "code"))
+            try execute(
+                """
+                CREATE TABLE customers (id INTEGER PRIMARY KEY, code INT);
+                CREATE TABLE orders (oid INTEGER PRIMARY KEY, cust INT REFERENCES customers(id));
+                INSERT INTO customers VALUES (1, 5), (5, 1); INSERT INTO orders VALUES (100, 5);
+                """)
+            let run = try run()
+            #expect(run.status == .usage, "\(run)")
+            #expect(
+                run.error.contains(
+                    "orders.cust refers to customers.id, but in the store it links to customers, whose primary key is code"
+                ),
+                "\(run)")
+        }
+
+        @Test("floats are not cut to zero or made infinite") func floats() throws {
+            _ = try RoundTripTests.importing(
+                storage, "{\"id\":1,\"f\":1.5}\n",
+                .init(type: "t", primaryKey: "id", types: try TypeText.properties("f: float")))
+            for (number, isFine) in [("0.1", true), ("1e300", false), ("1e-60", false), ("9e999", true)] {
+                try execute(
+                    "DROP TABLE IF EXISTS t; CREATE TABLE t (id INTEGER PRIMARY KEY, f REAL); INSERT INTO t VALUES (1, \(number))"
+                )
+                #expect(try (run().status == .fine) == isFine, "\(number)")
+            }
         }
 
         @Test("with batches, all that can be kept is kept") func batches() throws {

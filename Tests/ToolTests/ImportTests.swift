@@ -119,6 +119,114 @@ import Testing
             TypeText.named(String(repeating: "list<", count: 50_000) + String(repeating: ">", count: 50_000)) == nil)
     }
 
+    @Test("what a collection links to is kept without what is missing") func batchWithMissingLinks() throws {
+        let types = try TypeText.properties("id: int, all: list<link<P>>, next: link<P>, byName: map<link<P>>")
+        let run = try RoundTripTests.importing(
+            storage,
+            "{\"id\":1,\"all\":[1,99,2],\"next\":77,\"byName\":{\"a\":2,\"b\":55}}\n{\"id\":2,\"all\":[1],\"next\":1,\"byName\":{}}\n",
+            .init(type: "P", primaryKey: "id", types: types), batch: 1)
+        #expect(run.error.contains("links to P 99") && run.error.contains("and so do 2 more links"), "\(run)")
+        #expect(
+            try lines() == [
+                "{\"id\":1,\"all\":[1,2],\"next\":null,\"byName\":{\"a\":2,\"b\":null}}",
+                "{\"id\":2,\"all\":[1],\"next\":1,\"byName\":{}}",
+            ])
+    }
+
+    @Test("zeros of both signs and NaN are values of their own") func zeros() throws {
+        let types = try TypeText.properties("id: int, f: double, l: list<double>")
+        let options = TextImport.Options(type: "P", primaryKey: "id", types: types)
+        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"f\":0.0,\"l\":[0.0,\"nan\"]}\n", options)
+        let same = try RoundTripTests.importing(
+            storage, "{\"id\":1,\"f\":0.0,\"l\":[0.0,\"nan\"]}\n", options, json: true)
+        #expect(same.out.contains("\"changed\":0"), "\(same)")
+        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"f\":-0.0,\"l\":[-0.0,\"nan\"]}\n", options)
+        #expect(try lines() == ["{\"id\":1,\"f\":-0.0,\"l\":[-0.0,\"nan\"]}"])
+    }
+
+    /// A source that lets others do something between its objects.
+    private final class Interrupted: ImportSource {
+        let name = "source"
+        let objects: [(number: Int64, next: Int64?)]
+        let meanwhile: () throws -> Void
+
+        init(_ objects: [(number: Int64, next: Int64?)], _ meanwhile: @escaping () throws -> Void) {
+            self.objects = objects
+            self.meanwhile = meanwhile
+        }
+
+        func classes(_ stored: StoreSchema) throws -> (classes: [ImportSchema.Class], version: UInt64) {
+            let properties = [
+                ("next", NamedType(type: .link, isNullable: true, target: "N"), false),
+                ("x", NamedType(type: .int, isNullable: true), false),
+            ]
+            return ([ImportSchema.Class(name: "N", properties: properties)], 0)
+        }
+
+        func forEachObject(_ schema: StoreSchema, _ body: Body) throws {
+            let table = try #require(schema.table(named: "N"))
+            for (index, object) in objects.enumerated() {
+                if index == 1 { try meanwhile() }
+                var values: [ImportValues.Parsed?] = [
+                    object.next.map { .link(table, .number($0)) }, .value(.int(object.number)),
+                ]
+                do {
+                    try body(table, object.number, &values, index + 1)
+                } catch let fault as InputFault {
+                    throw RefusedObject(place: "\(index + 1)", text: fault.text)
+                }
+            }
+        }
+
+        func place(_ line: Int, _ table: TableID) -> String { "\(line)" }
+    }
+
+    private func run(_ source: Interrupted, batch: Int?) throws -> Run {
+        try Run {
+            try ImportRun(source: source, batch: batch).run(
+                into: "/new", json: false, storage: storage, clock: ManualClock(), $0)
+        }
+    }
+
+    @Test("objects that others add between two batches do not have the import's numbers") func othersBetween() throws {
+        // #0 and #1 are there.
+        _ = try run(Interrupted([(0, nil), (1, nil)]) {}, batch: nil)
+        let source = Interrupted([(2, nil), (4, 3), (3, nil)]) { [storage] in
+            let other = try Run {
+                try ImportRun(source: Interrupted([(100, nil)]) {}, batch: nil).run(
+                    into: "/new", json: false, storage: storage, clock: ManualClock(), $0)
+            }
+            #expect(other.status == .fine, "\(other)")
+        }
+        let run = try run(source, batch: 1)
+        #expect(run.status == .fine, "\(run)")
+        // What the import calls 3 is the object with x == 3.
+        let found = try Run {
+            try QueryCommand.run(
+                "/new", "N WHERE next.x == 3", nil, json: true, storage: storage, width: .max, $0)
+        }
+        #expect(found.out.contains("\"x\":4") && found.out.split(separator: "\n").count == 1, "\(found)")
+    }
+
+    @Test("a failed import leaves what others have made meanwhile at the same path") func othersStore() throws {
+        let source = Interrupted([(0, nil), (1, 77)]) { [storage] in
+            _ = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P", primaryKey: "id"))
+        }
+        #expect(try run(source, batch: nil).status == .usage)
+        #expect(try lines() == ["{\"id\":1}"])
+        // Nor does one that succeeds replace it.
+        try removeNew()
+        let late = Interrupted([(0, nil), (1, nil)]) { [storage] in
+            _ = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P", primaryKey: "id"))
+        }
+        let run = try run(late, batch: nil)
+        #expect(run.status == .input && run.error.contains("another process has made a store here"), "\(run)")
+        #expect(try lines() == ["{\"id\":1}"])
+        #expect(try storage.list("/").allSatisfy { !$0.hasSuffix(".partial") })
+    }
+
+    private func removeNew() throws { StoreFiles(named: "/new", storage: storage).removeAll() }
+
     @Test("with batches, a link to nothing is left out, and all others are kept") func batchWithMissingLink() throws {
         let types = try TypeText.properties("id: int, next: link<P>")
         let run = try RoundTripTests.importing(
@@ -181,7 +289,7 @@ import Testing
         _ = try RoundTripTests.importing(storage, "{\"id\":1,\"a\":1}\n", options)
         for (options, text) in [
             (TextImport.Options(type: "P", primaryKey: "a"), "has the primary key id in the store"),
-            (.init(type: "P", types: [("a", NamedType(type: .string))]), "P.a is int in the store, not string"),
+            (.init(type: "P", types: [("a", NamedType(type: .string))]), "P.a is int already, not string"),
             (
                 .init(type: "P", types: [("b", NamedType(type: .link, target: "Q"))]),
                 "links to the class Q, which does not exist"

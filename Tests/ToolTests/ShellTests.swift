@@ -31,6 +31,7 @@ import Testing
             ("one two\u{1B}[1;5D", "one |two"), ("one two\u{1B}b\u{1B}b\u{1B}f", "one| two"), ("ab\u{15}c", "c|"),
             ("é日👨‍👩‍👧" + left, "é日|👨‍👩‍👧"), ("e\u{301}\u{7F}", "|"), ("a\u{1B}[99;99Xb", "ab|"), ("ab\u{1B}OH", "|ab"),
             (up, "two|"), (up + up, "one|"), (up + up + up, "one|"), ("new" + up + down, "new|"),
+            ("\u{1B}\u{1B}[Dx", "x|"), ("ab\u{1B}[1\u{1}x", "x|ab"),
             (up + "x" + down + up, "two|"), ("a\u{2}\u{2}\u{2}\u{6}\u{6}", "a|"),
         ] {
             #expect(try Self.typed(keys, history: ["one", "two"]) == line, "\(keys.debugDescription)")
@@ -38,6 +39,10 @@ import Testing
         var editor = LineEditor(history: [], complete: { _ in .init() })
         let events = "a\rb\u{3}\u{4}".utf8.compactMap { editor.take($0) }
         #expect(events == [.line("a"), .cancelled, .end])
+        // Bytes that are no text are left out, and take nothing with them.
+        for byte in [0xC3, 0x61, 0xA9, 0x62, 0xF0, 0x9F, 0x63] as [UInt8] { _ = editor.take(byte) }
+        #expect(String(editor.text) == "abc")
+        #expect([0xC3, 0x0D].compactMap { editor.take($0) } == [.line("abc")])
         // Whatever comes, it goes on.
         var random = SeededRandom(seed: 7)
         for _ in 0..<20_000 { _ = editor.take(UInt8(truncatingIfNeeded: random.next())) }
@@ -97,6 +102,8 @@ import Testing
         #expect(throws: ToolError.self) { try line("log x\\") }
         #expect(throws: ToolError.self) { try line("--help") }
         #expect(throws: ToolError.self) { try line("shell") }
+        #expect(throws: ToolError.self) { try line("Dog WHERE a == 1\0 AND b == 2") }
+        #expect(throws: ToolError.self) { try line("log " + String(repeating: "x", count: 200_000)) }
     }
 
     @Test("earlier lines are kept, of several shells") func history() throws {
@@ -110,6 +117,22 @@ import Testing
         for number in 0..<1_100 { try other.add("line \(number)") }
         let kept = ShellHistory(path: "/history", storage: storage).lines
         #expect(kept.count == ShellHistory.lineCountMax && kept.last == "line 1099")
+        // What is no history is left alone, and a missing folder is made.
+        let made = try storage.open("/binary", .create)
+        try [UInt8]([0x61, 0xFF, 0x0A]).withUnsafeBytes { try made.write($0, at: 0) }
+        made.close()
+        try storage.createFolder("/folder")
+        for path in ["/binary", "/folder"] {
+            var history = ShellHistory(path: path, storage: storage)
+            try history.add("x")
+            #expect(history.lines == ["x"])
+        }
+        #expect(try storage.status("/binary")?.byteCount == 3 && storage.status("/folder")?.kind == .folder)
+        var deep = ShellHistory(path: "/state/firn_history", storage: storage)
+        try deep.add("x")
+        try deep.add(String(repeating: "x", count: 10_000))
+        #expect(ShellHistory(path: "/state/firn_history", storage: storage).lines == ["x"])
+        #expect(try storage.list("/state") == ["firn_history"])
         #expect(ShellHistory.path { $0 == "HOME" ? "/home/x" : nil } == "/home/x/.firn_history")
         #expect(ShellHistory.path { $0 == "HOME" ? "relative" : nil } == nil)
     }
@@ -132,6 +155,11 @@ import Testing
         #expect(shown[1] == "\r> jklmnopqrstuvwxyz\u{1B}[K\r\u{1B}[19C")
         #expect(shown[2] == "\r> abcdefghijklmnopq\u{1B}[K\r\u{1B}[2C")
         #expect(shown[4] == "\r> lmnopqrstuvwxyz日\u{1B}[K\r\u{1B}[19C")
+        // Several lines that are pasted at once.
+        keys = ["one\rtwo\rthr", "ee\r"]
+        for expected in ["one", "two", "three", nil] {
+            #expect(try screen.read(LineEditor(history: [], complete: { _ in .init() })) == expected)
+        }
         keys = ["\u{1B}[A"]
         shown = []
         #expect(try screen.read(LineEditor(history: ["\u{1B}]0;x\u{7}"], complete: { _ in .init() })) == nil)

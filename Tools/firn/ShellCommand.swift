@@ -21,27 +21,33 @@ struct ShellCommand: ParsableCommand {
 
     func run() throws {
         let output = Output.standard()
-        let store = arguments.store
-        try StoreFiles(named: store, storage: PosixStorage.shared).checkIsStore()
+        try StoreFiles(named: arguments.store, storage: PosixStorage.shared).checkIsStore()
+        // For the subcommands, which would take it for an option.
+        let store = arguments.store.first == "-" ? "./" + arguments.store : arguments.store
         let subcommands = FirnCommand.configuration.subcommands.compactMap { $0.configuration.commandName }.filter {
             $0 != "shell"
         }
-        let shell = Shell(store, json: arguments.json, subcommands: subcommands, output) {
+        // What export writes has a form of its own.
+        let withJSON = arguments.json ? Set(subcommands).subtracting(["export"]) : []
+        let shell = Shell(store, subcommands: subcommands, withJSON: withJSON, output) {
             (words) throws(ToolError) in try Terminal.runSelf(words)
         }
         let status: Int32
         if Terminal.inputIsTerminal {
+            Terminal.ignoreInterrupts()
             try output.line("\(DisplayText.line(store)): type a query, a subcommand, help or exit")
             try output.flush()
             let path = ShellHistory.path(Terminal.environment).map { Terminal.followed($0) }
             let screen = ShellScreen(
-                prompt: "firn> ", width: { Terminal.errorWidth },
-                readKeys: { keys in try Terminal.readingKeys { try Terminal.read(into: keys) } },
+                prompt: "firn> ", width: { Terminal.errorWidth }, readKeys: { try Terminal.read(into: $0) },
                 write: { try Terminal.write($0, to: 2) })
-            status = try shell.runInteractively(ShellHistory(path: path, storage: PosixStorage.shared), screen)
+            status = try shell.runInteractively(ShellHistory(path: path, storage: PosixStorage.shared)) { editor in
+                try Terminal.readingKeys { try screen.read(editor) }
+            }
         } else {
             status = try shell.runLines(RecordSource("-", storage: PosixStorage.shared))
         }
-        if let status = ToolError.Status(rawValue: status), status != .fine { throw ExitStatus(status: status) }
+        // As shells do, whatever the last subcommand's status was, such as that of a signal.
+        if status != 0 { Terminal.leave(status) }
     }
 }

@@ -16,7 +16,10 @@ struct ImportRun {
         var version: UInt64 = 0
     }
 
-    /// Imports everything into the store at a path, which is made if there is none, and tells what was done.
+    /// Imports everything into the store at a path, and tells what was done.
+    ///
+    /// If there is none, it is made under a name of its own, and renamed when it is complete: so nobody else uses it
+    /// before, and it can be removed again.
     func run(
         into path: String, json: Bool, storage: any Storage, clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
@@ -24,21 +27,21 @@ struct ImportRun {
         let isNew = try stored { () throws(StorageError) in try storage.status(files.path) } == nil
         if !isNew { try files.checkIsStore() }
         let result: Result
-        do {
-            let store = try Store(StoreOptions(log: LogOptions(folder: files.path)), storage: storage, clock: clock)
+        if isNew {
+            let random = String(UInt64.random(in: 0 ... .max), radix: 36)
+            let own = StoreFiles(named: "\(files.path).\(random).partial", storage: storage)
+            var hasCommitted = false
             do {
-                result = try run(into: store)
+                result = try run(into: own, storage, clock, &hasCommitted)
+                try move(own, to: files, storage)
             } catch {
-                // A store that was made for this import, and that nobody has written to since, goes again.
-                let isUnused = isNew && store.pin().version == 0 && store.otherProcesses.isEmpty
-                // The first error is the one that counts.
-                try? store.close()
-                if isUnused { files.removeAll() }
+                // With --batch, what is committed stays.
+                if hasCommitted { try move(own, to: files, storage) } else { own.removeAll() }
                 throw error
             }
-            try store.close()
-        } catch let error as StoreError {
-            throw ToolError(reading: error)
+        } else {
+            var hasCommitted = false
+            result = try run(into: files, storage, clock, &hasCommitted)
         }
         output.clearProgress()
         if json {
@@ -55,17 +58,53 @@ struct ImportRun {
         return .fine
     }
 
-    private func run(into store: Store) throws -> Result {
-        var hasCommitted = false
+    private func move(_ own: StoreFiles, to files: StoreFiles, _ storage: any Storage) throws(ToolError) {
+        do throws(StorageError) {
+            try storage.rename(own.path, to: files.path)
+            try storage.syncFolder(files.parent)
+        } catch {
+            own.removeAll()
+            guard error.code == .notEmpty || error.code == .exists else { throw ToolError(error) }
+            throw ToolError(
+                .input,
+                "\(DisplayText.line(files.path)): another process has made a store here meanwhile. Nothing was imported; run the import again to add to that one."
+            )
+        }
+    }
+
+    private func run(
+        into files: StoreFiles, _ storage: any Storage, _ clock: any Clock, _ hasCommitted: inout Bool
+    ) throws -> Result {
+        do {
+            let store = try Store(StoreOptions(log: LogOptions(folder: files.path)), storage: storage, clock: clock)
+            let result: Result
+            do {
+                result = try run(into: store, &hasCommitted)
+            } catch {
+                // The first error is the one that counts.
+                try? store.close()
+                throw error
+            }
+            try store.close()
+            return result
+        } catch let error as StoreError {
+            throw ToolError(reading: error)
+        }
+    }
+
+    private func run(into store: Store, _ hasCommitted: inout Bool) throws -> Result {
         do {
             return try put(into: store, &hasCommitted)
         } catch let refused as RefusedObject {
-            let left = batch == nil ? "Nothing was imported." : "Objects before the last full batch are imported."
+            let left = hasCommitted ? "Objects before the last full batch are imported." : "Nothing was imported."
             throw ToolError(.usage, "\(source.name):\(refused.place): \(refused.text). \(left)")
         } catch let missing as Importer.MissingLink {
             let left = batch == nil ? "Nothing was imported." : "Everything else is imported."
             let place = source.place(missing.line, missing.table)
-            throw ToolError(.usage, "\(source.name):\(place): \(missing.text). \(left)")
+            let others = missing.count == 1 ? "" : ", and so do \(missing.count - 1) more links"
+            throw ToolError(.usage, "\(source.name):\(place): \(missing.text)\(others). \(left)")
+        } catch let error as StoreError where error.code == .schema {
+            throw ToolError(.usage, "\(source.name): \(error). Nothing was imported.")
         } catch let error as ToolError where error.status == .interrupted && hasCommitted {
             throw ToolError(.interrupted, "interrupted; the objects before the last full batch are imported.")
         }
@@ -89,11 +128,11 @@ struct ImportRun {
         if schema != stored { try transaction.changeSchema(to: schema) }
         let importer = Importer(schema, transaction)
         var pending = 0
-        try source.forEachObject(schema) { table, number, values, line in
-            try importer.add(table, number: number, &values, line: line)
+        func count() throws {
             pending += 1
             guard let batch, pending >= batch else { return }
             pending = 0
+            importer.willCommit()
             try commit()
             transaction = try begin(store)
             isOpen = true
@@ -103,7 +142,11 @@ struct ImportRun {
             }
             importer.go(on: transaction)
         }
-        let missing = try importer.finish()
+        try source.forEachObject(schema) { table, number, values, line in
+            try importer.add(table, number: number, &values, line: line)
+            try count()
+        }
+        let missing = try importer.finish(count)
         // With --batch, all that could be set is kept.
         if let missing, batch == nil { throw missing }
         if let fault = transaction.fault { throw fault }

@@ -49,9 +49,12 @@ struct ImportSchema {
             let old = TypeText.text(schema[table].columns[known], schema)
             let new = TypeText.text(column, schema)
             guard old == new else {
-                throw refusal(table, name, "is \(old) in the store, not \(new)")
+                throw refusal(table, name, "is \(old) already, not \(new)")
             }
             return
+        }
+        guard name.first != "$" else {
+            throw refusal(table, name, "begins with $, so its values could not be told from an export's own marks")
         }
         guard !(isEmbedded && type.collection == .set) else {
             throw refusal(table, name, "is a set of embedded objects")

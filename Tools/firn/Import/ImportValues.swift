@@ -157,6 +157,35 @@ struct ImportValues {
         }
     }
 
+    /// The number that a text is as JSON writes it, or one of the words for those that JSON has not; nil if it is none.
+    static func number(_ text: String) -> Double? {
+        switch text.lowercased() {
+        case "nan": return .nan
+        case "inf", "infinity", "+infinity": return .infinity
+        case "-inf", "-infinity": return -.infinity
+        default: break
+        }
+        var text = text
+        let isNumber = text.withUTF8 { bytes in
+            var reader = JSONReader(UnsafeRawBufferPointer(bytes))
+            do throws(InputFault) {
+                guard try reader.kind() == .number else { return false }
+                _ = try reader.numberText()
+                return reader.offset == bytes.count
+            } catch {
+                return false
+            }
+        }
+        guard isNumber, let number = Double(text), number.isFinite else { return nil }
+        return number
+    }
+
+    /// The nearest float; nil if the number is too large or too small for one.
+    static func float(_ number: Double) -> Float? {
+        let float = Float(number)
+        return float.isInfinite == number.isInfinite && (float == 0) == (number == 0) ? float : nil
+    }
+
     private static func special(_ text: String) -> Double? {
         switch text {
         case "nan": .nan

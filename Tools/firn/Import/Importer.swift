@@ -4,7 +4,7 @@ import FirnCore
 /// Puts objects that were read into a store: it looks up what they link to, inserts those that are new, and changes
 /// those whose primary key is there.
 ///
-/// A link may lead to an object that comes later. It is set when all objects are there: until then it takes about 100
+/// A link may lead to an object that comes later. It is set when all objects are there: until then it takes about 80
 /// bytes of memory.
 ///
 /// The import's thread alone uses it.
@@ -45,8 +45,24 @@ final class Importer {
         firstKeys = schema.tables.indices.map { transaction.table(TableID($0)).nextKey }
     }
 
+    /// The keys that new objects would have got at the last commit, by table.
+    private var nextKeys: [Int64] = []
+
+    /// The transaction is about to be committed.
+    func willCommit() {
+        nextKeys = schema.tables.indices.map { transaction.table(TableID($0)).nextKey }
+    }
+
     /// Goes on in another transaction.
-    func go(on transaction: WriteTransaction) { self.transaction = transaction }
+    func go(on transaction: WriteTransaction) {
+        self.transaction = transaction
+        // Objects that others have added meanwhile do not have the import's numbers.
+        for (index, key) in nextKeys.enumerated() where !schema.tables[index].isEmbedded {
+            for other in key..<transaction.table(TableID(index)).nextKey {
+                unnumbered[TableID(index), default: KeySet()].insert(other)
+            }
+        }
+    }
 
     // MARK: Objects
 
@@ -158,7 +174,7 @@ final class Importer {
             }
             return true
         }
-        if old == value { return false }
+        if let old, Exact(old) == Exact(value) { return false }
         transaction.set(table, column, key, value)
         return true
     }
@@ -202,7 +218,7 @@ final class Importer {
             }
             return true
         case (_, .embedded): return false
-        default: return try resolved(parsed, 0) == value
+        default: return try resolved(parsed, 0).map(Exact.init) == Exact(value)
         }
     }
 
@@ -255,10 +271,15 @@ final class Importer {
         var table: TableID
         var line: Int
         var text: String
+        /// How many links are missing in all.
+        var count = 0
     }
 
-    /// Sets the properties that waited for other objects. Returns the first one that can't be set.
-    func finish() throws -> MissingLink? {
+    /// Sets the properties that waited for other objects, without the links that lead to none. Returns the first of
+    /// those.
+    ///
+    /// - Parameter didSet: called after each property.
+    func finish(_ didSet: () throws -> Void) throws -> MissingLink? {
         let waiting = deferred
         deferred = []
         isComplete = true
@@ -266,20 +287,48 @@ final class Importer {
         for property in waiting {
             // Between two batches another process may have deleted the object.
             guard transaction.table(property.table).find(property.key) != nil else { continue }
-            _ = try set(
-                property.table, property.column, property.key, property.value, line: property.line, isNew: false)
-            guard !deferred.isEmpty else { continue }
-            deferred = []
-            let column = schema[property.table].columns[property.column]
-            first =
-                first
-                ?? MissingLink(
-                    table: property.table, line: property.line,
-                    text:
-                        "\(DisplayText.line(column.name)) links to \(missing(property.value)), which is neither in the import nor in the store"
-                )
+            var missingCount = 0
+            let value = try existing(property.value, &missingCount)
+            _ = try set(property.table, property.column, property.key, value, line: property.line, isNew: false)
+            if missingCount > 0 {
+                let column = schema[property.table].columns[property.column]
+                if first == nil {
+                    first = MissingLink(
+                        table: property.table, line: property.line,
+                        text:
+                            "\(DisplayText.line(column.name)) links to \(missing(property.value)), which is neither in the import nor in the store"
+                    )
+                }
+                first?.count += missingCount
+            }
+            try Interrupts.check()
+            try didSet()
         }
         return first
+    }
+
+    /// The value without links that lead to no object: null in their place, and nothing in lists and sets.
+    private func existing(_ parsed: Parsed, _ missingCount: inout Int) throws -> Parsed {
+        func isThere(_ element: Parsed) throws -> Bool {
+            switch element {
+            case .link(let table, let target), .typedLink(let table, let target):
+                if try key(table, target) != nil { return true }
+                missingCount += 1
+                return false
+            default: return true
+            }
+        }
+        switch parsed {
+        case .link, .typedLink: return try isThere(parsed) ? parsed : .value(.null)
+        case .list(let elements):
+            return .list(try elements.filter(isThere).map { try existing($0, &missingCount) })
+        case .set(let elements): return .set(try elements.filter(isThere))
+        case .map(let entries):
+            return .map(try entries.map { ($0.key, try existing($0.value, &missingCount)) })
+        case .embedded(let table, let values):
+            return .embedded(table, try values.mapValues { try existing($0, &missingCount) })
+        case .value: return parsed
+        }
     }
 
     /// The first object that a value links to and that is missing.
@@ -298,7 +347,27 @@ final class Importer {
             }
         case .list(let elements), .set(let elements): return elements.lazy.map(missing).first { !$0.isEmpty } ?? ""
         case .map(let entries): return entries.lazy.map { self.missing($0.value) }.first { !$0.isEmpty } ?? ""
-        case .value, .embedded: return ""
+        case .embedded(_, let values):
+            return values.sorted { $0.key < $1.key }.lazy.map { self.missing($0.value) }.first { !$0.isEmpty } ?? ""
+        case .value: return ""
+        }
+    }
+}
+
+/// A value that equals another one only if all its bits do: to the store, `0.0` and `-0.0` are equal.
+private struct Exact: Equatable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    static func == (one: Exact, other: Exact) -> Bool {
+        switch (one.value, other.value) {
+        case (.float(let one), .float(let other)): one.bitPattern == other.bitPattern
+        case (.double(let one), .double(let other)): one.bitPattern == other.bitPattern
+        case (.list(let one), .list(let other)): one.elementsEqual(other) { Exact($0) == Exact($1) }
+        case (.map(let one), .map(let other)):
+            one.elementsEqual(other) { $0.key.utf8.elementsEqual($1.key.utf8) && Exact($0.value) == Exact($1.value) }
+        default: one.value == other.value
         }
     }
 }

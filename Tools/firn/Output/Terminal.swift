@@ -119,18 +119,35 @@ enum Terminal {
 
     static var inputIsTerminal: Bool { isatty(0) == 1 && isatty(2) == 1 && !isDumb }
 
+    /// From now on, Ctrl-C does not end this process, but still those that it starts.
+    static func ignoreInterrupts() { signal(SIGINT, SIG_IGN) }
+
     /// A variable of the environment; nil if it is not set.
     static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// Calls `body` while the terminal passes each key on as it is typed, and shows none.
+    /// The terminal's settings outside of `readingKeys`. Set by the main thread before the handler that reads them.
+    nonisolated(unsafe) private static var settings = termios()
+
+    /// Calls `body` while the terminal passes each key on as it is typed, and shows none: also Ctrl-C is a key then.
     static func readingKeys<T>(_ body: () throws -> T) throws -> T {
-        var before = termios()
-        guard tcgetattr(0, &before) == 0 else { return try body() }
-        var raw = before
+        guard tcgetattr(0, &settings) == 0 else { return try body() }
+        var raw = settings
         raw.c_iflag &= ~tcflag_t(BRKINT | ICRNL | INPCK | ISTRIP | IXON)
         raw.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN | ISIG)
+        // A signal that ends the process must not leave the terminal like this.
+        let ending = [SIGTERM, SIGHUP]
+        for number in ending {
+            signal(number) { number in
+                tcsetattr(0, TCSANOW, &Terminal.settings)
+                signal(number, SIG_DFL)
+                raise(number)
+            }
+        }
         guard tcsetattr(0, TCSADRAIN, &raw) == 0 else { return try body() }
-        defer { tcsetattr(0, TCSADRAIN, &before) }
+        defer {
+            tcsetattr(0, TCSADRAIN, &settings)
+            for number in ending { signal(number, SIG_DFL) }
+        }
         return try body()
     }
 
@@ -200,9 +217,9 @@ enum Interrupts {
 
     /// From now on, the first signal only makes `check` throw. The next one ends the process at once.
     static func postpone() {
-        _ = last.load(ordering: .relaxed)
         isPostponing.store(true, ordering: .relaxed)
         for number in signals {
+            if ignore(number) { continue }
             signal(number) { number in
                 Interrupts.last.store(number, ordering: .relaxed)
                 signal(number, SIG_DFL)
@@ -215,12 +232,18 @@ enum Interrupts {
         }
     }
 
+    /// Ignores a signal. Returns whether it was ignored before, as `nohup` does it, and so has to stay.
+    private static func ignore(_ number: Int32) -> Bool {
+        // The constant is no function that could be compared as one.
+        unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
     /// Calls `body` while a signal ends the process at once: when it waits for another process, and nothing is
     /// half-made.
     static func endingAtOnce<T, E: Error>(_ body: () throws(E) -> T) throws -> T {
         try check()
         guard isPostponing.load(ordering: .relaxed) else { return try body() }
-        for number in signals { signal(number, SIG_DFL) }
+        for number in signals where !ignore(number) { signal(number, SIG_DFL) }
         defer { postpone() }
         return try body()
     }

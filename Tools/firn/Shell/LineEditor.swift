@@ -39,25 +39,26 @@ struct LineEditor {
 
     /// Takes one byte.
     mutating func take(_ byte: UInt8) -> Event? {
+        // A control character ends whatever is not complete: an ESC, too, begins anew.
+        if byte < 0x20 || byte == 0x7F {
+            pending = byte == 0x1B ? [byte] : []
+            return byte == 0x1B ? nil : takeControl(byte)
+        }
+        if pending.first == 0x1B {
+            pending.append(byte)
+            return takeEscape()
+        }
+        // What can't go on a character of UTF-8 begins the next one.
+        if !pending.isEmpty, byte & 0xC0 != 0x80 { pending = [] }
+        if pending.isEmpty, byte & 0xC0 == 0x80 { return nil }
         pending.append(byte)
-        if pending[0] == 0x1B { return takeEscape() }
-        if byte < 0x20 || byte == 0x7F, pending.count == 1 {
+        if let text = String(validating: pending, as: UTF8.self), let scalar = text.unicodeScalars.first {
             pending = []
-            return takeControl(byte)
+            insert(scalar)
+        } else if pending.count >= 4 {
+            pending = []
         }
-        // A character of UTF-8 is complete, or can't become one.
-        guard let scalar = Self.scalar(pending) else {
-            if pending.count >= 4 { pending = [] }
-            return nil
-        }
-        pending = []
-        insert(scalar)
         return nil
-    }
-
-    private static func scalar(_ bytes: [UInt8]) -> Unicode.Scalar? {
-        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
-        return text.unicodeScalars.first
     }
 
     private mutating func insert(_ scalar: Unicode.Scalar) {

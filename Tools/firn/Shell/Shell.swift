@@ -5,10 +5,12 @@ import FirnStorage
 /// The prompt of `firn shell`.
 ///
 /// Each line runs as `firn` itself would, in a process of its own: so Ctrl-C ends a subcommand and not the shell, the
-/// pager works, and whatever a damaged store does to a subcommand, the shell goes on.
+/// pager works, and whatever a damaged store does to a subcommand, the shell goes on. Only the completion reads the
+/// store's classes in this process.
 final class Shell {
     private let store: String
-    private let isJSON: Bool
+    /// The subcommands that get `--json`.
+    private let jsonSubcommands: Set<String>
     private let subcommands: [String]
     private let output: Output
     private let run: ([String]) throws(ToolError) -> Int32
@@ -16,11 +18,11 @@ final class Shell {
     private var status: Int32 = 0
 
     init(
-        _ store: String, json: Bool, subcommands: [String], _ output: Output,
+        _ store: String, subcommands: [String], withJSON: Set<String>, _ output: Output,
         run: @escaping ([String]) throws(ToolError) -> Int32
     ) {
         self.store = store
-        isJSON = json
+        jsonSubcommands = withJSON
         self.subcommands = subcommands
         self.output = output
         self.run = run
@@ -45,7 +47,7 @@ final class Shell {
             case .exit: return false
             case .help: try showHelp()
             case .command(var arguments):
-                if isJSON, !arguments.contains("--help"), !arguments.contains("--json") { arguments.append("--json") }
+                if jsonSubcommands.contains(arguments[0]) { arguments.insert("--json", at: 1) }
                 status = try run(arguments)
             }
         } catch {
@@ -77,7 +79,9 @@ final class Shell {
     // MARK: A terminal
 
     /// Reads lines from the terminal until the person ends the shell.
-    func runInteractively(_ history: ShellHistory, _ screen: ShellScreen) throws -> Int32 {
+    ///
+    /// - Parameter read: lets the person type a line; nil if there are no more.
+    func runInteractively(_ history: ShellHistory, _ read: (LineEditor) throws -> String?) throws -> Int32 {
         var history = history
         while true {
             // Read when the first completion needs it, since a subcommand may change it.
@@ -87,7 +91,7 @@ final class Shell {
                 schema = known
                 return ShellCompletion(schema: known, subcommands: subcommands + ["help", "exit"])(before)
             }
-            guard let line = try screen.read(editor) else { return status }
+            guard let line = try read(editor) else { return status }
             do {
                 try history.add(line)
             } catch {
@@ -102,62 +106,5 @@ final class Shell {
         guard let view = try? StoreView.open(store, nil, storage: PosixStorage.shared) else { return StoreSchema() }
         try? view.close()
         return view.schema
-    }
-}
-
-/// A line of a terminal that is being edited.
-struct ShellScreen {
-    let prompt: String
-    let width: () -> Int
-    let readKeys: (UnsafeMutableRawBufferPointer) throws -> Int
-    let write: (String) throws -> Void
-
-    /// Lets the person type a line. Returns nil if there are no more.
-    func read(_ editor: LineEditor) throws -> String? {
-        var editor = editor
-        try show(editor)
-        var keys = [UInt8](repeating: 0, count: 256)
-        while true {
-            let count = try keys.withUnsafeMutableBytes { try readKeys($0) }
-            if count == 0 { return nil }
-            for byte in keys[..<count] {
-                switch editor.take(byte) {
-                case nil: continue
-                case .line(let line):
-                    try write("\r\n")
-                    return line
-                case .cancelled: try write("^C\r\n")
-                case .end:
-                    try write("\r\n")
-                    return nil
-                case .clear: try write("\u{1B}[H\u{1B}[2J")
-                case .choices(let words):
-                    let shown = words.prefix(100).map { DisplayText.line($0) }.joined(separator: "  ")
-                    try write("\r\n\(shown)\(words.count > 100 ? "  …" : "")\r\n")
-                }
-            }
-            try show(editor)
-        }
-    }
-
-    /// Shows the part of the line around the cursor that fits on the screen.
-    private func show(_ editor: LineEditor) throws {
-        let cells = editor.text.map { DisplayText.line(String($0)) }
-        let room = max(8, width() - DisplayWidth.of(prompt) - 1)
-        var start = 0
-        var before = cells[..<editor.cursor].reduce(0) { $0 + DisplayWidth.of($1) }
-        while before > room {
-            before -= DisplayWidth.of(cells[start])
-            start += 1
-        }
-        var text = ""
-        var taken = 0
-        for cell in cells[start...] {
-            taken += DisplayWidth.of(cell)
-            if taken > room { break }
-            text += cell
-        }
-        // Clears the rest of the line, and goes to the cursor's column.
-        try write("\r\(prompt)\(text)\u{1B}[K\r\u{1B}[\(DisplayWidth.of(prompt) + before)C")
     }
 }

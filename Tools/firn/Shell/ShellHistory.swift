@@ -2,21 +2,29 @@ import FirnStorage
 
 /// The lines that were typed in `firn shell`, in a file that only its owner can read.
 ///
-/// Several shells may run at once: each adds its lines to what the file has then.
+/// Several shells may run at once: each adds its lines to what the file has then. Of two that do so in the same
+/// instant, one may lose its line.
 struct ShellHistory {
-    private(set) var lines: [String]
+    private(set) var lines: [String] = []
+    /// Nil if no history is kept.
     private let path: String?
     private let storage: any Storage
 
     static let lineCountMax = 1_000
+    /// A longer line is not kept.
+    static let lineByteCountMax = 4_000
     /// A file that is longer is none of this shell's.
-    private static let byteCountMax = 4 << 20
+    private static let byteCountMax = 8 << 20
 
-    /// - Parameter path: nil to keep no history.
+    /// - Parameter path: nil to keep no history. A file that can't be read, or is none of this shell's, is left alone.
     init(path: String?, storage: any Storage) {
-        self.path = path
         self.storage = storage
-        lines = path.map { Self.read($0, storage) } ?? []
+        guard let path, let known = try? Self.read(path, storage) else {
+            self.path = nil
+            return
+        }
+        self.path = path
+        lines = known
     }
 
     /// The history's file: in the folder that XDG's base directories name for the state of programs, or at home.
@@ -25,43 +33,39 @@ struct ShellHistory {
         return environment("HOME").flatMap { $0.hasPrefix("/") ? $0 + "/.firn_history" : nil }
     }
 
-    /// A history that can't be read is as good as none.
-    private static func read(_ path: String, _ storage: any Storage) -> [String] {
-        do {
-            guard try storage.status(path) != nil else { return [] }
-            let file = try storage.open(path, .read)
-            defer { file.close() }
-            let count = try file.size()
-            guard count <= byteCountMax else { return [] }
-            var bytes = [UInt8](repeating: 0, count: count)
-            let read = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-            return bytes[..<read].split(separator: 0x0A).suffix(lineCountMax).map {
-                String(decoding: $0, as: UTF8.self)
-            }
-        } catch {
-            return []
-        }
+    /// The lines of the file, and none if there is no file. Throws if it can't be read; nil if it is something else.
+    private static func read(_ path: String, _ storage: any Storage) throws -> [String]? {
+        guard let status = try storage.status(path) else { return [] }
+        guard status.kind == .file, status.byteCount <= byteCountMax else { return nil }
+        let file = try storage.open(path, .read)
+        defer { file.close() }
+        var bytes = [UInt8](repeating: 0, count: status.byteCount)
+        let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+        let text = bytes[..<count]
+        guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else { return nil }
+        return text.split(separator: 0x0A).suffix(lineCountMax).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Adds a line, unless it is the one before or begins with a space, and writes the file.
+    /// Adds a line, unless it is the one before, begins with a space or is very long, and writes the file.
     mutating func add(_ line: String) throws {
-        guard !line.trimmed.isEmpty, line.first != " ", line != lines.last else { return }
+        guard !line.trimmed.isEmpty, line.first != " ", line != lines.last, line.utf8.count <= Self.lineByteCountMax
+        else { return }
         lines.append(line)
-        guard let path else { return }
         // Other shells may have added lines.
-        var known = Self.read(path, storage)
+        guard let path, var known = try Self.read(path, storage) else { return }
         known.append(line)
-        let text = known.suffix(Self.lineCountMax).joined(separator: "\n") + "\n"
-        let new = path + ".new"
-        if try storage.status(new) != nil { try storage.remove(new) }
+        let text = Array((known.suffix(Self.lineCountMax).joined(separator: "\n") + "\n").utf8)
+        let folder = splitPath(path).folder
+        if try storage.status(folder) == nil { try storage.createFolder(folder, permissions: .ownerOnly) }
+        let new = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36))"
         let file = try storage.open(new, .create, permissions: .ownerOnly)
         do {
-            let bytes = Array(text.utf8)
-            try bytes.withUnsafeBytes { try file.write($0, at: 0) }
-            file.close()
+            defer { file.close() }
+            try text.withUnsafeBytes { try file.write($0, at: 0) }
             try storage.rename(new, to: path)
         } catch {
-            file.close()
+            // The first error is the one that counts.
+            try? storage.remove(new)
             throw error
         }
     }

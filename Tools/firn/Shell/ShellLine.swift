@@ -14,8 +14,15 @@ enum ShellLine: Equatable {
     /// A subcommand with its arguments, the store among them.
     case command([String])
 
+    static let byteCountMax = 100_000
+
     /// - Throws: what is wrong, as a `ToolError`.
     init(_ line: String, store: String, subcommands: [String]) throws(ToolError) {
+        // What a process gets as its arguments ends at a NUL, and has a greatest length.
+        guard !line.utf8.contains(0) else { throw ToolError(.usage, "the line has a NUL character.") }
+        guard line.utf8.count <= Self.byteCountMax else {
+            throw ToolError(.usage, "the line has more than \(Self.byteCountMax / 1_000) KB.")
+        }
         let line = line.trimmed
         let first = String(line.prefix { !$0.isWhitespace })
         let rest = String(line.dropFirst(first.count)).trimmed
@@ -42,31 +49,32 @@ enum ShellLine: Equatable {
     /// Splits a line as shells do: at spaces, except in quotes; a backslash takes the character behind it as it is.
     private static func words(_ line: String) throws(ToolError) -> [String] {
         var words: [String] = []
-        var word: String?
+        var word = ""
+        // Whether a word has begun: one in quotes may be empty.
+        var isWord = false
         var quote: Character?
         var isEscaped = false
         for character in line {
             if isEscaped {
-                word = (word ?? "") + String(character)
+                word.append(character)
                 isEscaped = false
             } else if character == "\\", quote != "'" {
-                word = word ?? ""
-                isEscaped = true
+                (isWord, isEscaped) = (true, true)
             } else if let open = quote {
-                if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+                if character == open { quote = nil } else { word.append(character) }
             } else if character == "'" || character == "\"" {
-                quote = character
-                word = word ?? ""
+                (isWord, quote) = (true, character)
             } else if character.isWhitespace {
-                if let finished = word { words.append(finished) }
-                word = nil
+                if isWord { words.append(word) }
+                (isWord, word) = (false, "")
             } else {
-                word = (word ?? "") + String(character)
+                isWord = true
+                word.append(character)
             }
         }
         if let quote { throw ToolError(.usage, "the quote \(quote) does not end. Put one more behind the text.") }
         if isEscaped { throw ToolError(.usage, "nothing follows the backslash at the end of the line.") }
-        if let word { words.append(word) }
+        if isWord { words.append(word) }
         return words
     }
 }

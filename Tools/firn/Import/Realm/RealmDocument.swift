@@ -79,15 +79,16 @@ struct RealmDocument {
             if !followsComma { next = .head }
             return isEmpty ? .nothing : .object
         }
-        var reader = JSONReader(piece)
         guard let terminator else {
-            guard !isFirst, try reader.separator() == UInt8(ascii: "}") else {
+            // A Realm without objects is {}.
+            let brackets = piece.filter { $0 > 0x20 }
+            guard brackets.elementsEqual(isFirst ? "{}".utf8 : "}".utf8) else {
                 throw InputFault("this is not what realm2json writes: the document ends before its }", at: piece.count)
             }
-            try reader.end()
             next = .end
             return .end
         }
+        var reader = JSONReader(piece)
         let start = piece.isEmpty ? nil : try reader.separator()
         guard start == UInt8(ascii: isFirst ? "{" : ","), terminator == UInt8(ascii: "[") else {
             throw InputFault("this is not what realm2json writes: the objects of a class should begin here", at: 0)

@@ -92,7 +92,8 @@ final class RealmImport: ImportSource {
                 }
             }
             guard isThere else {
-                throw RefusedObject(place: "\(source.line)", text: "the document ends before its }")
+                throw RefusedObject(
+                    place: source.end, text: "this is not what realm2json writes: the document ends before its }")
             }
             count += 1
             if count & 0xFF == 0 {

@@ -34,8 +34,13 @@ struct RealmValues {
         if column.type == .link, try reader.kind() == .object {
             let start = reader.offset
             var isRead = false
-            try reader.object { (name, _, reader) throws(InputFault) in
-                guard name.elementsEqual("keys".utf8), let target = column.target else { return try reader.skip() }
+            try reader.object { (name, offset, reader) throws(InputFault) in
+                if name.elementsEqual("table".utf8) {
+                    return try check(try reader.string(), is: column, at: offset)
+                }
+                guard name.elementsEqual("keys".utf8), let target = column.target, !isRead else {
+                    throw InputFault("links should be an object of table and keys", at: offset)
+                }
                 isRead = true
                 try reader.array { (reader) throws(InputFault) in
                     elements.append(.link(target, try readKey(target, &reader)))
@@ -46,6 +51,15 @@ struct RealmValues {
         }
         try reader.array { (reader) throws(InputFault) in elements.append(try readSingle(column, &reader)) }
         return elements
+    }
+
+    /// Throws unless a table is the one that a property links to.
+    private func check(_ table: String, is column: ColumnSchema, at offset: Int) throws(InputFault) {
+        guard let target = column.target, RealmSchema.className(table) == schema[target].name else {
+            throw InputFault(
+                "\(DisplayText.line(column.name)) links to another class than its schema says, \(DisplayText.line(table))",
+                at: offset)
+        }
     }
 
     private func readSingle(_ column: ColumnSchema, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
@@ -62,7 +76,9 @@ struct RealmValues {
         if column.type == .link, let target = column.target {
             if schema[target].isEmbedded { return .embedded(target, try readObject(target, &reader).values) }
             guard kind == .object else { return .link(target, try readKey(target, &reader)) }
-            return .link(target, try readLink(&reader).target)
+            let link = try readLink(&reader)
+            try check("class_" + schema[link.table].name, is: column, at: start)
+            return .link(target, link.target)
         }
         guard let value = try readScalar(column.type, &reader) else {
             throw InputFault("this is no \(TypeText.text(column, schema))", at: start)
@@ -265,10 +281,11 @@ struct RealmValues {
         case (.int, .int), (.double, .double), (.decimal, .decimal), (.objectID, .objectID), (.uuid, .uuid),
             (.data, .data), (.date, .date):
             return value
-        case (.float, .double(let number)): return .float(Float(number))
+        case (.float, .double(let number)): return ImportValues.float(number).map { .float($0) }
         case (.int, .string(let text)): return Int64(text).map { .int($0) }
-        case (.float, .string(let text)): return Float(text).map { .float($0) }
-        case (.double, .string(let text)): return Double(text).map { .double($0) }
+        case (.float, .string(let text)):
+            return ImportValues.number(text).flatMap(ImportValues.float).map { .float($0) }
+        case (.double, .string(let text)): return ImportValues.number(text).map { .double($0) }
         case (_, .string(let text)): return ImportValues.scalar(type, text)
         default: return nil
         }

@@ -20,24 +20,24 @@
                 throw ToolError(.input, "\(name): SQLite can't open it: \(DisplayText.line(text)).")
             }
             database = opened
-            do throws(ToolError) {
-                // Another process may write a moment longer.
-                sqlite3_busy_timeout(database, 5_000)
-                try run("BEGIN")
-                // The transaction begins with the first statement that reads.
-                try run("SELECT count(*) FROM sqlite_schema")
-            } catch {
-                sqlite3_close_v2(database)
-                throw error
-            }
+            firn_sqlite_harden(database)
+            // Another process may write a moment longer.
+            sqlite3_busy_timeout(database, 5_000)
+            try run("BEGIN")
+            // The transaction begins with the first statement that reads.
+            try run("SELECT count(*) FROM sqlite_schema")
         }
 
         deinit { sqlite3_close_v2(database) }
 
         private func fault() -> ToolError {
-            ToolError(
-                .input, "\(name): SQLite can't read it: \(DisplayText.line(String(cString: sqlite3_errmsg(database))))."
-            )
+            let text = DisplayText.line(String(cString: sqlite3_errmsg(database)))
+            let code = sqlite3_errcode(database) & 0xFF
+            let advice =
+                code == SQLITE_READONLY || code == SQLITE_CANTOPEN
+                ? " If it was not closed properly, or lies in a folder that can't be written, copy it with its -wal and -journal files to another folder, and open it once with sqlite3."
+                : ""
+            return ToolError(.input, "\(name): SQLite can't read it: \(text).\(advice)")
         }
 
         private func run(_ sql: String) throws(ToolError) {
@@ -82,14 +82,18 @@
 
             func double(_ column: Int) -> Double { sqlite3_column_double(statement, Int32(column)) }
 
-            /// The value's bytes, which are valid until the next row.
+            /// The bytes of a text, in UTF-8 whatever the database's encoding is, or of a blob. They are valid until
+            /// the next row.
             func bytes(_ column: Int) -> UnsafeRawBufferPointer {
-                let start = sqlite3_column_blob(statement, Int32(column))
-                return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, Int32(column))))
+                let column = Int32(column)
+                let start =
+                    sqlite3_column_type(statement, column) == SQLITE_TEXT
+                    ? UnsafeRawPointer(sqlite3_column_text(statement, column)) : sqlite3_column_blob(statement, column)
+                return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
             }
 
-            /// A name in the catalogue.
-            func text(_ column: Int) -> String { String(decoding: bytes(column), as: UTF8.self) }
+            /// A name in the catalogue; nil if it is not UTF-8.
+            func name(_ column: Int) -> String? { String(validating: bytes(column), as: UTF8.self) }
         }
     }
 #endif

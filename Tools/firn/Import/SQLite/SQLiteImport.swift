@@ -14,30 +14,30 @@
         init(_ path: String, tables chosen: [String], _ output: Output) throws {
             file = try SQLiteFile(path)
             self.output = output
-            let all = try SQLiteTable.all(in: file) { output.warn("firn: \(DisplayText.line($0))") }
-            for name in chosen where !all.contains(where: { $0.name == name }) {
-                let names = all.map { DisplayText.line($0.name) }.joined(separator: ", ")
-                throw ToolError(
-                    .usage,
-                    "\(file.name) has no table \(DisplayText.line(name)). It has \(names.isEmpty ? "none" : names).")
-            }
-            tables = Self.ordered(chosen.isEmpty ? all : all.filter { chosen.contains($0.name) })
+            let found = try SQLiteTable.all(chosen, in: file) { output.warn("firn: \(DisplayText.line($0))") }
+            tables = Self.ordered(found)
             rowCount = tables.reduce(0) { $0 + $1.rowCount }
         }
 
         /// The tables, each behind those that it refers to unless they refer to one another, so that few links have to
         /// wait.
         private static func ordered(_ tables: [SQLiteTable]) -> [SQLiteTable] {
+            let byName = Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0) })
             var ordered: [SQLiteTable] = []
             var seen: Set<String> = []
-            func visit(_ table: SQLiteTable) {
-                guard seen.insert(table.name).inserted else { return }
-                for column in table.columns {
-                    if let target = tables.first(where: { $0.name == column.reference?.table }) { visit(target) }
+            // Not recursive: a chain may be long. A table comes up a second time behind those it refers to.
+            var waiting = tables.reversed().map { (table: $0, isReady: false) }
+            while let (table, isReady) = waiting.popLast() {
+                if isReady {
+                    ordered.append(table)
+                    continue
                 }
-                ordered.append(table)
+                guard seen.insert(table.name).inserted else { continue }
+                waiting.append((table, true))
+                for column in table.columns.reversed() {
+                    if let target = column.reference.flatMap({ byName[$0.table] }) { waiting.append((target, false)) }
+                }
             }
-            for table in tables { visit(table) }
             return ordered
         }
 
@@ -55,6 +55,7 @@
         // MARK: Classes
 
         func classes(_ stored: StoreSchema) throws -> (classes: [ImportSchema.Class], version: UInt64) {
+            let imported = Set(tables.map(\.name))
             let classes = tables.map { table in
                 let known = stored.table(named: table.name).map { stored[$0] }
                 var new = ImportSchema.Class(name: table.name, properties: [])
@@ -64,10 +65,10 @@
                     if known?.column(named: column.name) != nil { continue }
                     let isKey = table.hasKey && index == table.primaryKey
                     var type = NamedType(type: isKey ? column.keyType : column.type)
-                    if let reference = column.reference,
-                        isImported(reference.table) || stored.table(named: reference.table) != nil
+                    if let target = column.reference?.table,
+                        imported.contains(target) || stored.table(named: target) != nil
                     {
-                        type = NamedType(type: .link, target: reference.table)
+                        type = NamedType(type: .link, target: target)
                     }
                     type.isNullable = !isKey && (column.mayBeNull || column.seen.nulls || type.type == .link)
                     let isIndexed = column.isIndexed && [.int, .string, .bool, .date].contains(type.type)
@@ -78,7 +79,21 @@
             return (classes, 0)
         }
 
-        private func isImported(_ name: String) -> Bool { tables.contains { $0.name == name } }
+        /// Throws unless a foreign key refers to what the property links to: its class, by its primary key.
+        private func check(
+            _ column: SQLiteTable.Column, of table: SQLiteTable, _ property: ColumnSchema, _ schema: StoreSchema
+        ) throws(ToolError) {
+            guard property.type == .link, let target = property.target.map({ schema[$0] }) else { return }
+            let key = target.primaryKey.map { target.columns[$0].name }
+            guard let reference = column.reference, reference.table == target.name, reference.column == key else {
+                let place = "\(DisplayText.line(table.name)).\(DisplayText.line(column.name))"
+                let refers = column.reference.map { "refers to \($0.table).\($0.column)" } ?? "refers to no primary key"
+                throw ToolError(
+                    .usage,
+                    "\(file.name): \(place) \(DisplayText.line(refers)), but in the store it links to \(DisplayText.line(target.name)), whose primary key is \(DisplayText.line(key ?? "missing")). Nothing was imported."
+                )
+            }
+        }
 
         // MARK: Rows
 
@@ -95,6 +110,7 @@
                     guard let found = schema[id].column(named: column.name) else {
                         throw ToolError(.input, "another process has changed the classes of the store. Import again.")
                     }
+                    try check(column, of: table, schema[id].columns[found], schema)
                     return found
                 }
                 var values = [ImportValues.Parsed?](repeating: nil, count: schema[id].columns.count)
@@ -132,11 +148,23 @@
             if column.type == .link, let target = column.target, let key = schema[target].primaryKey {
                 (wanted, linked) = (schema[target].columns[key], target)
             }
-            guard column.collection == .none, let value = try value(rows, index, wanted.type) else {
+            guard column.collection == .none,
+                let value = try value(rows, index, wanted.type) ?? (linked == nil ? nil : key(rows, index, wanted.type))
+            else {
                 let type = TypeText.text(column, schema)
                 throw InputFault("\(DisplayText.line(column.name)) has a value that is no \(type)", at: 0)
             }
             return linked.map { .link($0, .primaryKey(value)) } ?? .value(value)
+        }
+
+        /// A foreign key in another type than that of the key that it refers to: SQLite takes them for the same.
+        private static func key(_ rows: SQLiteFile.Rows, _ index: Int, _ type: ColumnType) -> Value? {
+            switch (type, rows.type(index)) {
+            case (.int, SQLITE_TEXT): Int64(String(decoding: rows.bytes(index), as: UTF8.self)).map { .int($0) }
+            case (.int, SQLITE_FLOAT): Int64(exactly: rows.double(index)).map { .int($0) }
+            case (.string, SQLITE_INTEGER): .string(String(rows.integer(index)))
+            default: nil
+            }
         }
 
         /// The value as a type has it; nil if it is none of that type.
@@ -158,7 +186,7 @@
                 let value = rows.double(index)
                 switch type {
                 case .double, .mixed: return .double(value)
-                case .float: return .float(Float(value))
+                case .float: return ImportValues.float(value).map { .float($0) }
                 case .decimal: return DecimalBits(text: "\(value)").map { .decimal($0) }
                 default: return nil
                 }

@@ -1,5 +1,6 @@
 #if SQLite
     import CFirnSQLite
+    import FirnBytes
     import FirnCore
 
     /// What SQLite's catalogue says of a table, and what values its columns have.
@@ -8,8 +9,8 @@
             var name: String
             var mayBeNull: Bool
             var isIndexed = false
-            /// What a foreign key of this column alone refers to; without a column, to the primary key.
-            var reference: (table: String, column: String?)?
+            /// The table that a foreign key of this column alone leads to, by its primary key of one column.
+            var reference: (table: String, column: String)?
             var seen: SQLiteTypes
 
             /// The type of the property that the column becomes, unless it is a link.
@@ -22,120 +23,164 @@
         var columns: [Column]
         /// The column that is the whole primary key.
         var primaryKey: Int?
-        var rowCount = 0
-
-        /// The tables of a database that hold the user's rows. What an import can't keep is told by `note`.
-        static func all(in file: SQLiteFile, note: (String) -> Void) throws -> [SQLiteTable] {
-            var names: [String] = []
-            let list = try SQLiteFile.Rows(
-                file,
-                "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-            )
-            while try list.next() { names.append(list.text(0)) }
-            var tables = try names.map { try SQLiteTable(named: $0, in: file) }
-            for index in tables.indices { try tables[index].readForeignKeys(names, in: file, note: note) }
-            for index in tables.indices { try tables[index].lookThrough(file) }
-            for index in tables.indices { tables[index].dropReferences(to: tables, note: note) }
-            return tables
-        }
+        private(set) var rowCount = 0
 
         /// Whether objects of the table's class can have its primary key.
         var hasKey: Bool { primaryKey.map { [.int, .string].contains(columns[$0].keyType) } ?? false }
 
-        /// A link leads to a primary key, so references to anything else stay values.
-        private mutating func dropReferences(to tables: [SQLiteTable], note: (String) -> Void) {
-            for index in columns.indices {
-                guard let reference = columns[index].reference,
-                    let target = tables.first(where: { $0.name == reference.table })
-                else { continue }
-                let key = target.primaryKey.map { target.columns[$0].name.lowercased() }
-                if target.hasKey, reference.column == nil || reference.column?.lowercased() == key { continue }
-                columns[index].reference = nil
-                note(
-                    "\(name).\(columns[index].name) does not refer to a primary key that is an integer or a text; it stays a value."
-                )
+        /// The tables of a database that hold the user's rows, or some of them, with what their columns hold.
+        ///
+        /// - Parameters:
+        ///   - chosen: the names of those that are wanted; all if there are none.
+        ///   - note: told what an import can't keep.
+        static func all(_ chosen: [String], in file: SQLiteFile, note: (String) -> Void) throws -> [SQLiteTable] {
+            var catalogue: [String: SQLiteTable] = [:]
+            for name in try names(in: file, mayBeForeign: !chosen.isEmpty) {
+                guard catalogue[name] == nil else {
+                    throw ToolError(
+                        .usage, "\(file.name) has two tables \(DisplayText.line(name)), whose names are the same text.")
+                }
+                catalogue[name] = try SQLiteTable(named: name, in: file)
             }
+            for name in chosen where catalogue[name] == nil {
+                let names = catalogue.keys.sorted().map { DisplayText.line($0) }.joined(separator: ", ")
+                throw ToolError(
+                    .usage,
+                    "\(file.name) has no table \(DisplayText.line(name)). It has \(names.isEmpty ? "none" : names).")
+            }
+            let folded = Dictionary(catalogue.keys.map { (ascii($0), $0) }) { first, _ in first }
+            var tables: [String: SQLiteTable] = [:]
+            for name in chosen.isEmpty ? Array(catalogue.keys) : chosen {
+                tables[name] = try catalogue[name]?.lookedThrough(file)
+            }
+            return try tables.keys.sorted().map { name in
+                var table = tables[name]!
+                try table.readReferences(file, note) { target in
+                    folded[ascii(target)].flatMap { tables[$0] ?? catalogue[$0] }
+                }
+                return table
+            }
+        }
+
+        /// As SQLite compares names: only letters of ASCII are alike in both forms.
+        static func ascii(_ name: String) -> [UInt8] {
+            name.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 32 : $0 }
+        }
+
+        private static func names(in file: SQLiteFile, mayBeForeign: Bool) throws -> [String] {
+            var names: [String] = []
+            let list = try SQLiteFile.Rows(file, "PRAGMA main.table_list")
+            while try list.next() {
+                guard list.name(0) == "main", list.name(2) == "table" else { continue }
+                guard let name = list.name(1) else {
+                    if mayBeForeign { continue }
+                    throw ToolError(
+                        .usage,
+                        "\(file.name) has a table whose name is not UTF-8. Name the tables to import with --table.")
+                }
+                if !name.hasPrefix("sqlite_") { names.append(name) }
+            }
+            return names
         }
 
         private init(named name: String, in file: SQLiteFile) throws {
             self.name = name
             columns = []
             var keys: [Int] = []
-            // Hidden columns are those of virtual tables (1); generated columns are 2 and 3.
-            let info = try SQLiteFile.Rows(
-                file,
-                "SELECT name, upper(type), \"notnull\", pk FROM pragma_table_xinfo(\(Self.literal(name))) WHERE hidden <> 1 ORDER BY cid"
-            )
+            let info = try SQLiteFile.Rows(file, "PRAGMA main.table_xinfo(\(SQLiteFile.quoted(name)))")
             while try info.next() {
-                if info.integer(3) > 0 { keys.append(columns.count) }
-                let declared = info.text(1)
+                // 1 are the hidden columns of virtual tables; 2 and 3 are generated columns.
+                guard info.integer(6) != 1 else { continue }
+                guard let column = info.name(1) else {
+                    throw ToolError(
+                        .usage, "\(file.name): a column of \(DisplayText.line(name)) has a name that is not UTF-8.")
+                }
+                guard !columns.contains(where: { $0.name == column }) else {
+                    throw ToolError(
+                        .usage,
+                        "\(file.name): \(DisplayText.line(name)) has two columns \(DisplayText.line(column)), whose names are the same text."
+                    )
+                }
+                if info.integer(5) > 0 { keys.append(columns.count) }
                 columns.append(
                     Column(
-                        name: info.text(0), mayBeNull: info.integer(2) == 0,
-                        seen: SQLiteTypes(declared)))
+                        name: column, mayBeNull: info.integer(3) == 0,
+                        seen: SQLiteTypes((info.name(2) ?? "").uppercased())))
             }
             if keys.count == 1 { primaryKey = keys[0] }
-            let indexes = try SQLiteFile.Rows(
-                file,
-                """
-                SELECT min(i.name) FROM pragma_index_list(\(Self.literal(name))) AS l, pragma_index_info(l.name) AS i
-                WHERE l.partial = 0 GROUP BY l.name HAVING count(*) = 1
-                """)
+            let indexes = try SQLiteFile.Rows(file, "PRAGMA main.index_list(\(SQLiteFile.quoted(name)))")
             while try indexes.next() {
-                let column = indexes.text(0)
-                if let index = columns.firstIndex(where: { $0.name == column }) { columns[index].isIndexed = true }
+                // A partial index does not have all rows.
+                guard indexes.integer(4) == 0, let index = indexes.name(1) else { continue }
+                let parts = try SQLiteFile.Rows(file, "PRAGMA main.index_info(\(SQLiteFile.quoted(index)))")
+                var indexed: [String?] = []
+                while try parts.next() { indexed.append(parts.name(2)) }
+                if indexed.count == 1, let column = columns.firstIndex(where: { $0.name == indexed[0] }) {
+                    columns[column].isIndexed = true
+                }
             }
         }
 
-        /// Table-valued functions take the name as a value.
-        private static func literal(_ name: String) -> String {
-            "'" + name.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
-        }
+        // MARK: Foreign keys
 
-        private mutating func readForeignKeys(
-            _ names: [String], in file: SQLiteFile, note: (String) -> Void
+        private mutating func readReferences(
+            _ file: SQLiteFile, _ note: (String) -> Void, _ table: (String) -> SQLiteTable?
         ) throws {
-            let keys = try SQLiteFile.Rows(
-                file,
-                """
-                SELECT min("from"), "table", min("to"), count(*) FROM pragma_foreign_key_list(\(Self.literal(name)))
-                GROUP BY id ORDER BY id DESC
-                """)
+            var found: [Int64: [(table: String, from: String, to: String)]] = [:]
+            let keys = try SQLiteFile.Rows(file, "PRAGMA main.foreign_key_list(\(SQLiteFile.quoted(name)))")
             while try keys.next() {
-                let (from, table, to) = (keys.text(0), keys.text(1), keys.text(2))
-                guard keys.integer(3) == 1 else {
-                    note("\(name): its foreign key to \(table) has several columns, which stay values.")
-                    continue
-                }
-                // Names in a declaration may be written in other letters than the table's own.
-                guard let column = columns.firstIndex(where: { $0.name.lowercased() == from.lowercased() }),
-                    let target = names.first(where: { $0.lowercased() == table.lowercased() })
+                found[keys.integer(0), default: []].append(
+                    (keys.name(2) ?? "", keys.name(3) ?? "", keys.name(4) ?? ""))
+            }
+            // SQLite numbers the last one 0.
+            for (_, parts) in found.sorted(by: { $0.key > $1.key }) {
+                guard parts.count == 1, let column = columns.firstIndex(where: { Self.isSame($0.name, parts[0].from) })
                 else {
-                    note("\(name).\(from) refers to \(table), which does not exist; it stays a value.")
+                    note("\(name): its foreign key to \(parts[0].table) has several columns, which stay values.")
                     continue
                 }
+                let place = "\(name).\(columns[column].name)"
                 guard column != primaryKey else {
-                    note("\(name).\(from) is a foreign key and the primary key; it stays a value.")
+                    note("\(place) is a foreign key and the primary key; it stays a value.")
                     continue
                 }
-                columns[column].reference = (target, to.isEmpty ? nil : to)
+                guard let target = table(parts[0].table) else {
+                    note("\(place) refers to \(parts[0].table), which does not exist; it stays a value.")
+                    continue
+                }
+                guard let key = target.primaryKey.map({ target.columns[$0] }), target.hasKey,
+                    parts[0].to.isEmpty || Self.isSame(parts[0].to, key.name)
+                else {
+                    note(
+                        "\(place) does not refer to a primary key of one column that holds only integers or only texts; it stays a value."
+                    )
+                    continue
+                }
+                columns[column].reference = (target.name, key.name)
             }
         }
 
-        /// Reads all rows, and takes account of their values.
-        private mutating func lookThrough(_ file: SQLiteFile) throws {
+        private static func isSame(_ one: String, _ other: String) -> Bool { ascii(one) == ascii(other) }
+
+        // MARK: Rows
+
+        /// The table with account taken of all its rows.
+        private func lookedThrough(_ file: SQLiteFile) throws -> SQLiteTable {
+            var table = self
             let rows = try rows(in: file)
             while try rows.next() {
-                for column in columns.indices { columns[column].seen.see(rows, column) }
-                rowCount += 1
-                if rowCount & 0xFFF == 0 { try Interrupts.check() }
+                for column in table.columns.indices { table.columns[column].seen.see(rows, column) }
+                table.rowCount += 1
+                if table.rowCount & 0xFFF == 0 { try Interrupts.check() }
             }
+            return table
         }
 
         /// All rows, with the columns in their order.
         func rows(in file: SQLiteFile) throws(ToolError) -> SQLiteFile.Rows {
-            let names = columns.map { SQLiteFile.quoted($0.name) }.joined(separator: ", ")
-            return try SQLiteFile.Rows(file, "SELECT \(names) FROM \(SQLiteFile.quoted(name))")
+            // With the table's name before it, a column's name can't be taken for a text.
+            let names = columns.map { "t.\(SQLiteFile.quoted($0.name))" }.joined(separator: ", ")
+            return try SQLiteFile.Rows(file, "SELECT \(names) FROM main.\(SQLiteFile.quoted(name)) AS t")
         }
     }
 #endif

@@ -65,7 +65,7 @@
 
         /// The type as a primary key, which may be an integer or a text.
         var keyType: ColumnType {
-            switch (integers, reals, texts, blobs) {
+            switch (integers, reals || nulls, texts, blobs) {
             case (true, false, false, false): .int
             case (false, false, true, false): .string
             case (false, false, false, false): declaration == .integer ? .int : .string

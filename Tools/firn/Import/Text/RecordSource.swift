@@ -150,6 +150,9 @@ final class RecordSource {
         }
     }
 
+    /// Where the source ends.
+    var end: String { "\(line):\(column + 1)" }
+
     /// The line and column of a byte in the record that is being read: `12:3`.
     func place(_ offset: Int, in record: UnsafeRawBufferPointer) -> String {
         let before = record[..<min(offset, record.count)]
