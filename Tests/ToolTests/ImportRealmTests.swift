@@ -141,7 +141,7 @@ import Testing
             ("{\"class_A\":[{\"i\":1}", "the document ends"), ("{\"class_A\":[{\"i\":1}]", "the document ends"),
             ("", "the document ends"),
             ("[1]", "this is not what realm2json writes"), ("{\"class_A\":5}", "the document ends before its }"),
-            ("{\"class_A\":[{\"i\":1}]} x", "the text should end here"),
+            ("{\"class_A\":[{\"i\":1}]} x", "the document ends before its }"),
             ("{\"class_A\":[{\"i\":1},]}", "1:21: an object should be here"),
             ("{\"class_A\":[{\"i\":1}}]}", "the text should end here"),
         ] {

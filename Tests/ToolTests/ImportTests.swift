@@ -1,6 +1,7 @@
 import FirnCore
 import FirnStorage
 import FirnTestSupport
+import Synchronization
 import Testing
 
 @testable import FirnTool
@@ -188,24 +189,40 @@ import Testing
         }
     }
 
-    @Test("objects that others add between two batches do not have the import's numbers") func othersBetween() throws {
-        // #0 and #1 are there.
-        _ = try run(Interrupted([(0, nil), (1, nil)]) {}, batch: nil)
-        let source = Interrupted([(2, nil), (4, 3), (3, nil)]) { [storage] in
-            let other = try Run {
-                try ImportRun(source: Interrupted([(100, nil)]) {}, batch: nil).run(
-                    into: "/new", json: false, storage: storage, clock: ManualClock(), $0)
+    @Test("objects that others add between two batches do not have the import's numbers") func othersBetween()
+        async throws
+    {
+        _ = try run(Interrupted([(0, nil)]) {}, batch: nil)
+        let isDone = Atomic<Bool>(false)
+        let others = Task.detached { [storage] in
+            var count = 0
+            while !isDone.load(ordering: .relaxed) {
+                let other = try Run {
+                    try ImportRun(source: Interrupted([(1_000_000, nil)]) {}, batch: nil).run(
+                        into: "/new", json: false, storage: storage, clock: ManualClock(), $0)
+                }
+                #expect(other.status == .fine, "\(other)")
+                count += 1
             }
-            #expect(other.status == .fine, "\(other)")
+            return count
         }
-        let run = try run(source, batch: 1)
+        // Each links to the one that comes next.
+        let chain = (1...100 as ClosedRange<Int64>).map { (number: $0, next: $0 < 100 ? $0 + 1 : nil) }
+        let run = try run(Interrupted(chain) {}, batch: 1)
+        isDone.store(true, ordering: .relaxed)
         #expect(run.status == .fine, "\(run)")
-        // What the import calls 3 is the object with x == 3.
-        let found = try Run {
+        #expect(try await others.value > 0)
+        let wrong = try Run {
             try QueryCommand.run(
-                "/new", "N WHERE next.x == 3", nil, json: true, storage: storage, width: .max, $0)
+                "/new", "N WHERE next != nil AND (next.x == 1000000 OR x == 1000000)", nil, json: true,
+                storage: storage, width: .max, $0)
         }
-        #expect(found.out.contains("\"x\":4") && found.out.split(separator: "\n").count == 1, "\(found)")
+        #expect(wrong.status == .fine && wrong.out.isEmpty, "\(wrong)")
+        let right = try Run {
+            try QueryCommand.run(
+                "/new", "N WHERE next != nil", nil, json: true, storage: storage, width: .max, $0)
+        }
+        #expect(right.out.split(separator: "\n").count == 99, "\(right)")
     }
 
     @Test("a failed import leaves what others have made meanwhile at the same path") func othersStore() throws {

@@ -33,12 +33,12 @@ struct ImportRun {
             var hasCommitted = false
             do {
                 result = try run(into: own, storage, clock, &hasCommitted)
-                try move(own, to: files, storage)
             } catch {
                 // With --batch, what is committed stays.
                 if hasCommitted { try move(own, to: files, storage) } else { own.removeAll() }
                 throw error
             }
+            try move(own, to: files, storage)
         } else {
             var hasCommitted = false
             result = try run(into: files, storage, clock, &hasCommitted)

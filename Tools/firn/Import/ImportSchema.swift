@@ -53,8 +53,8 @@ struct ImportSchema {
             }
             return
         }
-        guard name.first != "$" else {
-            throw refusal(table, name, "begins with $, so its values could not be told from an export's own marks")
+        guard !["$object", "$type", "$schema"].contains(name) else {
+            throw refusal(table, name, "has a name by which exports mark what is no property")
         }
         guard !(isEmbedded && type.collection == .set) else {
             throw refusal(table, name, "is a set of embedded objects")
