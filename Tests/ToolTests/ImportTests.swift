@@ -145,6 +145,14 @@ import Testing
         #expect(try lines() == ["{\"id\":1,\"f\":-0.0,\"l\":[-0.0,\"nan\"]}"])
     }
 
+    private final class Flag: Sendable {
+        private let value = Atomic<Bool>(false)
+
+        var isSet: Bool { value.load(ordering: .acquiring) }
+
+        func set() { value.store(true, ordering: .releasing) }
+    }
+
     /// A source that lets others do something between its objects.
     private final class Interrupted: ImportSource {
         let name = "source"
@@ -193,25 +201,27 @@ import Testing
         async throws
     {
         _ = try run(Interrupted([(0, nil)]) {}, batch: nil)
-        let isDone = Atomic<Bool>(false)
+        let (isDone, hasBegun) = (Flag(), Flag())
         let others = Task.detached { [storage] in
             var count = 0
-            while !isDone.load(ordering: .relaxed) {
+            while !isDone.isSet {
                 let other = try Run {
                     try ImportRun(source: Interrupted([(1_000_000, nil)]) {}, batch: nil).run(
                         into: "/new", json: false, storage: storage, clock: ManualClock(), $0)
                 }
                 #expect(other.status == .fine, "\(other)")
                 count += 1
+                hasBegun.set()
             }
             return count
         }
+        while !hasBegun.isSet { try await Task.sleep(for: .milliseconds(1)) }
         // Each links to the one that comes next.
         let chain = (1...100 as ClosedRange<Int64>).map { (number: $0, next: $0 < 100 ? $0 + 1 : nil) }
         let run = try run(Interrupted(chain) {}, batch: 1)
-        isDone.store(true, ordering: .relaxed)
+        isDone.set()
         #expect(run.status == .fine, "\(run)")
-        #expect(try await others.value > 0)
+        #expect(try await others.value > 1)
         let wrong = try Run {
             try QueryCommand.run(
                 "/new", "N WHERE next != nil AND (next.x == 1000000 OR x == 1000000)", nil, json: true,

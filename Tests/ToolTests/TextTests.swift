@@ -79,4 +79,15 @@ import Testing
             JSON.object([("a", .array([.null, .bool(true), .double(.infinity)]))]).text == #"{"a":[null,true,"inf"]}"#)
         #expect([UInt8]("foobar!".utf8).withUnsafeBytes { Base64.text($0) } == "Zm9vYmFyIQ==")
     }
+
+    @Test("East Asian characters and emoji take two columns") func widths() {
+        for (text, width) in [
+            ("", 0), ("abc", 3), ("日本", 4), ("ｱ", 1), ("한", 2), ("é", 1), ("e\u{301}", 1), ("🙂", 2), ("👨‍👩‍👧", 2),
+            ("☂\u{FE0F}", 2),
+        ] {
+            #expect(DisplayWidth.of(text) == width, "\(text)")
+        }
+        #expect(DisplayWidth.prefix("日本語", 5) == "日本" && DisplayWidth.prefix("abc", 2) == "ab")
+        #expect(DisplayWidth.prefix("日", 1) == "" && DisplayWidth.prefix("a", 0) == "")
+    }
 }

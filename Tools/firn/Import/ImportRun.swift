@@ -155,9 +155,10 @@ struct ImportRun {
         return Result(inserted: importer.inserted, changed: importer.changed, version: last)
     }
 
-    /// Begins a transaction. Until another process has ended its own, nothing is half-made, so a signal ends the
-    /// process at once.
+    /// Begins a transaction. While it waits for another process, nothing is half-made, so that a signal ends this one at
+    /// once. A store that is being made has no other processes, and is removed when a signal comes.
     private func begin(_ store: Store) throws -> WriteTransaction {
-        try Interrupts.endingAtOnce { try store.beginWrite() }
+        if store.otherProcesses.isEmpty { return try store.beginWrite() }
+        return try Interrupts.endingAtOnce { try store.beginWrite() }
     }
 }

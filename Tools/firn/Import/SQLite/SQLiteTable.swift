@@ -34,29 +34,30 @@
         ///   - chosen: the names of those that are wanted; all if there are none.
         ///   - note: told what an import can't keep.
         static func all(_ chosen: [String], in file: SQLiteFile, note: (String) -> Void) throws -> [SQLiteTable] {
-            var catalogue: [String: SQLiteTable] = [:]
-            for name in try names(in: file, mayBeForeign: !chosen.isEmpty) {
-                guard catalogue[name] == nil else {
-                    throw ToolError(
-                        .usage, "\(file.name) has two tables \(DisplayText.line(name)), whose names are the same text.")
-                }
-                catalogue[name] = try SQLiteTable(named: name, in: file)
-            }
-            for name in chosen where catalogue[name] == nil {
-                let names = catalogue.keys.sorted().map { DisplayText.line($0) }.joined(separator: ", ")
+            let names = try names(in: file, mayBeForeign: !chosen.isEmpty)
+            for name in chosen where !names.contains(name) {
+                let shown = names.sorted().map { DisplayText.line($0) }.joined(separator: ", ")
                 throw ToolError(
                     .usage,
-                    "\(file.name) has no table \(DisplayText.line(name)). It has \(names.isEmpty ? "none" : names).")
+                    "\(file.name) has no table \(DisplayText.line(name)). It has \(shown.isEmpty ? "none" : shown).")
             }
-            let folded = Dictionary(catalogue.keys.map { (ascii($0), $0) }) { first, _ in first }
             var tables: [String: SQLiteTable] = [:]
-            for name in chosen.isEmpty ? Array(catalogue.keys) : chosen {
-                tables[name] = try catalogue[name]?.lookedThrough(file)
+            for name in chosen.isEmpty ? names : chosen where tables[name] == nil {
+                guard names.count(where: { $0 == name }) == 1 else {
+                    throw ToolError(
+                        .usage,
+                        "\(file.name): several tables have the name \(DisplayText.line(name)), or names that are the same text."
+                    )
+                }
+                tables[name] = try SQLiteTable(named: name, in: file).lookedThrough(file)
             }
+            let folded = Dictionary(names.map { (ascii($0), $0) }) { first, _ in first }
             return try tables.keys.sorted().map { name in
                 var table = tables[name]!
+                // Of a table that is not imported, only the catalogue is of interest.
                 try table.readReferences(file, note) { target in
-                    folded[ascii(target)].flatMap { tables[$0] ?? catalogue[$0] }
+                    guard let name = folded[ascii(target)] else { return nil }
+                    return try tables[name] ?? SQLiteTable(named: name, in: file)
                 }
                 return table
             }
@@ -124,7 +125,7 @@
         // MARK: Foreign keys
 
         private mutating func readReferences(
-            _ file: SQLiteFile, _ note: (String) -> Void, _ table: (String) -> SQLiteTable?
+            _ file: SQLiteFile, _ note: (String) -> Void, _ table: (String) throws -> SQLiteTable?
         ) throws {
             var found: [Int64: [(table: String, from: String, to: String)]] = [:]
             let keys = try SQLiteFile.Rows(file, "PRAGMA main.foreign_key_list(\(SQLiteFile.quoted(name)))")
@@ -144,7 +145,7 @@
                     note("\(place) is a foreign key and the primary key; it stays a value.")
                     continue
                 }
-                guard let target = table(parts[0].table) else {
+                guard let target = try table(parts[0].table) else {
                     note("\(place) refers to \(parts[0].table), which does not exist; it stays a value.")
                     continue
                 }

@@ -51,9 +51,6 @@ final class RecordSource {
     /// Lines that have been read, and bytes.
     var done: Int { loaded - (window.count - start) }
 
-    /// Whether only a sample of the source may be read before it is read again.
-    var isSampled: Bool { file == nil }
-
     /// From now on until `rewind`, what is read will be read again.
     func keep() { isKept = true }
 
