@@ -155,8 +155,8 @@ struct ImportRun {
         return Result(inserted: importer.inserted, changed: importer.changed, version: last)
     }
 
-    /// Begins a transaction. While it waits for another process, nothing is half-made, so that a signal ends this one at
-    /// once. A store that is being made has no other processes, and is removed when a signal comes.
+    /// Begins a transaction. While it waits for another process, nothing is half-made, so that a signal ends this one
+    /// at once. A store that is being made has no other processes, and is removed when a signal comes.
     private func begin(_ store: Store) throws -> WriteTransaction {
         if store.otherProcesses.isEmpty { return try store.beginWrite() }
         return try Interrupts.endingAtOnce { try store.beginWrite() }
