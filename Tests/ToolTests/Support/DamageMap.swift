@@ -60,7 +60,7 @@ struct DamageMap {
     }
 
     private static func parts(of checkpoint: OpenedCheckpoint, _ store: OpenedStore) throws -> [Part] {
-        var parts: [Part] = []
+        var parts: [(part: Part, position: Int)] = []
         let oldest = try store.checkpointsThatExist().map(\.version).min() ?? 0
         let walk = ReferenceWalk(checkpoint) { owner, header, position in
             let file = checkpoint.files.last { $0.entry.start <= position }!
@@ -69,15 +69,18 @@ struct DamageMap {
             switch (header.kind, owner.part) {
             case (_, .index), (_, .backlinks): return
             case (.leaf, _): cost = .objects(header.count)
-            // Below a leaf: a dictionary serves many.
             case (_, .values): cost = .values(column: owner.column ?? -1, header.kind == .chunk ? 256 : 100_000)
             case (.chunk, _): cost = .objects(256)
             case (_, _): cost = .since(oldest)
             }
-            parts.append(Part(path: file.path, bytes: start..<start + header.nodeByteCount, cost: cost))
+            parts.append((Part(path: file.path, bytes: start..<start + header.nodeByteCount, cost: cost), position))
         }
         try walk.run()
-        return parts
+        return parts.map { part, position in
+            // The chunks of many leaves may share a dictionary.
+            guard walk.dictionaries.contains(position), case .values(let column, _) = part.cost else { return part }
+            return Part(path: part.path, bytes: part.bytes, cost: .values(column: column, 100_000))
+        }
     }
 
     /// The costs of damage to a range of a file, one for each frame or node that it hits.

@@ -16,7 +16,7 @@ final class ReferenceWalk {
     /// Called with a fault, which is then passed over with what lies below it; nil to throw it.
     var passOver: ((NodeFault) -> Void)?
     /// The positions of the dictionaries that were visited, since several chunks may share one.
-    private var dictionaries: Set<Int> = []
+    private(set) var dictionaries: Set<Int> = []
 
     init(
         _ checkpoint: OpenedCheckpoint, _ visit: @escaping (Owner, NodeHeader, _ position: Int) -> Void = { _, _, _ in }
