@@ -17,13 +17,14 @@ struct FirnCommand: ParsableCommand {
         var all: [any ParsableCommand.Type] = [
             InfoCommand.self, LogCommand.self, ShowCommand.self, HistoryCommand.self, DiffCommand.self,
             TailCommand.self, QueryCommand.self, ExplainCommand.self, ExportCommand.self, ImportCommand.self,
+        ]
+        #if SQLite
+            all.append(ImportSQLiteCommand.self)
+        #endif
+        return all + [
             ImportRealmCommand.self, VerifyCommand.self, ReplayCommand.self, RecoverCommand.self, CopyCommand.self,
             CompactCommand.self, ShellCommand.self,
         ]
-        #if SQLite
-            all.insert(ImportSQLiteCommand.self, at: all.firstIndex { $0 == ImportRealmCommand.self }!)
-        #endif
-        return all
     }
 
     static func main() {

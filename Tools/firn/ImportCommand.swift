@@ -34,11 +34,9 @@ struct ImportCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp("The types of properties, as 'age: int?, tags: list<string>'.", valueName: "name: type, …"))
     var types: String?
-    @Option(help: ArgumentHelp("Commit each time so many objects are read, not all at once.", valueName: "objects"))
-    var batch: Int?
+    @OptionGroup var batches: BatchArguments
 
     func validate() throws {
-        if let batch, batch < 1 { throw ValidationError("--batch is at least 1.") }
         if type == nil, primaryKey != nil || types != nil || format == .csv || file.hasSuffix(".csv") {
             throw ValidationError("Give the objects' class with --type.")
         }
@@ -51,7 +49,7 @@ struct ImportCommand: ParsableCommand {
             options.isCSV = format == .csv || format == nil && file.hasSuffix(".csv")
             options.types = try types.map { try TypeText.properties($0) } ?? []
             return try Self.run(
-                arguments.store, file == "-" ? file : Terminal.followed(file), options, batch: batch,
+                arguments.store, file == "-" ? file : Terminal.followed(file), options, batch: batches.batch,
                 json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
         }
     }

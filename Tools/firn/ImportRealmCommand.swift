@@ -23,11 +23,9 @@ struct ImportRealmCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp("What realm2json --schema has written.", valueName: "file"), completion: .file())
     var schema: String
-    @Option(help: ArgumentHelp("Commit each time so many objects are read, not all at once.", valueName: "objects"))
-    var batch: Int?
+    @OptionGroup var batches: BatchArguments
 
     func validate() throws {
-        if let batch, batch < 1 { throw ValidationError("--batch is at least 1.") }
         if file == "-" || schema == "-" { throw ValidationError("Give files: they are read more than once.") }
     }
 
@@ -35,7 +33,7 @@ struct ImportRealmCommand: ParsableCommand {
         Interrupts.postpone()
         try finish { out in
             try Self.run(
-                arguments.store, Terminal.followed(file), schema: Terminal.followed(schema), batch: batch,
+                arguments.store, Terminal.followed(file), schema: Terminal.followed(schema), batch: batches.batch,
                 json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
         }
     }

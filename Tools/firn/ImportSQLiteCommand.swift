@@ -22,18 +22,13 @@
         var file: String
         @Option(help: ArgumentHelp("A table to import. Repeat it for several; without it, all are.", valueName: "name"))
         var table: [String] = []
-        @Option(help: ArgumentHelp("Commit each time so many rows are read, not all at once.", valueName: "rows"))
-        var batch: Int?
-
-        func validate() throws {
-            if let batch, batch < 1 { throw ValidationError("--batch is at least 1.") }
-        }
+        @OptionGroup var batches: BatchArguments
 
         func run() throws {
             Interrupts.postpone()
             try finish { out in
                 try Self.run(
-                    arguments.store, Terminal.followed(file), tables: table, batch: batch, json: arguments.json,
+                    arguments.store, Terminal.followed(file), tables: table, batch: batches.batch, json: arguments.json,
                     storage: PosixStorage.shared, clock: SystemClock.shared, out)
             }
         }

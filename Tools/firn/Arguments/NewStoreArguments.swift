@@ -7,6 +7,14 @@ struct NewStoreArguments: ParsableArguments {
     var output: String
 }
 
+/// The name under which something is made before it gets its own, so that nobody takes it for complete.
+enum PartialName {
+    /// Another one each time: another process may make the same thing.
+    static func next(for path: String) -> String {
+        "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).partial"
+    }
+}
+
 extension Storage {
     /// Throws if a store can't be made at a path, because something has the name.
     func checkIsFree(_ path: String) throws(ToolError) {

@@ -22,8 +22,7 @@ final class ByteSink {
             return
         }
         try storage.checkIsFree(path)
-        // Another process may write to the same path.
-        let made = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).partial"
+        let made = PartialName.next(for: path)
         let file = try stored { () throws(StorageError) in try storage.open(made, .create) }
         target = .file(file, made: made, path: path)
     }

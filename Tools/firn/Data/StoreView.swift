@@ -62,7 +62,7 @@ extension ToolError {
             switch error.code {
             case .damage: .damage
             case .log(let inner) where inner.code == .damage: .damage
-            case .versionNotYet, .versionNotRetained, .schema: .usage
+            case .versionNotYet, .versionNotRetained: .usage
             default: .input
             }
         self.init(status, "\(error)")

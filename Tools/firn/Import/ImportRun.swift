@@ -26,11 +26,10 @@ struct ImportRun {
         let files = StoreFiles(named: path, storage: storage)
         let isNew = try stored { () throws(StorageError) in try storage.status(files.path) } == nil
         if !isNew { try files.checkIsStore() }
+        var hasCommitted = false
         let result: Result
         if isNew {
-            let random = String(UInt64.random(in: 0 ... .max), radix: 36)
-            let own = StoreFiles(named: "\(files.path).\(random).partial", storage: storage)
-            var hasCommitted = false
+            let own = StoreFiles(named: PartialName.next(for: files.path), storage: storage)
             do {
                 result = try run(into: own, storage, clock, &hasCommitted)
             } catch {
@@ -40,7 +39,6 @@ struct ImportRun {
             }
             try move(own, to: files, storage)
         } else {
-            var hasCommitted = false
             result = try run(into: files, storage, clock, &hasCommitted)
         }
         output.clearProgress()

@@ -160,24 +160,11 @@ struct ImportValues {
     /// The number that a text is as JSON writes it, or one of the words for those that JSON has not; nil if it is none.
     static func number(_ text: String) -> Double? {
         switch text.lowercased() {
-        case "nan": return .nan
-        case "inf", "infinity", "+infinity": return .infinity
-        case "-inf", "-infinity": return -.infinity
-        default: break
+        case "infinity", "+infinity": return .infinity
+        case "-infinity": return -.infinity
+        case let word: if let special = special(word) { return special }
         }
-        var text = text
-        let isNumber = text.withUTF8 { bytes in
-            var reader = JSONReader(UnsafeRawBufferPointer(bytes))
-            do throws(InputFault) {
-                guard try reader.kind() == .number else { return false }
-                _ = try reader.numberText()
-                return reader.offset == bytes.count
-            } catch {
-                return false
-            }
-        }
-        guard isNumber, let number = Double(text), number.isFinite else { return nil }
-        return number
+        return JSONReader.isNumber(Array(text.utf8)) ? Double(text) : nil
     }
 
     /// The nearest float; nil if the number is too large or too small for one.

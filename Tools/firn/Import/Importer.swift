@@ -174,7 +174,7 @@ final class Importer {
             }
             return true
         }
-        if let old, Exact(old) == Exact(value) { return false }
+        if let old, ExactValue(old) == ExactValue(value) { return false }
         transaction.set(table, column, key, value)
         return true
     }
@@ -218,7 +218,7 @@ final class Importer {
             }
             return true
         case (_, .embedded): return false
-        default: return try resolved(parsed, 0).map(Exact.init) == Exact(value)
+        default: return try resolved(parsed, 0).map(ExactValue.init) == ExactValue(value)
         }
     }
 
@@ -287,19 +287,19 @@ final class Importer {
         for property in waiting {
             // Between two batches another process may have deleted the object.
             guard transaction.table(property.table).find(property.key) != nil else { continue }
-            var missingCount = 0
-            let value = try existing(property.value, &missingCount)
+            var missing = Missing()
+            let value = try existing(property.value, &missing)
             _ = try set(property.table, property.column, property.key, value, line: property.line, isNew: false)
-            if missingCount > 0 {
+            if let target = missing.first {
                 let column = schema[property.table].columns[property.column]
                 if first == nil {
                     first = MissingLink(
                         table: property.table, line: property.line,
                         text:
-                            "\(DisplayText.line(column.name)) links to \(missing(property.value)), which is neither in the import nor in the store"
+                            "\(DisplayText.line(column.name)) links to \(target), which is neither in the import nor in the store"
                     )
                 }
-                first?.count += missingCount
+                first?.count += missing.count
             }
             try Interrupts.check()
             try didSet()
@@ -307,13 +307,21 @@ final class Importer {
         return first
     }
 
+    /// The objects that a value links to and that are missing.
+    private struct Missing {
+        var count = 0
+        /// The first one, for a message.
+        var first: String?
+    }
+
     /// The value without links that lead to no object: null in their place, and nothing in lists and sets.
-    private func existing(_ parsed: Parsed, _ missingCount: inout Int) throws -> Parsed {
+    private func existing(_ parsed: Parsed, _ missing: inout Missing) throws -> Parsed {
         func isThere(_ element: Parsed) throws -> Bool {
             switch element {
             case .link(let table, let target), .typedLink(let table, let target):
                 if try key(table, target) != nil { return true }
-                missingCount += 1
+                missing.count += 1
+                missing.first = missing.first ?? shown(table, target)
                 return false
             default: return true
             }
@@ -321,53 +329,25 @@ final class Importer {
         switch parsed {
         case .link, .typedLink: return try isThere(parsed) ? parsed : .value(.null)
         case .list(let elements):
-            return .list(try elements.filter(isThere).map { try existing($0, &missingCount) })
+            return .list(try elements.filter(isThere).map { try existing($0, &missing) })
         case .set(let elements): return .set(try elements.filter(isThere))
         case .map(let entries):
-            return .map(try entries.map { ($0.key, try existing($0.value, &missingCount)) })
-        case .embedded(let table, let values):
-            return .embedded(table, try values.mapValues { try existing($0, &missingCount) })
+            return .map(try entries.map { ($0.key, try existing($0.value, &missing)) })
+        case .embedded(let table, var values):
+            for column in values.keys.sorted() { values[column] = try existing(values[column]!, &missing) }
+            return .embedded(table, values)
         case .value: return parsed
         }
     }
 
-    /// The first object that a value links to and that is missing.
-    private func missing(_ parsed: Parsed) -> String {
-        switch parsed {
-        case .link(let table, let target), .typedLink(let table, let target):
-            let isThere = (try? key(table, target)) ?? nil
-            if isThere != nil { return "" }
-            let name = DisplayText.line(schema[table].name)
-            switch target {
-            case .primaryKey(.string(let text)): return "\(name) \"\(DisplayText.line(String(text.prefix(60))))\""
-            case .primaryKey(.int(let number)): return "\(name) \(number)"
-            case .primaryKey(.uuid(let uuid)): return "\(name) \(CellText.uuid(uuid.high, uuid.low))"
-            case .primaryKey(let value): return "\(name) \(value)"
-            case .number(let number): return "\(name) #\(number)"
-            }
-        case .list(let elements), .set(let elements): return elements.lazy.map(missing).first { !$0.isEmpty } ?? ""
-        case .map(let entries): return entries.lazy.map { self.missing($0.value) }.first { !$0.isEmpty } ?? ""
-        case .embedded(_, let values):
-            return values.sorted { $0.key < $1.key }.lazy.map { self.missing($0.value) }.first { !$0.isEmpty } ?? ""
-        case .value: return ""
-        }
-    }
-}
-
-/// A value that equals another one only if all its bits do: to the store, `0.0` and `-0.0` are equal.
-private struct Exact: Equatable {
-    let value: Value
-
-    init(_ value: Value) { self.value = value }
-
-    static func == (one: Exact, other: Exact) -> Bool {
-        switch (one.value, other.value) {
-        case (.float(let one), .float(let other)): one.bitPattern == other.bitPattern
-        case (.double(let one), .double(let other)): one.bitPattern == other.bitPattern
-        case (.list(let one), .list(let other)): one.elementsEqual(other) { Exact($0) == Exact($1) }
-        case (.map(let one), .map(let other)):
-            one.elementsEqual(other) { $0.key.utf8.elementsEqual($1.key.utf8) && Exact($0.value) == Exact($1.value) }
-        default: one.value == other.value
+    private func shown(_ table: TableID, _ target: ImportValues.Target) -> String {
+        let name = DisplayText.line(schema[table].name)
+        switch target {
+        case .primaryKey(.string(let text)): return "\(name) \"\(DisplayText.line(String(text.prefix(60))))\""
+        case .primaryKey(.int(let number)): return "\(name) \(number)"
+        case .primaryKey(.uuid(let uuid)): return "\(name) \(CellText.uuid(uuid.high, uuid.low))"
+        case .primaryKey(let value): return "\(name) \(value)"
+        case .number(let number): return "\(name) #\(number)"
         }
     }
 }

@@ -17,13 +17,13 @@ enum Terminal {
 
     /// Whether the result goes to a person, directly or through a pager. `NO_COLOR` is the convention of
     /// https://no-color.org.
-    static var showsColour: Bool { (pager != nil || isatty(1) == 1) && getenv("NO_COLOR") == nil && !isDumb }
+    static var showsColour: Bool { (pager != nil || outputIsTerminal) && getenv("NO_COLOR") == nil && !isDumb }
 
     private static var isDumb: Bool { getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true }
 
     /// How many characters a line may have: that of the terminal, or any number if there is none.
     static var width: Int {
-        pager != nil || isatty(1) == 1 ? errorWidth : .max
+        pager != nil || outputIsTerminal ? errorWidth : .max
     }
 
     /// How many characters a line of the error stream's terminal may have.
@@ -40,7 +40,7 @@ enum Terminal {
     /// From now on, the result goes through a pager if it would go to a terminal: through what `PAGER` says, or `less`
     /// if the system has it. Nothing happens if `PAGER` is empty or `cat`.
     static func startPager() {
-        guard isatty(1) == 1, !isDumb else { return }
+        guard outputIsTerminal, !isDumb else { return }
         let chosen = getenv("PAGER").map { String(cString: $0) }
         if let chosen, chosen.isEmpty || chosen == "cat" { return }
         // -F: ends at once if everything fits on a page. -R: shows colours. -X: leaves the text on the screen.
@@ -117,7 +117,7 @@ enum Terminal {
 
     // MARK: Lines that a person types
 
-    static var inputIsTerminal: Bool { isatty(0) == 1 && isatty(2) == 1 && !isDumb }
+    static var inputIsTerminal: Bool { isatty(0) == 1 && errorIsTerminal && !isDumb }
 
     /// From now on, Ctrl-C does not end this process, but still those that it starts.
     static func ignoreInterrupts() { signal(SIGINT, SIG_IGN) }

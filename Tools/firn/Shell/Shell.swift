@@ -41,7 +41,7 @@ final class Shell {
 
     /// Runs a line. Returns false if it ends the shell.
     func take(_ line: String) throws -> Bool {
-        do throws(ToolError) {
+        do {
             switch try ShellLine(line, store: store, subcommands: subcommands) {
             case .empty: break
             case .exit: return false
@@ -50,30 +50,24 @@ final class Shell {
                 if jsonSubcommands.contains(arguments[0]) { arguments.insert("--json", at: 1) }
                 status = try run(arguments)
             }
-        } catch {
+        } catch let error as ToolError {
             status = error.status.rawValue
             output.warn("firn: \(error)")
         }
         return true
     }
 
-    private func showHelp() throws(ToolError) {
-        do {
-            try output.line(
-                """
-                A line is a subcommand without the store, such as info, log or export --type Dog;
-                or a query, such as Dog WHERE age > 3 SORT(name ASC) LIMIT(10).
+    private func showHelp() throws {
+        try output.line(
+            """
+            A line is a subcommand without the store, such as info, log or export --type Dog;
+            or a query, such as Dog WHERE age > 3 SORT(name ASC) LIMIT(10).
 
-                Subcommands: \(subcommands.joined(separator: ", ")).
-                help SUBCOMMAND tells more of one. Tab completes, the arrow keys go through earlier lines, Ctrl-C gives
-                a line up or ends what runs, and exit or Ctrl-D ends the shell.
-                """)
-            try output.flush()
-        } catch let error as ToolError {
-            throw error
-        } catch {
-            throw ToolError(.input, "\(error)")
-        }
+            Subcommands: \(subcommands.joined(separator: ", ")).
+            help SUBCOMMAND tells more of one. Tab completes, the arrow keys go through earlier lines, Ctrl-C gives
+            a line up or ends what runs, and exit or Ctrl-D ends the shell.
+            """)
+        try output.flush()
     }
 
     // MARK: A terminal

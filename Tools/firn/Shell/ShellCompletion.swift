@@ -28,13 +28,13 @@ struct ShellCompletion {
             return choose(subcommands + classNames, typed)
         }
         guard let subcommand = subcommands.first(where: { $0 == first }) else {
-            return table(named: first).map { completeQuery(typed, $0) } ?? Result()
+            return schema.table(named: first).map { completeQuery(typed, $0) } ?? Result()
         }
         switch subcommand {
         case "query", "explain":
             guard words.count > 1 else { return choose(classNames, typed) }
             let name = words[1].drop { $0 == "'" || $0 == "\"" }
-            return table(named: String(name)).map { completeQuery(typed, $0) } ?? Result()
+            return schema.table(named: String(name)).map { completeQuery(typed, $0) } ?? Result()
         case "help": return choose(subcommands, typed)
         default: return choose(classNames, typed)
         }
@@ -47,8 +47,6 @@ struct ShellCompletion {
     private var classNames: [String] {
         schema.tables.filter { !$0.isRemoved && !$0.isEmbedded }.map(\.name).sorted()
     }
-
-    private func table(named name: String) -> TableID? { schema.table(named: name) }
 
     /// Properties of the class, or of the one that a path leads to, and words of queries.
     private func completeQuery(_ typed: String, _ table: TableID) -> Result {

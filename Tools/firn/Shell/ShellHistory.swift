@@ -57,7 +57,7 @@ struct ShellHistory {
         let text = Array((known.suffix(Self.lineCountMax).joined(separator: "\n") + "\n").utf8)
         let folder = splitPath(path).folder
         if try storage.status(folder) == nil { try storage.createFolder(folder, permissions: .ownerOnly) }
-        let new = "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+        let new = PartialName.next(for: path)
         let file = try storage.open(new, .create, permissions: .ownerOnly)
         do {
             defer { file.close() }

@@ -78,7 +78,6 @@ final class RealmImport: ImportSource {
     ) throws {
         var document = RealmDocument()
         var name: String?
-        var count = 0
         while !document.isComplete {
             let isThere = try source.next(end: document.end) { piece, line in
                 do {
@@ -95,11 +94,7 @@ final class RealmImport: ImportSource {
                 throw RefusedObject(
                     place: source.end, text: "this is not what realm2json writes: the document ends before its }")
             }
-            count += 1
-            if count & 0xFF == 0 {
-                try Interrupts.check()
-                if let byteCount = source.byteCount { output.progress("reading", source.done, of: byteCount) }
-            }
+            try source.didRead(output)
         }
     }
 }

@@ -9,7 +9,7 @@ import FirnCore
 ///                       "isOptional": true, "isIndexed": true } ] } ]
 /// ```
 enum RealmSchema {
-    /// The types that have another name in Realm's core than in Firn.
+    /// The names of types in Realm's core, of several releases.
     private static let types: [String: ColumnType] = [
         "bool": .bool, "int": .int, "float": .float, "double": .double, "string": .string, "binary": .data,
         "data": .data, "timestamp": .date, "date": .date, "objectId": .objectID, "uuid": .uuid, "decimal": .decimal,
@@ -52,7 +52,7 @@ enum RealmSchema {
         }
         guard isOwn else { return nil }
         guard !made.name.isEmpty else { throw InputFault("this class has no name", at: start) }
-        if let primaryKey = made.primaryKey?.utf8.isEmpty, primaryKey { made.primaryKey = nil }
+        if made.primaryKey == "" { made.primaryKey = nil }
         return made
     }
 

@@ -15,6 +15,8 @@ struct RealmValues {
     /// The classes whose objects are linked to by their `_key`, and not by their primary key.
     let numbered: Set<TableID>
 
+    private var plain: ImportValues { ImportValues(schema: schema) }
+
     func read(_ column: ColumnSchema, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
         switch column.collection {
         case .none: return try readSingle(column, &reader)
@@ -23,7 +25,7 @@ struct RealmValues {
             return column.collection == .set ? .set(elements) : .list(elements)
         case .map:
             return .map(
-                try ImportValues(schema: schema).readEntries(&reader) { (reader) throws(InputFault) in
+                try plain.readEntries(&reader) { (reader) throws(InputFault) in
                     try readSingle(column, &reader)
                 })
         }
@@ -165,7 +167,7 @@ struct RealmValues {
         if kind == .string, type == .float || type == .double || type == .decimal {
             return Self.converted(.string(try reader.string()), to: type)
         }
-        return try ImportValues(schema: schema).readScalar(type, kind, &reader)
+        return try plain.readScalar(type, kind, &reader)
     }
 
     private func readMixed(_ reader: inout JSONReader, depth: Int) throws(InputFault) -> Parsed {
@@ -180,7 +182,7 @@ struct RealmValues {
             if let typed = try readTyped(&reader) { return typed }
             guard depth < Limits.nesting else { throw InputFault("the collections are nested too deep", at: start) }
             return .map(
-                try ImportValues(schema: schema).readEntries(&reader) { (reader) throws(InputFault) in
+                try plain.readEntries(&reader) { (reader) throws(InputFault) in
                     try readMixed(&reader, depth: depth + 1)
                 })
         case .array:
@@ -190,7 +192,7 @@ struct RealmValues {
                 elements.append(try readMixed(&reader, depth: depth + 1))
             }
             return .list(elements)
-        default: return try ImportValues(schema: schema).readMixed(&reader)
+        default: return try plain.readMixed(&reader)
         }
     }
 

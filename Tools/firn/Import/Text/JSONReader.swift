@@ -174,6 +174,21 @@ struct JSONReader {
         return .double(value)
     }
 
+    /// Whether a text is a number as JSON writes it. So neither `007` nor `+49 30` is one.
+    static func isNumber(_ text: [UInt8]) -> Bool {
+        text.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            do throws(InputFault) {
+                guard try reader.kind() == .number else { return false }
+                _ = try reader.number()
+                try reader.end()
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
     /// The number if it is an integer that fits into 64 bits.
     static func integer(_ text: UnsafeRawBufferPointer) -> Int64? {
         let isNegative = text[0] == UInt8(ascii: "-")

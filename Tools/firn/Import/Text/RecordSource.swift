@@ -25,6 +25,8 @@ final class RecordSource {
     /// How many bytes of the source have been read into the window.
     private var loaded = 0
     private var isAtEnd = false
+    /// How often a record has been read.
+    private var recordCount = 0
     /// The line of `start`, from 1 on, and how many bytes of it stand before that.
     private(set) var line = 1
     private var column = 0
@@ -50,6 +52,14 @@ final class RecordSource {
 
     /// Lines that have been read, and bytes.
     var done: Int { loaded - (window.count - start) }
+
+    /// To be called after each record: from time to time shows the progress, and throws if a signal has come.
+    func didRead(_ output: Output) throws {
+        recordCount += 1
+        guard recordCount & 0xFF == 0 else { return }
+        try Interrupts.check()
+        if let byteCount { output.progress("reading", done, of: byteCount) }
+    }
 
     /// From now on until `rewind`, what is read will be read again.
     func keep() { isKept = true }

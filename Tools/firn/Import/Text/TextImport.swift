@@ -71,7 +71,6 @@ final class TextImport: ImportSource {
         skipsEmpty: () -> Bool = { true }, _ body: (_ record: UnsafeRawBufferPointer, _ line: Int) throws -> Bool
     ) throws {
         var goesOn = true
-        var count = 0
         while goesOn {
             let isThere = try source.next(end: options.isCSV ? CSVReader.end : LineReader.end) { record, line in
                 var record = record
@@ -86,11 +85,7 @@ final class TextImport: ImportSource {
                     throw RefusedObject(place: source.place(fault.offset, in: record), text: fault.text)
                 }
             }
-            count += 1
-            if count & 0xFF == 0 {
-                try Interrupts.check()
-                if let byteCount = source.byteCount { output.progress("reading", source.done, of: byteCount) }
-            }
+            try source.didRead(output)
             if !isThere { return }
         }
     }

@@ -84,25 +84,10 @@ struct TypeGuess {
             kinds.insert(.string)
         } else if text == "true" || text == "false" {
             kinds.insert(.bool)
-        } else if Self.isNumber(field.text) {
+        } else if JSONReader.isNumber(field.text) {
             kinds.insert(field.text.withUnsafeBytes { Self.kind(ofNumber: $0) })
         } else {
             kinds.insert(.string)
-        }
-    }
-
-    /// Whether a field is a number as JSON writes it. So neither `007` nor `+49 30` is one.
-    private static func isNumber(_ text: [UInt8]) -> Bool {
-        text.withUnsafeBytes { bytes in
-            var reader = JSONReader(bytes)
-            do throws(InputFault) {
-                guard try reader.kind() == .number else { return false }
-                _ = try reader.number()
-                try reader.end()
-                return true
-            } catch {
-                return false
-            }
         }
     }
 
