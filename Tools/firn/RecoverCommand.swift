@@ -13,25 +13,34 @@ struct RecoverCommand: ParsableCommand {
             What is lost is listed: a value that is lost is that of a new object, a link to a lost object is removed. \
             Nothing is made up otherwise. The damaged store is only read. Exits with 1 if anything is lost.
 
+            The schema, which names classes and properties, is in each segment and each checkpoint. If the newest one \
+            is lost all the same, give --schema-from another store of the same application, best a copy of this one.
+
             Example: firn recover people.firn --output people-recovered.firn
             """)
 
     @OptionGroup var arguments: StoreArguments
     @OptionGroup var new: NewStoreArguments
+    @Option(
+        name: .customLong("schema-from"),
+        help: ArgumentHelp("The store that has the schema, if it is lost in the damaged one.", valueName: "path"))
+    var schemaStore: String?
 
     func run() throws {
         Interrupts.postpone()
         try finish { out in
             try Self.run(
-                arguments.store, output: new.output, json: arguments.json, storage: PosixStorage.shared,
-                clock: SystemClock.shared, out)
+                arguments.store, output: new.output, schemaStore: schemaStore, json: arguments.json,
+                storage: PosixStorage.shared, clock: SystemClock.shared, out)
         }
     }
 
-    /// - Parameter byteMax: how much of what the log has changed is held in memory.
+    /// - Parameters:
+    ///   - schemaStore: where the schema comes from if it is lost.
+    ///   - byteMax: how much of what the log has changed is held in memory.
     static func run(
-        _ path: String, output new: String, json: Bool, storage: any Storage, clock: any Clock,
-        byteMax: Int = 256 << 20, _ output: Output
+        _ path: String, output new: String, schemaStore: String? = nil, json: Bool, storage: any Storage,
+        clock: any Clock, byteMax: Int = 256 << 20, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.openDamaged(path, storage: storage)
         guard !(new + "/").hasPrefix(store.files.path + "/") else {
@@ -41,9 +50,22 @@ struct RecoverCommand: ParsableCommand {
         let log = try SalvageLog(store)
         var found = store.findings
         let sources = try SalvageSources(store, log, &found)
-        guard let schema = [log.schema, sources.schema].compactMap({ $0 }).max(by: { $0.size < $1.size }) else {
+        var known = Self.schema(log, sources)
+        if let schemaStore {
+            let given = try Self.schema(of: schemaStore, storage)
+            guard given.extends(known ?? given) || known?.extends(given) == true else {
+                throw ToolError(
+                    .usage,
+                    "\(schemaStore) has other classes or properties than what is left of the schema of \(path). Give --schema-from another copy of the store, or a store of the same release of the application."
+                )
+            }
+            known = [known, given].compactMap { $0 }.max { $0.size < $1.size }
+        }
+        guard let schema = known else {
             throw ToolError(
-                .damage, "\(path): no schema can be read, neither in the log nor in a checkpoint. \(new) was not made.")
+                .damage,
+                "\(path): no schema can be read, neither in the log nor in a checkpoint. \(new) was not made. If there is another store of the same application, such as an older copy, give it as --schema-from STORE."
+            )
         }
         let salvage = Salvage(log, sources, schema, byteMax: byteMax)
         try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock)
@@ -64,5 +86,21 @@ struct RecoverCommand: ParsableCommand {
         }
         try output.flush()
         return report.isComplete ? .fine : .damage
+    }
+
+    /// The newest schema that can be read; nil if there is none.
+    private static func schema(_ log: SalvageLog, _ sources: SalvageSources) -> DecodedSchema? {
+        [log.schema, sources.schema].compactMap { $0 }.max { $0.size < $1.size }
+    }
+
+    /// The schema of another store.
+    private static func schema(of path: String, _ storage: any Storage) throws -> DecodedSchema {
+        let store = try OpenedStore.openDamaged(path, storage: storage)
+        let log = try SalvageLog(store)
+        var findings: [Finding] = []
+        guard let schema = schema(log, try SalvageSources(store, log, &findings)) else {
+            throw ToolError(.usage, "\(path) has no schema that can be read, which --schema-from needs.")
+        }
+        return schema
     }
 }

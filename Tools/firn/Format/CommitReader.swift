@@ -3,13 +3,21 @@ import FirnBytes
 /// Reads the changesets of commits, one after another, from a walk's frames: it decompresses parts, and keeps the
 /// schema in force.
 struct CommitReader {
-    private var reader = ChangesetReader(schema: nil)
+    private var reader: ChangesetReader
+    private let fixed: DecodedSchema?
     private var scratch = [UInt8]()
     /// Whether a block of the commit was damaged, so that no more of the commit is read.
     private(set) var hasFailed = false
 
     /// The schema in force; nil if it is not known.
     var schema: DecodedSchema? { reader.schema }
+
+    /// - Parameter fixed: the newest schema of a log that is being recovered. It describes all of the log, since tables
+    ///   and columns are only ever added. Nil to follow the schemas in the log.
+    init(fixed: DecodedSchema? = nil) {
+        self.fixed = fixed
+        reader = ChangesetReader(schema: fixed)
+    }
 
     /// Takes the next frame, and calls `visit` with each block in it. Returns what is wrong with it, if anything is.
     ///
@@ -48,11 +56,14 @@ struct CommitReader {
         if frame.kind.isPart, frame.part == 0 { begin() }
         if followsGap { reader.goOn() }
         var fault: BytesError?
+        let adopts = fixed == nil
         do {
             try withRaw(frame, payload) { reader, raw in
                 switch frame.kind {
                 case .mark: break
-                case .segmentSchema, .schema: reader.adopt(try DecodedSchema.read(raw))
+                case .segmentSchema, .schema:
+                    let read = try DecodedSchema.read(raw)
+                    if adopts { reader.adopt(read) }
                 case .changes: try reader.read(part: raw, skip: { fault = fault ?? $0 }, visit)
                 }
             }
@@ -70,7 +81,7 @@ struct CommitReader {
     /// Forgets what the previous commit left unfinished.
     private mutating func begin() {
         hasFailed = false
-        reader = ChangesetReader(schema: reader.schema)
+        reader = ChangesetReader(schema: fixed ?? reader.schema)
     }
 
     /// The schema is not known any more.

@@ -250,16 +250,33 @@ struct ImportValues {
         guard try reader.kind() == .object else {
             throw InputFault("an object of class \(schema[table].name) should be here", at: reader.offset)
         }
+        return .embedded(
+            table,
+            try readProperties(of: table, &reader) { (column, reader) throws(InputFault) in try read(column, &reader) })
+    }
+
+    /// Reads an object: its values by their columns.
+    ///
+    /// - Parameters:
+    ///   - value: reads the value of a property.
+    ///   - takes: reads what is no property; returns false if the object may not have it.
+    func readProperties(
+        of table: TableID, _ reader: inout JSONReader,
+        _ value: (ColumnSchema, inout JSONReader) throws(InputFault) -> Parsed,
+        orElse takes: (_ name: String, inout JSONReader) throws(InputFault) -> Bool = { _, _ in false }
+    ) throws(InputFault) -> [Int: Parsed] {
         var values: [Int: Parsed] = [:]
         try reader.object { (name, offset, reader) throws(InputFault) in
-            let text = String(decoding: name, as: UTF8.self)
-            guard let column = schema[table].column(named: text) else {
-                throw InputFault("\(schema[table].name) has no property \(DisplayText.line(text))", at: offset)
+            let name = String(decoding: name, as: UTF8.self)
+            guard let column = schema[table].column(named: name) else {
+                if try takes(name, &reader) { return }
+                throw InputFault(
+                    "\(DisplayText.line(schema[table].name)) has no property \(DisplayText.line(name))", at: offset)
             }
-            guard values.updateValue(try read(schema[table].columns[column], &reader), forKey: column) == nil else {
+            guard values.updateValue(try value(schema[table].columns[column], &reader), forKey: column) == nil else {
                 throw InputFault("the property is there twice", at: offset)
             }
         }
-        return .embedded(table, values)
+        return values
     }
 }

@@ -12,8 +12,9 @@ final class Salvage {
         let key: Int64
         /// The values by the column's number; nil for one that is as in a new object.
         fileprivate(set) var cells: [Cell?]
-        /// The values whose bytes the cells point into.
+        /// What the cells point into.
         fileprivate var kept: [KeptCollection] = []
+        fileprivate var keptCells: [KeptCell] = []
     }
 
     let schema: DecodedSchema
@@ -90,7 +91,7 @@ final class Salvage {
         var lower: ChangedObject.Identity? = .init(table: 0, key: 0)
         while let start = lower {
             var changes = NetChanges(from: start, .all, byteMax: byteMax, isSalvage: true)
-            try log.forEachBlock(after: sources.version) { finding, version in
+            try log.forEachBlock(after: sources.version, schema) { finding, version in
                 guard isNoting, start.table == 0, start.key == 0 else { return }
                 report.add(finding)
                 report.lose(versions: version...version)
@@ -154,21 +155,28 @@ final class Salvage {
         let columns = schema.tables[leaf.table].columns
         var result = Row(table: leaf.table, key: key, cells: [Cell?](repeating: nil, count: columns.count))
         var lost: [Int] = []
+        var outdated: [(column: Int, version: UInt64)] = []
         for (number, column) in columns.enumerated() where !column.isRemoved {
             if let change, take(change, number, column, &result) { continue }
             if !leaf.isOlder[number] {
-                guard let cell = try leaf.cell(number, row) else {
+                if let cell = try leaf.cell(number, row) {
+                    result.cells[number] = cell
+                } else if let older = try leaf.older.value(number, of: key) {
+                    result.cells[number] = older.value.cell
+                    result.keptCells.append(older.value)
+                    // A primary key never changes.
+                    if number != schema.tables[leaf.table].primaryKey { outdated.append((number, older.version)) }
+                } else {
                     lost.append(number)
                     continue
                 }
-                result.cells[number] = cell
             }
             guard let collection = change?.collections[number] else { continue }
             // A collection that was added later was empty.
             let elements = collection.edited(KeptCollection(result.cells[number] ?? .list([])))
             put(elements, collection, number, column, &result)
         }
-        try finish(result, lost: lost, outdatedSince: outdatedSince, visit)
+        try finish(result, lost: lost, outdated: outdated, outdatedSince: outdatedSince, visit)
         leaf.forget()
     }
 
@@ -207,7 +215,8 @@ final class Salvage {
 
     /// Visits a row, unless its primary key is lost.
     private func finish(
-        _ row: Row, lost: [Int], outdatedSince: UInt64? = nil, _ visit: (Row) throws -> Void
+        _ row: Row, lost: [Int], outdated: [(column: Int, version: UInt64)] = [], outdatedSince: UInt64? = nil,
+        _ visit: (Row) throws -> Void
     ) throws {
         var row = row
         var lost = lost
@@ -223,8 +232,11 @@ final class Salvage {
         }
         if isNoting {
             for number in lost { note(\.lostValues, row.table, column: number, key: row.key) }
+            for (number, version) in outdated where !lost.contains(number) {
+                report.outdate(.init(table: row.table, column: number), row.key, since: version)
+            }
             report.recovered[row.table, default: 0] += 1
-            if let outdatedSince { report.outdate(row.table, row.key, since: outdatedSince) }
+            if let outdatedSince { report.outdate(.init(table: row.table), row.key, since: outdatedSince) }
         }
         try withExtendedLifetime(row) { try visit(row) }
     }

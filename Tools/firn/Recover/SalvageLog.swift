@@ -220,11 +220,13 @@ struct SalvageLog {
     // MARK: Changes
 
     /// Calls `visit` with each block of the versions after `base`, as far as it can be read.
+    ///
+    /// - Parameter schema: the newest one, from wherever it is known.
     func forEachBlock(
-        after base: UInt64, found: (Finding, _ version: UInt64) -> Void,
+        after base: UInt64, _ schema: DecodedSchema, found: (Finding, _ version: UInt64) -> Void,
         _ visit: (ChangeBlock, _ version: UInt64) throws -> Void
     ) throws {
-        var commits = CommitReader()
+        var commits = CommitReader(fixed: schema)
         var last: FrameHeader?
         try forEachFrame(found: { _ in }) { frame, payload, path, isAfterDamage in
             let isContinued = last.map { $0.version == frame.version && $0.part &+ 1 == frame.part } ?? false

@@ -57,7 +57,8 @@ final class SalvageMerge {
             // Those that the log has changed since are told of by themselves.
             salvage.lose(lost, of: table, outdated: older, partial: partialCount - partialBefore)
         } _: { leaf in
-            let rows = SalvageLeaf(salvage.schema, base, leaf, table)
+            let rows = try SalvageLeaf(
+                salvage.schema, base, leaf, table, before: salvage.sources.bases[(index + 1)...])
             for (row, key) in leaf.keys.enumerated() where range.contains(key) {
                 try visitChanged(before: key)
                 count += 1
@@ -82,19 +83,38 @@ struct SalvageLeaf {
     private(set) var runs: [ChunkRun?] = []
     /// Whether the leaf is too old to have a column.
     private(set) var isOlder: [Bool] = []
+    /// What can't be read here.
+    let older: OlderValues
 
-    init(_ schema: DecodedSchema, _ base: SalvageBase, _ leaf: OnDiskLeaf, _ table: Int) {
+    /// - Parameter older: the checkpoints before this one, newest first.
+    init(
+        _ schema: DecodedSchema, _ base: SalvageBase, _ leaf: OnDiskLeaf, _ table: Int,
+        before older: ArraySlice<SalvageBase>
+    ) throws {
         self.base = base
         self.table = table
-        let known = base.schema.tables.indices.contains(table) ? base.schema.tables[table].columns : []
-        for (number, column) in schema.tables[table].columns.enumerated() {
-            let isKnown = number < known.count && number < leaf.columnCount
-            isOlder.append(!isKnown)
-            let run =
-                isKnown && !column.isRemoved
-                ? (try? base.salvaging { try leaf.run(base.checkpoint, number, known[number]) }) ?? nil : nil
-            runs.append(run ?? nil)
+        self.older = OlderValues(schema, older, table, leaf.keys[0]...leaf.keys[leaf.keys.count - 1])
+        for number in schema.tables[table].columns.indices {
+            isOlder.append(Self.column(number, of: table, base, leaf) == nil)
+            runs.append(try Self.run(schema, base, leaf, table, number))
         }
+    }
+
+    /// A column of a leaf; nil if the leaf is too old to have it.
+    private static func column(
+        _ number: Int, of table: Int, _ base: SalvageBase, _ leaf: OnDiskLeaf
+    ) -> DecodedSchema.Column? {
+        guard number < leaf.columnCount else { return nil }
+        return base.schema.column(table, number)
+    }
+
+    /// The values of a column; nil if they can't be read, or if there are none.
+    static func run(
+        _ schema: DecodedSchema, _ base: SalvageBase, _ leaf: OnDiskLeaf, _ table: Int, _ number: Int
+    ) throws -> ChunkRun? {
+        guard !schema.tables[table].columns[number].isRemoved, let column = column(number, of: table, base, leaf)
+        else { return nil }
+        return try base.salvaging { try leaf.run(base.checkpoint, number, column) } ?? nil
     }
 
     /// A value; nil if it can't be read.

@@ -65,9 +65,9 @@ struct SalvageReport {
     var doubtful: [Place: Loss] = [:]
     /// Links that led to lost objects.
     var cutLinks: [Place: Loss] = [:]
-    /// Objects that are as an older checkpoint has them, since they can't be read in the newest one; and the oldest of
-    /// these checkpoints' versions. By table.
-    var outdated: [Int: (version: UInt64, objects: Loss)] = [:]
+    /// Objects and values that are as an older checkpoint has them, since they can't be read in the newest one; and the
+    /// oldest of these checkpoints' versions.
+    var outdated: [Place: (version: UInt64, objects: Loss)] = [:]
     /// Ranges of numbers of lost objects, of which it is not known how many there were.
     var unknown: [(table: Int, keys: Range<Int64>)] = []
 
@@ -83,11 +83,11 @@ struct SalvageReport {
         if findings.count < 10_000, !findings.contains(finding) { findings.append(finding) }
     }
 
-    mutating func outdate(_ table: Int, _ key: Int64, since version: UInt64) {
-        var old = outdated[table] ?? (version, Loss())
+    mutating func outdate(_ place: Place, _ key: Int64, since version: UInt64) {
+        var old = outdated[place] ?? (version, Loss())
         old.objects.add(key)
         old.version = min(old.version, version)
-        outdated[table] = old
+        outdated[place] = old
     }
 
     mutating func lose(versions range: ClosedRange<UInt64>) {
@@ -124,10 +124,10 @@ struct SalvageReport {
                 ? "all objects of the checkpoint" : "objects from #\(keys.lowerBound) to before #\(keys.upperBound)"
             lines.append("  \(name)  \(range) lost, how many is not known")
         }
-        for (table, (version, objects)) in outdated.sorted(by: { $0.key < $1.key }) {
-            let amount = Amount.of(objects.count, "object")
+        for (place, (version, objects)) in outdated.sorted(by: { $0.key < $1.key }) {
+            let amount = Amount.of(objects.count, place.column == nil ? "object" : "value")
             let what = "as of version \(version), since newer states of them are lost"
-            lines.append("  \(schema.shownName(table))  \(amount) \(what)\(objects.text)")
+            lines.append("  \(DisplayText.line(name(place, schema)))  \(amount) \(what)\(objects.text)")
         }
         list(lostValues, "value", "values", "lost, which are as in a new object")
         list(doubtful, "collection", "collections", "edited after a lost version, which may lack its edits")
@@ -140,15 +140,18 @@ struct SalvageReport {
         return lines
     }
 
+    private func json(_ place: Place, _ schema: DecodedSchema) -> [(String, JSON)] {
+        [
+            ("class", .string(schema.name(place.table))),
+            ("property", place.column.map { .string(schema.name(place.table, $0)) } ?? .null),
+        ]
+    }
+
     func json(_ schema: DecodedSchema) -> [(String, JSON)] {
         func list(_ losses: [Place: Loss]) -> JSON {
             .array(
                 losses.sorted { $0.key < $1.key }.map { place, loss in
-                    .object(
-                        [
-                            ("class", .string(schema.name(place.table))),
-                            ("property", place.column.map { .string(schema.name(place.table, $0)) } ?? .null),
-                        ] + loss.json)
+                    .object(self.json(place, schema) + loss.json)
                 })
         }
         let classes = schema.tables.enumerated().filter { !$0.element.isRemoved }.map { number, table in
@@ -169,10 +172,8 @@ struct SalvageReport {
             (
                 "outdated",
                 .array(
-                    outdated.sorted { $0.key < $1.key }.map { table, old in
-                        .object(
-                            [("class", .string(schema.name(table))), ("version", .int(old.version))]
-                                + old.objects.json)
+                    outdated.sorted { $0.key < $1.key }.map { place, old in
+                        .object(self.json(place, schema) + [("version", .int(old.version))] + old.objects.json)
                     })
             ),
             ("lostValues", list(lostValues)), ("doubtful", list(doubtful)), ("cutLinks", list(cutLinks)),

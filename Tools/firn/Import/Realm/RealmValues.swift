@@ -94,23 +94,14 @@ struct RealmValues {
     func readObject(
         _ table: TableID, _ reader: inout JSONReader
     ) throws(InputFault) -> (key: Int64?, values: [Int: Parsed]) {
-        var values: [Int: Parsed] = [:]
         var key: Int64?
-        try reader.object { (name, offset, reader) throws(InputFault) in
-            let text = String(decoding: name, as: UTF8.self)
-            guard let column = schema[table].column(named: text) else {
-                if text == "_key", key == nil, try reader.kind() == .number, case .int(let number) = try reader.number()
-                {
-                    key = number
-                    return
-                }
-                throw InputFault(
-                    "\(DisplayText.line(schema[table].name)) has no property \(DisplayText.line(text)) in the schema",
-                    at: offset)
-            }
-            guard values.updateValue(try read(schema[table].columns[column], &reader), forKey: column) == nil else {
-                throw InputFault("the property is there twice", at: offset)
-            }
+        let values = try plain.readProperties(of: table, &reader) { (column, reader) throws(InputFault) in
+            try read(column, &reader)
+        } orElse: { (name, reader) throws(InputFault) in
+            guard name == "_key", key == nil, try reader.kind() == .number, case .int(let number) = try reader.number()
+            else { return false }
+            key = number
+            return true
         }
         return (key, values)
     }

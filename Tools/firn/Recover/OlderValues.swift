@@ -1,0 +1,48 @@
+/// The values of one leaf's rows that its checkpoint has lost, as older checkpoints have them.
+///
+/// An object's number is never given to another one, so what an older checkpoint has under a number is of the same
+/// object.
+///
+/// Memory: the lost properties of the leaf's rows. It is used by one thread.
+final class OlderValues {
+    typealias Found = (value: KeptCell, version: UInt64)
+
+    private let schema: DecodedSchema
+    private let bases: ArraySlice<SalvageBase>
+    private let table: Int
+    private let keys: ClosedRange<Int64>
+    /// By the column's number, then by the object's; filled when a value of the column is first asked for.
+    private var found: [Int: [Int64: Found]] = [:]
+
+    /// - Parameter bases: the checkpoints, newest first.
+    init(_ schema: DecodedSchema, _ bases: ArraySlice<SalvageBase>, _ table: Int, _ keys: ClosedRange<Int64>) {
+        self.schema = schema
+        self.bases = bases
+        self.table = table
+        self.keys = keys
+    }
+
+    /// A value of an object from the newest of the checkpoints in which it can be read; nil if there is none.
+    func value(_ column: Int, of key: Int64) throws -> Found? {
+        if let values = found[column] { return values[key] }
+        let values = try all(column)
+        found[column] = values
+        return values[key]
+    }
+
+    private func all(_ column: Int) throws -> [Int64: Found] {
+        var values: [Int64: Found] = [:]
+        for base in bases {
+            try base.forEachLeaf(table, Range(keys.clamped(to: 0...FormatNumbers.keyLimit - 1))) { _ in
+            } _: { leaf in
+                guard let run = try SalvageLeaf.run(schema, base, leaf, table, column) else { return }
+                for (row, key) in leaf.keys.enumerated() where keys.contains(key) && values[key] == nil {
+                    guard let cell = try base.salvaging({ try run.cell(row) }) else { continue }
+                    values[key] = (KeptCell(cell), base.version)
+                    run.forget()
+                }
+            }
+        }
+        return values
+    }
+}
