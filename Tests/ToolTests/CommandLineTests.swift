@@ -1,3 +1,4 @@
+import ArgumentParser
 import FirnStorage
 import FirnTestSupport
 import Foundation
@@ -100,6 +101,15 @@ import Testing
         let compacted = try Self.firn(["compact", store])
         #expect(compacted.status == 0 && compacted.out.contains("version 1"), "\(compacted)")
         #expect(try Self.firn(["verify", "--deep", store]).status == 0)
+    }
+
+    @Test("each subcommand's help has an example, and each takes --json") func help() {
+        for command in FirnCommand.configuration.subcommands {
+            let help = command.helpMessage(columns: 100)
+            let name = command.configuration.commandName ?? ""
+            #expect(help.contains("Example: ") && help.contains(" firn \(name) "), "\(help)")
+            #expect(help.contains("--json"), "\(help)")
+        }
     }
 
     @Test("exits with 1 for damage, 2 for wrong usage, 3 if the path is not a store") func failures() throws {

@@ -18,10 +18,12 @@ import Testing
         case incremental
         /// The same, and the complete log.
         case retained
+        /// One checkpoint, and nothing since.
+        case checkpoint
     }
 
     enum Damage: CaseIterable {
-        case flip, page, garbage, truncation, missing, foreign, swapped, oldManifest, noManifest
+        case flip, page, garbage, truncation, insertion, removal, missing, foreign, swapped, oldManifest, noManifest
     }
 
     @Test("verify finds the damage, and recover brings back what it did not hit", arguments: Kind.allCases)
@@ -44,7 +46,13 @@ private struct Trial {
     private let last: EditedStore.State
 
     init(_ kind: DamagedStoreTests.Kind, seed: UInt64) throws {
-        let compacts: Set<Int> = kind == .log ? [] : kind == .whole ? [12] : [8, 16, 24]
+        let compacts: Set<Int> =
+            switch kind {
+            case .log: []
+            case .whole: [12]
+            case .incremental, .retained: [8, 16, 24]
+            case .checkpoint: [30]
+            }
         edited = try EditedStore(
             seed: seed, versions: 30, people: 700, compactsAt: compacts,
             isIncremental: kind == .incremental || kind == .retained, retainsHistory: kind == .retained,
@@ -111,6 +119,14 @@ private struct Trial {
         case .truncation:
             let at = random.below(bytes.count)
             try edited.sample.write(path, Array(bytes[..<at]))
+            hit = [(path, at..<bytes.count)]
+        case .insertion:
+            let at = random.below(bytes.count)
+            try edited.sample.write(path, bytes[..<at] + [UInt8(random.below(256))] + bytes[at...])
+            hit = [(path, at..<bytes.count)]
+        case .removal:
+            let at = random.below(bytes.count)
+            try edited.sample.write(path, Array(bytes[..<at] + bytes[(at + 1)...]))
             hit = [(path, at..<bytes.count)]
         case .missing: try storage.remove(path)
         case .foreign:

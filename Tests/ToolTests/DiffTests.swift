@@ -62,7 +62,7 @@ import Testing
             try DiffCommand.run(SampleStore.path, moment, nil, json: false, storage: sample.storage, $0)
         }
         #expect(run.out.hasSuffix("versions 3 and 8: 1 updated, 1 deleted\n"), "\(run.out)\(run.error)")
-        let early = try #require(VersionChoice(argument: "2023-11-14"))
+        let early = try #require(VersionChoice(argument: "2023-11-13"))
         let refused = try Run {
             try DiffCommand.run(SampleStore.path, early, nil, json: false, storage: sample.storage, $0)
         }

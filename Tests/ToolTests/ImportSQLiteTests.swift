@@ -140,7 +140,12 @@
 
         @Test("a file that is no database, or missing, is refused") func noDatabase() throws {
             let missing = try run()
-            #expect(missing.status == .input && missing.error.contains("unable to open"), "\(missing)")
+            #expect(missing.status == .input && missing.error.contains("does not exist"), "\(missing)")
+            // What SQLite takes for a name of something else, or waits for.
+            for name in ["", ":memory:", "file::memory:", "/dev/null", folder.path] {
+                let error = #expect(throws: ToolError.self) { try SQLiteFile(name) }
+                #expect(error?.status == .input, "\(name): \(String(describing: error))")
+            }
             let made = try PosixStorage.shared.open(file, .create)
             try Array(repeating: UInt8(ascii: "x"), count: 5_000).withUnsafeBytes { try made.write($0, at: 0) }
             made.close()

@@ -17,9 +17,8 @@ import Testing
     }
 
     private func types() throws -> [String: String] {
-        let view = try StoreView.open("/new", nil, storage: storage)
-        defer { try? view.close() }
-        let columns = view.schema.tables[0].columns.map { ($0.name, TypeText.text($0, view.schema)) }
+        let schema = try StoreView.reading("/new", nil, storage: storage) { $0.schema }
+        let columns = schema.tables[0].columns.map { ($0.name, TypeText.text($0, schema)) }
         return Dictionary(uniqueKeysWithValues: columns)
     }
 

@@ -88,7 +88,7 @@ import Testing
         let again = try Run {
             try CopyCommand.run(SampleStore.path, output: "/copy", json: false, storage: storage, $0)
         }
-        #expect(again.status == .input && again.error.contains("/copy was not made"), "\(again)")
+        #expect(again.status == .usage && again.error.contains("/copy exists"), "\(again)")
         // The copy has no log before it, so it is recovered to be read here.
         let recovered = try Run {
             try RecoverCommand.run(

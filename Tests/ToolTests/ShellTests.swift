@@ -10,9 +10,8 @@ import Testing
     private static let subcommands = ["info", "log", "query", "explain", "export"]
 
     private static func completion() throws -> ShellCompletion {
-        let view = try StoreView.open(SampleStore.path, nil, storage: try SampleStore().storage)
-        try view.close()
-        return ShellCompletion(schema: view.schema, subcommands: subcommands)
+        let schema = try StoreView.reading(SampleStore.path, nil, storage: try SampleStore().storage) { $0.schema }
+        return ShellCompletion(schema: schema, subcommands: subcommands)
     }
 
     /// Types keys, and returns the line with a bar at the cursor.
@@ -71,9 +70,8 @@ import Testing
         let storage = MemoryStorage()
         let types = try TypeText.properties("friend: link<P>, name: string?")
         _ = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P", primaryKey: "id", types: types))
-        let view = try StoreView.open("/new", nil, storage: storage)
-        try view.close()
-        let complete = ShellCompletion(schema: view.schema, subcommands: [])
+        let schema = try StoreView.reading("/new", nil, storage: storage) { $0.schema }
+        let complete = ShellCompletion(schema: schema, subcommands: [])
         #expect(complete("P WHERE fr") == .init(words: ["friend"], typedCount: 2, suffix: ""))
         #expect(complete("P WHERE friend.friend.na") == .init(words: ["name"], typedCount: 2))
         #expect(complete("P WHERE name.x").words == [])

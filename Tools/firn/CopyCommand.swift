@@ -10,8 +10,8 @@ struct CopyCommand: ParsableCommand {
         commandName: "copy", abstract: "Copies the newest version of a store, also while a process writes to it.",
         discussion: """
             The copy is one version: that of the moment at which the command begins. It has the version's number and \
-            time, an identity of its own, and no history before it. Nobody has to wait for it. What a copy that was \
-            interrupted has left is replaced by the next one.
+            time, an identity of its own, and no history before it. Nobody has to wait for it. A copy that is \
+            interrupted leaves nothing.
 
             Example: firn copy people.firn --output backup.firn
             """)
@@ -20,6 +20,7 @@ struct CopyCommand: ParsableCommand {
     @OptionGroup var new: NewStoreArguments
 
     func run() throws {
+        Interrupts.postpone()
         try finish { out in
             try Self.run(arguments.store, output: new.output, json: arguments.json, storage: PosixStorage.shared, out)
         }
@@ -29,17 +30,21 @@ struct CopyCommand: ParsableCommand {
         _ path: String, output new: String, json: Bool, storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
         let opened = try OpenedStore.open(path, storage: storage)
+        try storage.checkIsFree(new, outside: opened.files)
         var options = LogOptions(folder: opened.files.path)
         options.access = .readOnly
-        let version: UInt64
-        do throws(StoreError) {
-            let store = try Store(StoreOptions(log: options), storage: storage)
-            let pin = store.pin()
-            version = pin.version
-            try Store.writeCopy(of: pin, to: new, storage: storage)
-            try store.close()
-        } catch {
-            throw ToolError(error, new)
+        let version = try NewStore.make(at: new, storage: storage) { partial in
+            do throws(StoreError) {
+                let store = try Store(StoreOptions(log: options), storage: storage)
+                let pin = store.pin()
+                try Store.writeCopy(of: pin, to: partial, storage: storage, isWanted: { !Interrupts.haveCome })
+                let version = pin.version
+                try store.close()
+                return version
+            } catch {
+                try Interrupts.check()
+                throw ToolError(error, new)
+            }
         }
         let copy = try OpenedStore.open(new, storage: storage)
         if json {
@@ -57,8 +62,6 @@ struct CopyCommand: ParsableCommand {
 extension ToolError {
     /// An error of Firn's own store, which the subcommands that make stores use.
     init(_ error: StoreError, _ new: String) {
-        let isDamage =
-            if case .log(let inner) = error.code { inner.code == .damage } else { error.code == .damage }
-        self.init(isDamage ? .damage : .input, "\(new) was not made: \(error)")
+        self.init(ToolError(reading: error).status, "\(new) was not made: \(error)")
     }
 }

@@ -37,6 +37,8 @@ struct ExportCommand: ParsableCommand {
             "Another version than the newest: its number, or the last one of a time, \(Moment.help).",
             valueName: "version|date"))
     var version: VersionChoice?
+    @Flag(help: "The same as --format json.")
+    var json = false
     @Option(
         help: "A file, which must not exist yet. Without it, the objects are written to the output.",
         completion: .file())
@@ -44,6 +46,7 @@ struct ExportCommand: ParsableCommand {
 
     func validate() throws {
         if predicate != nil, types.count != 1 { throw ValidationError("--where needs exactly one --type.") }
+        if json, format == .csv { throw ValidationError("Give --format or --json, not both.") }
         if format == .csv, types.count != 1 { throw ValidationError("--format csv needs exactly one --type.") }
     }
 
@@ -51,7 +54,7 @@ struct ExportCommand: ParsableCommand {
         if output != nil { Interrupts.postpone() }
         try finish { out in
             let choice = Choice(types: types, predicate: predicate, version: version)
-            try Self.run(store, format, choice, output: output, storage: PosixStorage.shared, out)
+            try Self.run(store, json ? .json : format, choice, output: output, storage: PosixStorage.shared, out)
             return .fine
         }
     }
@@ -66,17 +69,18 @@ struct ExportCommand: ParsableCommand {
     static func run(
         _ path: String, _ format: Format, _ choice: Choice, output file: String?, storage: any Storage, _ output: Output
     ) throws {
-        let view = try StoreView.open(path, choice.version, storage: storage)
-        let sink = try ByteSink(file, output, storage: storage)
-        do {
-            var export = try Export(view, format, choice, sink, output)
-            try export.run()
-            try sink.finish()
-        } catch {
-            sink.cancel()
-            throw error
+        let files = StoreFiles(named: path, storage: storage)
+        try StoreView.reading(path, choice.version, storage: storage) { view in
+            let sink = try ByteSink(file, output, outside: files, storage: storage)
+            do {
+                var export = try Export(view, format, choice, sink, output)
+                try export.run()
+                try sink.finish()
+            } catch {
+                sink.cancel()
+                throw error
+            }
         }
-        try view.close()
     }
 }
 
@@ -105,6 +109,9 @@ private struct Export {
             ? view.schema.tables.indices.map { TableID($0) }.filter {
                 !view.schema[$0].isRemoved && !view.schema[$0].isEmbedded
             } : try choice.types.map { try view.table(named: $0) }
+        guard Set(tables).count == tables.count else {
+            throw ToolError(.usage, "--type names a class twice.")
+        }
         self.tables = tables
         isWhole = choice.types.isEmpty
         query = try choice.predicate.map { try StoreQuery.pipeline($0, of: tables[0], view) }
@@ -126,9 +133,13 @@ private struct Export {
             csv?.appendNames(to: &buffer)
             let rows = view.snapshot.table(table)
             if let query {
-                for key in query.run(in: view.snapshot).keys(in: rows) {
+                let keys = query.run(in: view.snapshot).keys(in: rows)
+                for (index, key) in keys.enumerated() {
                     guard let (leaf, row) = rows.find(key) else { continue }
                     try append(table, leaf, row, json, csv)
+                    guard index % 1_000 == 0 else { continue }
+                    try Interrupts.check()
+                    output.progress("exporting", index, of: keys.count)
                 }
                 continue
             }
@@ -147,6 +158,12 @@ private struct Export {
             if let failure { throw failure }
         }
         if format == .json { buffer += "\n]}\n".utf8 }
+        try write()
+    }
+
+    private mutating func write() throws {
+        try view.checkDamage()
+        try Interrupts.check()
         try sink.write(&buffer)
     }
 
@@ -161,6 +178,6 @@ private struct Export {
             if format == .ndjson { buffer.append(UInt8(ascii: "\n")) }
         }
         count += 1
-        if buffer.count > 1 << 16 { try sink.write(&buffer) }
+        if buffer.count > 1 << 16 { try write() }
     }
 }

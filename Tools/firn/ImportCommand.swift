@@ -49,7 +49,7 @@ struct ImportCommand: ParsableCommand {
             options.isCSV = format == .csv || format == nil && file.hasSuffix(".csv")
             options.types = try types.map { try TypeText.properties($0) } ?? []
             return try Self.run(
-                arguments.store, file == "-" ? file : Terminal.followed(file), options, batch: batches.batch,
+                arguments.store, file, options, batch: batches.batch,
                 json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
         }
     }

@@ -33,7 +33,7 @@ struct ImportRealmCommand: ParsableCommand {
         Interrupts.postpone()
         try finish { out in
             try Self.run(
-                arguments.store, Terminal.followed(file), schema: Terminal.followed(schema), batch: batches.batch,
+                arguments.store, file, schema: schema, batch: batches.batch,
                 json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
         }
     }

@@ -28,7 +28,7 @@
             Interrupts.postpone()
             try finish { out in
                 try Self.run(
-                    arguments.store, Terminal.followed(file), tables: table, batch: batches.batch, json: arguments.json,
+                    arguments.store, file, tables: table, batch: batches.batch, json: arguments.json,
                     storage: PosixStorage.shared, clock: SystemClock.shared, out)
             }
         }

@@ -7,7 +7,11 @@ struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
         abstract: "Shows what a store is and holds: identity, segments, checkpoint, sizes, classes.",
-        discussion: "Reads the complete log, and the checkpoint, once.")
+        discussion: """
+            Reads the complete log, and the checkpoint, once.
+
+            Example: firn info people.firn
+            """)
 
     @OptionGroup var arguments: StoreArguments
 

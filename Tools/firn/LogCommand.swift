@@ -4,7 +4,10 @@ import FirnStorage
 /// `firn log STORE [--from V] [--to V]`: one line for each version.
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "Lists versions: when, how large, how many objects of which class changed.")
+        commandName: "log", abstract: "Lists versions: when, how large, how many objects of which class changed.",
+        discussion: """
+            Example: firn log people.firn --since 2026-11-27 --type Person
+            """)
 
     @OptionGroup var arguments: StoreArguments
     @OptionGroup var range: RangeArguments

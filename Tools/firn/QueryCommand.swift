@@ -37,27 +37,29 @@ struct QueryCommand: ParsableCommand {
         _ output: Output
     ) throws -> ToolError.Status {
         let text = try StoreQuery.Text(query)
-        let view = try StoreView.open(path, version, storage: storage)
-        let table = try view.table(named: text.type)
-        let rows = view.snapshot.table(table)
-        let found = try StoreQuery.pipeline(text.rest, of: table, view).run(in: view.snapshot)
-        let form = ObjectJSON(view.schema, view.snapshot)
-        if json {
-            var line: [UInt8] = []
-            for index in 0..<found.count {
-                guard let (leaf, row) = rows.find(found.key(at: index, in: rows)) else { continue }
-                try form.append(table, leaf, row, withType: false, to: &line)
-                try output.line(String(decoding: line, as: UTF8.self))
-                line.removeAll(keepingCapacity: true)
+        return try StoreView.reading(path, version, storage: storage) { view in
+            let table = try view.table(named: text.type)
+            let rows = view.snapshot.table(table)
+            let found = try StoreQuery.pipeline(text.rest, of: table, view).run(in: view.snapshot)
+            try view.checkDamage()
+            let form = ObjectJSON(view.schema, view.snapshot)
+            if json {
+                var line: [UInt8] = []
+                for index in 0..<found.count {
+                    guard let (leaf, row) = rows.find(found.key(at: index, in: rows)) else { continue }
+                    try form.append(table, leaf, row, withType: false, to: &line)
+                    try view.checkDamage()
+                    try output.line(String(decoding: line, as: UTF8.self))
+                    line.removeAll(keepingCapacity: true)
+                }
+            } else {
+                let grid = TextTable(table, view, form)
+                try grid.write(found.count, width: width, { found.key(at: $0, in: rows) }, output)
+                try output.line(Amount.of(found.count, "object"))
             }
-        } else {
-            let grid = TextTable(table, view, form)
-            try grid.write(found.count, width: width, { found.key(at: $0, in: rows) }, output)
-            try output.line(Amount.of(found.count, "object"))
+            try output.flush()
+            return .fine
         }
-        try output.flush()
-        try view.close()
-        return .fine
     }
 }
 
@@ -83,18 +85,20 @@ struct ExplainCommand: ParsableCommand {
         _ path: String, _ query: String, json: Bool, storage: any Storage, _ output: Output
     ) throws -> ToolError.Status {
         let text = try StoreQuery.Text(query)
-        let view = try StoreView.open(path, nil, storage: storage)
-        let table = try view.table(named: text.type)
-        let plan = try StoreQuery.pipeline(text.rest, of: table, view).explain(in: view.snapshot)
-        if json {
-            try output.line(
-                JSON.object([("class", .string(text.type)), ("version", .int(view.version)), ("plan", .string(plan))])
-                    .text)
-        } else {
-            try output.line(plan)
+        return try StoreView.reading(path, nil, storage: storage) { view in
+            let table = try view.table(named: text.type)
+            let plan = try StoreQuery.pipeline(text.rest, of: table, view).explain(in: view.snapshot)
+            try view.checkDamage()
+            if json {
+                let facts: [(String, JSON)] = [
+                    ("class", .string(text.type)), ("version", .int(view.version)), ("plan", .string(plan)),
+                ]
+                try output.line(JSON.object(facts).text)
+            } else {
+                try output.line(plan)
+            }
+            try output.flush()
+            return .fine
         }
-        try output.flush()
-        try view.close()
-        return .fine
     }
 }

@@ -43,10 +43,7 @@ struct RecoverCommand: ParsableCommand {
         clock: any Clock, byteMax: Int = 256 << 20, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.openDamaged(path, storage: storage)
-        guard !(new + "/").hasPrefix(store.files.path + "/") else {
-            throw ToolError(.usage, "\(new) lies in the damaged store. Give --output a folder elsewhere.")
-        }
-        try storage.checkIsFree(new)
+        try storage.checkIsFree(new, outside: store.files)
         let log = try SalvageLog(store)
         var found = store.findings
         let sources = try SalvageSources(store, log, &found)

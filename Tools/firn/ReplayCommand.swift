@@ -9,7 +9,9 @@ struct ReplayCommand: ParsableCommand {
         discussion: """
             The new store gets an identity of its own. The old one is only read, whether it is damaged or not. \
             If its log does not go back to version 1, the new store begins with its checkpoint: versions before \
-            that are not available.
+            that are not available. A time means all of the day, minute, second or fraction with which it ends.
+
+            Example: firn replay people.firn --to 2026-11-27T09:30 --output before.firn
             """)
 
     @OptionGroup var arguments: StoreArguments
@@ -35,7 +37,7 @@ struct ReplayCommand: ParsableCommand {
         clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
-        try storage.checkIsFree(new)
+        try storage.checkIsFree(new, outside: store.files)
         let to = try choice.number(in: store)
         guard to > 0 else {
             throw ToolError(

@@ -21,6 +21,7 @@ struct ShellCommand: ParsableCommand {
 
     func run() throws {
         let output = Output.standard()
+        let isInteractive = Terminal.inputIsTerminal
         try StoreFiles(named: arguments.store, storage: PosixStorage.shared).checkIsStore()
         // For the subcommands, which would take it for an option.
         let store = arguments.store.first == "-" ? "./" + arguments.store : arguments.store
@@ -30,10 +31,10 @@ struct ShellCommand: ParsableCommand {
         // What export writes has a form of its own.
         let withJSON = arguments.json ? Set(subcommands).subtracting(["export"]) : []
         let shell = Shell(store, subcommands: subcommands, withJSON: withJSON, output) {
-            (words) throws(ToolError) in try Terminal.runSelf(words)
+            (words) throws(ToolError) in try Terminal.runSelf(words, hasInput: isInteractive)
         }
         let status: Int32
-        if Terminal.inputIsTerminal {
+        if isInteractive {
             Terminal.ignoreInterrupts()
             try output.line("\(DisplayText.line(store)): type a query, a subcommand, help or exit")
             try output.flush()

@@ -8,6 +8,8 @@ struct ShowCommand: ParsableCommand {
         discussion: """
             Long values are shortened; --json gives them in full: the version on the first line, then one object \
             per line. An object with very many changes, or in a very large version, may be shown in several pieces.
+
+            Example: firn show people.firn 1203 --type Person
             """)
 
     @OptionGroup var arguments: StoreArguments

@@ -84,6 +84,7 @@ struct Main {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
             "swift", "build", "--build-tests", "--package-path", tree.path, "--scratch-path", tree.build, "-q",
+            "--traits", "Metrics,Combine,SQLite",
         ]
         try process.run()
         process.waitUntilExit()

@@ -79,7 +79,7 @@ struct Tree {
         for (mutant, range) in ranges { text.replaceSubrange(range, with: mutant.choice) }
         guard let first = mutants.first else { return text }
         if first.file.hasSuffix(".c") { return "#include \"firn_mutant.h\"\n" + text }
-        return text.contains("import CFirn") ? text : "import CFirn\n" + text
+        return text.contains("import CFirn\n") ? text : "import CFirn\n" + text
     }
 
     private static let header = """

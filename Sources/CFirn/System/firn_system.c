@@ -240,6 +240,20 @@ __attribute__((constructor)) static void firn_fork_watch(void) {
     pthread_atfork(firn_fork_prepare, firn_fork_parent, firn_fork_child);
 }
 
+// MARK: opening
+
+int firn_open(const char *path, int flags, mode_t mode) {
+    int result;
+    do result = open(path, flags | O_CLOEXEC, mode);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return -errno;
+    if (result > 2) return result;
+    int moved = fcntl(result, F_DUPFD_CLOEXEC, 3);
+    int error = errno;
+    close(result);
+    return moved < 0 ? -error : moved;
+}
+
 // MARK: locks
 
 int firn_lock_open(const char *path, int flags, mode_t mode) {
@@ -256,13 +270,8 @@ int firn_lock_open(const char *path, int flags, mode_t mode) {
         }
     }
     if (result == 0) {
-        do result = open(path, flags | O_CLOEXEC, mode);
-        while (result < 0 && errno == EINTR);
-        if (result < 0) {
-            result = -errno;
-        } else {
-            lock_list[lock_list_count++] = result;
-        }
+        result = firn_open(path, flags, mode);
+        if (result >= 0) lock_list[lock_list_count++] = result;
     }
     pthread_mutex_unlock(&lock_list_mutex);
     return result;
@@ -486,12 +495,9 @@ void firn_exclude_from_fork(void *address, size_t length) {
 
 int firn_open_nameless(const char *folder) {
 #if defined(O_TMPFILE)
-    int result;
-    do result = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-    while (result < 0 && errno == EINTR);
-    if (result >= 0) return result;
+    int result = firn_open(folder, O_TMPFILE | O_RDWR | O_EXCL, 0600);
     // These are the errors of kernels and file systems that do not know the flag: they try to open the folder itself.
-    return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL ? -ENOTSUP : -errno;
+    return result == -EOPNOTSUPP || result == -EISDIR || result == -EINVAL ? -ENOTSUP : result;
 #else
     (void)folder;
     return -ENOTSUP;

@@ -127,6 +127,11 @@ int firn_lock_release(int descriptor, off_t byte);
 
 // MARK: files
 
+// Opens a file as `open` does, close-on-exec, but never under the descriptors 0 to 2: a process that has closed its
+// streams, as some daemons do, would otherwise write its messages to that file. Returns the descriptor, or minus an
+// error number. It is repeated if a signal interrupts it.
+int firn_open(const char *_Nonnull path, int flags, mode_t mode);
+
 // Begins to write a range out, if the system can. It has no result, because it promises nothing.
 void firn_start_writeback(int descriptor, off_t offset, off_t length);
 // Punches a hole: releases the blocks of a range, which must be whole blocks of 4 KiB. The range then reads as zeros,

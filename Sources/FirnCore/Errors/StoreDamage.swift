@@ -8,6 +8,6 @@ package struct StoreDamage: Sendable, CustomStringConvertible {
     package let detail: String
 
     package var description: String {
-        "\(path) is damaged at byte \(offset): \(detail). Nothing was changed; close the store and run `firn verify` on its folder, which shows all that is damaged, and `firn recover`, which saves the rest."
+        "\(path) is damaged at byte \(offset): \(detail). Nothing was changed; close the store and run `firn verify STORE`, which shows all that is damaged, and `firn recover STORE --output NEW`, which saves the rest."
     }
 }

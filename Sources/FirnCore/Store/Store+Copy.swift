@@ -11,7 +11,8 @@ extension Store {
     ///     obstacle.
     package static func writeCopy(
         of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false,
-        storage: any Storage, randomness: any Randomness = SystemRandomness.shared
+        storage: any Storage, randomness: any Randomness = SystemRandomness.shared,
+        isWanted: @escaping () -> Bool = { true }
     ) throws(StoreError) {
         var failure: StoreError?
         do throws(LogError) {
@@ -21,7 +22,9 @@ extension Store {
             ) { (file) throws(LogError) in
                 do throws(StoreError) {
                     let root = try Faults.throwing { () throws(StoreError) in
-                        var writer = CheckpointWriter(pin.snapshot, to: file, adding: nil) { (_) throws(StoreError) in }
+                        var writer = CheckpointWriter(pin.snapshot, to: file, adding: nil) { (_) throws(StoreError) in
+                            guard isWanted() else { throw StoreError(.closed, "the copy was given up") }
+                        }
                         return try writer.write()
                     }
                     return CheckpointState(

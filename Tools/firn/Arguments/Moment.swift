@@ -4,17 +4,23 @@ import ArgumentParser
 struct Moment: ExpressibleByArgument {
     /// Since 1970.
     var nanoseconds: Int64
+    /// The last nanosecond of the day, minute, second or fraction that the text ends with.
+    let last: Int64
 
     init?(argument: String) {
-        guard let moment = TimeText.nanoseconds(of: argument) else { return nil }
+        guard let moment = TimeText.nanoseconds(of: argument), let unit = TimeText.instant(of: argument)?.unit else {
+            return nil
+        }
         nanoseconds = moment
+        last = moment.addingReportingOverflow(unit - 1).overflow ? .max : moment + unit - 1
     }
 
     static let help =
         "as 2026-11-27, 2026-11-27T09:30 or 2026-11-27T09:30:15.250+01:00; in UTC, unless it says otherwise"
 }
 
-/// A version that the user names: by its number, or as the last one before or at a moment.
+/// A version that the user names: by its number, or as the last one before or at a moment, which means all of its last
+/// unit: `log` shows milliseconds.
 enum VersionChoice: ExpressibleByArgument {
     case number(UInt64)
     case moment(Moment)
@@ -36,7 +42,7 @@ enum VersionChoice: ExpressibleByArgument {
         let moment: Int64
         switch self {
         case .number(let number): return number
-        case .moment(let given): moment = given.nanoseconds
+        case .moment(let given): moment = given.last
         }
         var found: UInt64?
         var oldest: (version: UInt64, time: Int64)?

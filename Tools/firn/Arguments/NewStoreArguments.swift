@@ -15,13 +15,64 @@ enum PartialName {
     }
 }
 
+/// A store that is made under a name of its own, and gets its path when it is complete. So nobody takes it for complete
+/// before, and it can be removed whatever others have made at the path meanwhile.
+struct NewStore {
+    /// The files under the store's own path, which `finish` gives it.
+    let files: StoreFiles
+    /// The files under the name that they are made with.
+    let partial: StoreFiles
+
+    init(at path: String, storage: any Storage) {
+        files = StoreFiles(named: path, storage: storage)
+        partial = StoreFiles(named: PartialName.next(for: files.path), storage: storage)
+    }
+
+    /// Makes a store at a path. What was made is removed if `body` throws.
+    static func make<Result>(
+        at path: String, storage: any Storage, _ body: (_ partial: String) throws -> Result
+    ) throws -> Result {
+        let new = NewStore(at: path, storage: storage)
+        do {
+            let result = try body(new.partial.path)
+            guard try new.finish() else {
+                throw ToolError(
+                    .usage, "\(path) was made by another process meanwhile. Give --output another path.")
+            }
+            return result
+        } catch {
+            new.partial.removeAll()
+            throw error
+        }
+    }
+
+    /// Gives the store its path. Returns false, and has removed what was made, if something has the path meanwhile.
+    func finish() throws(ToolError) -> Bool {
+        do throws(StorageError) {
+            try files.storage.rename(partial.path, to: files.path)
+            try files.storage.syncFolder(files.parent)
+            return true
+        } catch {
+            partial.removeAll()
+            guard error.code == .notEmpty || error.code == .exists || error.code == .notAFolder else {
+                throw ToolError(error)
+            }
+            return false
+        }
+    }
+}
+
 extension Storage {
-    /// Throws if a store can't be made at a path, because something has the name.
-    func checkIsFree(_ path: String) throws(ToolError) {
+    /// Throws if something can't be made at a path, because something has the name, or because it would lie in a store.
+    func checkIsFree(_ path: String, outside store: StoreFiles) throws(ToolError) {
+        let folder = Terminal.followed(StoreFiles(named: path, storage: self).parent)
+        guard !(folder + "/").hasPrefix(Terminal.followed(store.path) + "/") else {
+            throw ToolError(.usage, "\(path) lies in the store \(store.path). Give --output a path elsewhere.")
+        }
         // A link that leads nowhere has the name, too.
         let isLink = try stored { () throws(StorageError) in try self.isLink(path) }
         guard !isLink, try stored({ () throws(StorageError) in try status(path) }) == nil else {
-            throw ToolError(.usage, "\(path) exists. Give --output the path of a folder that does not exist yet.")
+            throw ToolError(.usage, "\(path) exists. Give --output a path that does not exist yet.")
         }
     }
 }

@@ -41,6 +41,7 @@ extension ObjectFilter {
             var search = PrimaryKeySearch(table: number, text: text, isJSON: isJSON)
             try search.run(store)
             guard !search.found.isEmpty else {
+                if let damage = try search.damage ?? store.firstDamage() { throw store.unfound(damage) }
                 throw ToolError(
                     .usage,
                     "\(store.files.path) holds no \(DisplayText.line(type)) with the primary key \(DisplayText.quoted(text)), "
@@ -85,12 +86,40 @@ extension OpenedStore {
         if let found = named.first(where: { !$0.element.isRemoved }) ?? named.last {
             return (found.offset, found.element)
         }
+        if let damage = try firstDamage() { throw unfound(damage) }
         let names = tables.filter { !$0.isRemoved }.map { DisplayText.line($0.name) }.sorted()
         let list = names.prefix(40).joined(separator: ", ") + (names.count > 40 ? " and \(names.count - 40) more" : "")
         throw ToolError(
             .usage,
             "\(files.path) has no class \(DisplayText.quoted(name)). "
                 + (names.isEmpty ? "It has no classes yet." : "Its classes: \(list)."))
+    }
+}
+
+extension OpenedStore {
+    /// The first damage of the log or the checkpoint's headers; nil if there is none.
+    fileprivate func firstDamage() throws -> Finding? {
+        var found = (findings + (try openCheckpoint().findings)).first { $0.kind == .damage }
+        guard found == nil else { return found }
+        var commits = CommitReader()
+        _ = try LogWalk(store: self).run { event in
+            switch event {
+            case .finding(let finding) where finding.kind == .damage: found = finding
+            case .frame(let frame, let payload, let path):
+                found = try commits.take(frame, payload, path: path) { _ in }
+            default: break
+            }
+            return found == nil
+        }
+        return found
+    }
+
+    /// What could not be found may be in what is damaged.
+    fileprivate func unfound(_ damage: Finding) -> ToolError {
+        ToolError(
+            .damage,
+            "\(damage)\nWhat was asked for is not in the rest. To see all that is damaged, run `firn verify STORE`."
+        )
     }
 }
 
@@ -105,6 +134,8 @@ struct PrimaryKeySearch {
     private let isJSON: Bool
     /// The objects' numbers, and their primary keys for the output.
     private(set) var found: [Int64: JSON] = [:]
+    /// Damage of the checkpoint, behind which nothing was searched.
+    private(set) var damage: Finding?
 
     init(table: Int, text: String, isJSON: Bool) {
         self.table = table
@@ -159,8 +190,7 @@ struct PrimaryKeySearch {
         else { return }
         let column = checkpoint.schema.tables[table].columns[number]
         var this = self
-        // `firn verify` reports what is damaged. Here, the rows before it are enough.
-        _ = try checkpoint.finding {
+        this.damage = try checkpoint.finding {
             try checkpoint.walk {
                 for found in try checkpoint.tables() where found.number == this.table {
                     try checkpoint.forEachLeaf(found) { leaf in

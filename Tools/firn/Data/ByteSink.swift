@@ -15,13 +15,13 @@ final class ByteSink {
     private static let pieceByteCount = 1 << 18
 
     /// - Parameter path: the file, which must not exist; nil for the process's output.
-    init(_ path: String?, _ output: Output, storage: any Storage) throws(ToolError) {
+    init(_ path: String?, _ output: Output, outside store: StoreFiles, storage: any Storage) throws(ToolError) {
         self.storage = storage
         guard let path else {
             target = .output(output)
             return
         }
-        try storage.checkIsFree(path)
+        try storage.checkIsFree(path, outside: store)
         let made = PartialName.next(for: path)
         let file = try stored { () throws(StorageError) in try storage.open(made, .create) }
         target = .file(file, made: made, path: path)

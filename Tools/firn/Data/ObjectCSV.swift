@@ -1,3 +1,4 @@
+import FirnBytes
 import FirnCore
 
 /// Objects of one class as CSV, as RFC 4180 describes it: a line of names, then a line for each object. Lines end with
@@ -51,6 +52,12 @@ struct ObjectCSV {
         var single = value
         if case .link(let key) = value, let target = column.target, let linked = json.primaryKey(of: key, in: target) {
             single = linked
+            if case .null = linked {
+                throw ToolError(
+                    .usage,
+                    "\(DisplayText.line(description.name)).\(DisplayText.line(column.name)) links to an object whose primary key is nil, which CSV has no form for. Give --format ndjson or json."
+                )
+            }
         }
         switch single {
         case .null: return

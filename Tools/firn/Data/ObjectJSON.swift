@@ -1,3 +1,4 @@
+import FirnBytes
 import FirnCore
 
 /// Objects of a version as JSON: what `firn export` writes and `firn import` reads.
@@ -60,7 +61,9 @@ struct ObjectJSON {
     ) throws(ToolError) {
         guard depth < Self.depthMax else {
             throw ToolError(
-                .input, "objects of \(schema[table].name) are embedded in each other too deeply to be written.")
+                .input,
+                "objects of \(DisplayText.line(schema[table].name)) are embedded in each other too deeply to be written."
+            )
         }
         let description = schema[table]
         out.append(UInt8(ascii: "{"))
@@ -120,7 +123,10 @@ struct ObjectJSON {
             Self.append(number: key, to: &out)
             return out.append(UInt8(ascii: "}"))
         }
-        appendPlain(snapshot.table(target).value(primaryKey, leaf, row), to: &out)
+        let value = snapshot.table(target).value(primaryKey, leaf, row)
+        // A plain null would be no link.
+        if case .null = value { return out += "{\"$key\":null}".utf8 }
+        appendPlain(value, to: &out)
     }
 
     /// The primary key of an object; nil if there is no such object, or its class has none.

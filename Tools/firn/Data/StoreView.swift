@@ -13,31 +13,41 @@ struct StoreView {
 
     var snapshot: Snapshot { pin.snapshot }
 
-    /// Opens a version, or the newest one. Nobody has to wait for it.
+    /// Opens a version, or the newest one, for `body`. Nobody has to wait for it. Throws the damage that `body` meets.
     ///
     /// Past versions can be opened as far as the log goes back, whatever the store's configuration retains.
-    static func open(_ path: String, _ choice: VersionChoice?, storage: any Storage) throws -> StoreView {
+    static func reading<Result>(
+        _ path: String, _ choice: VersionChoice?, storage: any Storage, _ body: (StoreView) throws -> Result
+    ) throws -> Result {
         let opened = try OpenedStore.open(path, storage: storage)
         let number = try choice?.number(in: opened)
-        var options = LogOptions(folder: opened.files.path)
-        options.access = .readOnly
-        do throws(StoreError) {
-            let store = try Store(StoreOptions(log: options), storage: storage)
-            guard let number else {
-                let pin = store.pin()
-                return StoreView(store: store, pin: pin, schema: pin.snapshot.schema, version: pin.version)
+        do {
+            return try Store.throwingDamage {
+                let view = try open(opened, number, storage: storage)
+                let result = try body(view)
+                try view.store.close()
+                return result
             }
-            store.retain(.everything)
-            let past = try store.version(number)
-            return StoreView(store: store, pin: past.pin, schema: past.schema, version: number)
-        } catch {
+        } catch let error as StoreError {
             throw ToolError(reading: error)
         }
     }
 
-    func close() throws {
-        do throws(StoreError) { try store.close() } catch { throw ToolError(reading: error) }
+    private static func open(_ opened: OpenedStore, _ number: UInt64?, storage: any Storage) throws -> StoreView {
+        var options = LogOptions(folder: opened.files.path)
+        options.access = .readOnly
+        let store = try Store(StoreOptions(log: options), storage: storage)
+        guard let number else {
+            let pin = store.pin()
+            return StoreView(store: store, pin: pin, schema: pin.snapshot.schema, version: pin.version)
+        }
+        store.retain(.everything)
+        let past = try store.version(number)
+        return StoreView(store: store, pin: past.pin, schema: past.schema, version: number)
     }
+
+    /// Throws if damage was met: then what was read since the last call must not be shown.
+    func checkDamage() throws { try Store.checkDamage() }
 
     /// The table of a class. Throws if there is none, or if its objects belong to others.
     func table(named name: String) throws(ToolError) -> TableID {
@@ -61,7 +71,13 @@ extension ToolError {
         let status: Status =
             switch error.code {
             case .damage: .damage
-            case .log(let inner) where inner.code == .damage: .damage
+            case .log(let inner):
+                switch inner.code {
+                case .damage: .damage
+                // The tool has opened the store before, so a file is missing that the store lists.
+                case .storage(let inner) where inner.code == .notFound: .damage
+                default: .input
+                }
             case .versionNotYet, .versionNotRetained: .usage
             default: .input
             }

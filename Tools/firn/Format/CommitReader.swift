@@ -81,7 +81,7 @@ struct CommitReader {
     /// Forgets what the previous commit left unfinished.
     private mutating func begin() {
         hasFailed = false
-        reader = ChangesetReader(schema: fixed ?? reader.schema)
+        reader = ChangesetReader(schema: reader.schema)
     }
 
     /// The schema is not known any more.

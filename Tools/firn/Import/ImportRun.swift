@@ -29,45 +29,47 @@ struct ImportRun {
         var hasCommitted = false
         let result: Result
         if isNew {
-            let own = StoreFiles(named: PartialName.next(for: files.path), storage: storage)
+            let new = NewStore(at: path, storage: storage)
             do {
-                result = try run(into: own, storage, clock, &hasCommitted)
+                result = try run(into: new.partial, storage, clock, &hasCommitted)
             } catch {
                 // With --batch, what is committed stays.
-                if hasCommitted { try move(own, to: files, storage) } else { own.removeAll() }
-                throw error
+                if hasCommitted { try finish(new) } else { new.partial.removeAll() }
+                guard let failure = error as? ToolError else { throw error }
+                throw ToolError(
+                    failure.status, failure.description.replacing(new.partial.path, with: new.files.path))
             }
-            try move(own, to: files, storage)
+            try finish(new)
         } else {
             result = try run(into: files, storage, clock, &hasCommitted)
         }
         output.clearProgress()
-        if json {
-            try output.line(
-                JSON.object([
-                    ("inserted", .int(result.inserted)), ("changed", .int(result.changed)),
-                    ("version", .int(result.version)),
-                ]).text)
-        } else {
-            try output.line(
-                "\(DisplayText.line(files.path)) got \(Amount.of(result.inserted, "new object")), and \(Amount.of(result.changed, "object")) changed; version \(result.version)"
-            )
+        do {
+            if json {
+                try output.line(
+                    JSON.object([
+                        ("inserted", .int(result.inserted)), ("changed", .int(result.changed)),
+                        ("version", .int(result.version)),
+                    ]).text)
+            } else {
+                try output.line(
+                    "\(DisplayText.line(files.path)) got \(Amount.of(result.inserted, "new object")), and \(Amount.of(result.changed, "object")) changed; version \(result.version)"
+                )
+            }
+            try output.flush()
+        } catch let error as ToolError {
+            // Whoever ran it again would have the objects twice.
+            throw ToolError(error.status, "\(error). But everything is imported, as version \(result.version).")
         }
         return .fine
     }
 
-    private func move(_ own: StoreFiles, to files: StoreFiles, _ storage: any Storage) throws(ToolError) {
-        do throws(StorageError) {
-            try storage.rename(own.path, to: files.path)
-            try storage.syncFolder(files.parent)
-        } catch {
-            own.removeAll()
-            guard error.code == .notEmpty || error.code == .exists else { throw ToolError(error) }
-            throw ToolError(
-                .input,
-                "\(DisplayText.line(files.path)): another process has made a store here meanwhile. Nothing was imported; run the import again to add to that one."
-            )
-        }
+    private func finish(_ new: NewStore) throws(ToolError) {
+        guard try !new.finish() else { return }
+        throw ToolError(
+            .input,
+            "\(DisplayText.line(new.files.path)): another process has made a store here meanwhile. Nothing was imported; run the import again to add to that one."
+        )
     }
 
     private func run(
@@ -105,6 +107,10 @@ struct ImportRun {
             throw ToolError(.usage, "\(source.name): \(error). Nothing was imported.")
         } catch let error as ToolError where error.status == .interrupted && hasCommitted {
             throw ToolError(.interrupted, "interrupted; the objects before the last full batch are imported.")
+        } catch let error as StoreError where hasCommitted {
+            let failure = ToolError(reading: error)
+            throw ToolError(
+                failure.status, "\(failure) That is the last batch: the objects before it are imported.")
         }
     }
 

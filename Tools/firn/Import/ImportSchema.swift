@@ -85,7 +85,9 @@ struct ImportSchema {
     }
 
     private func refusal(_ table: TableID, _ name: String, _ text: String) -> ToolError {
-        ToolError(.usage, "the property \(DisplayText.line(schema[table].name)).\(DisplayText.line(name)) \(text).")
+        ToolError(
+            .usage,
+            "the property \(DisplayText.line(schema[table].name)).\(DisplayText.line(name)) \(DisplayText.line(text)).")
     }
 
     // MARK: The first line of an export

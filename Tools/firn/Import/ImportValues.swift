@@ -95,14 +95,14 @@ struct ImportValues {
         case (.int, .number): if case .int(let value) = try reader.number() { return .int(value) }
         case (.float, .number):
             // Not by way of a double, which would round twice.
-            let text = try reader.numberText()
-            if let value = Float(String(decoding: text, as: UTF8.self)), value.isFinite { return .float(value) }
+            let start = reader.offset
+            return .float(try Self.kept(try reader.numberText(), "float", at: start, Float.init))
         case (.double, .number):
-            let text = try reader.numberText()
-            if let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite { return .double(value) }
+            let start = reader.offset
+            return .double(try Self.kept(try reader.numberText(), "double", at: start, Double.init))
         case (.decimal, .number):
             let text = try reader.numberText()
-            return DecimalBits(text: String(decoding: text, as: UTF8.self)).map { .decimal($0) }
+            return Self.decimal(String(decoding: text, as: UTF8.self)).map { .decimal($0) }
         case (.string, .string):
             let start = reader.offset
             let text = try reader.string()
@@ -117,6 +117,31 @@ struct ImportValues {
         default: break
         }
         return nil
+    }
+
+    /// The binary number that a text of JSON stands for: the nearest one, as usual, for a fraction. Throws if it is an
+    /// integer that is no such number, too large, or so small that it would become 0.
+    private static func kept<Number: BinaryFloatingPoint>(
+        _ text: UnsafeRawBufferPointer, _ type: String, at start: Int, _ read: (String) -> Number?
+    ) throws(InputFault) -> Number {
+        guard let number = read(String(decoding: text, as: UTF8.self)), number.isFinite, isZero(text) || number != 0,
+            JSONReader.integer(text).map({ Int64(exactly: number) == $0 }) ?? true
+        else { throw InputFault("a \(type) can't hold this number", at: start) }
+        return number
+    }
+
+    /// The decimal number that a text stands for, rounded to 34 digits; nil if it is none, or if it is too large or too
+    /// small for one.
+    private static func decimal(_ text: String) -> DecimalBits? {
+        guard let value = DecimalBits(text: text) else { return nil }
+        let isWord = !text.utf8.contains { $0 >= 0x30 && $0 <= 0x39 }
+        guard isWord || !value.isInfinite && isZero(text.utf8) == isZero(value.text.utf8) else { return nil }
+        return value
+    }
+
+    /// Whether the number that a text writes is 0.
+    private static func isZero(_ text: some Sequence<UInt8>) -> Bool {
+        !text.prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { $0 >= UInt8(ascii: "1") && $0 <= UInt8(ascii: "9") }
     }
 
     /// Throws if a text or data are longer than any property takes.
@@ -134,7 +159,7 @@ struct ImportValues {
         case .double: return Self.special(text).map { .double($0) }
         case .data: return Base64.bytes(text).map { .data($0) }
         case .date:
-            guard let (seconds, nanoseconds) = TimeText.instant(of: text) else { return nil }
+            guard let (seconds, nanoseconds, _) = TimeText.instant(of: text) else { return nil }
             // Firn's seconds and nanoseconds have the same sign.
             return seconds < 0 && nanoseconds > 0
                 ? .date(Timestamp(seconds: seconds + 1, nanoseconds: Int32(nanoseconds - 1_000_000_000)))
@@ -152,7 +177,7 @@ struct ImportValues {
                 let high = UInt64(digits.prefix(16), radix: 16), let low = UInt64(digits.suffix(16), radix: 16)
             else { return nil }
             return .uuid(UUIDBytes(high: high, low: low))
-        case .decimal: return DecimalBits(text: text).map { .decimal($0) }
+        case .decimal: return decimal(text).map { .decimal($0) }
         default: return nil
         }
     }
@@ -213,22 +238,34 @@ struct ImportValues {
         let start = reader.offset
         guard let primaryKey = schema[table].primaryKey else {
             guard kind == .object else {
-                throw InputFault("a link to a \(schema[table].name) should be {\"$object\": number}", at: start)
+                throw InputFault("a link to a \(shown(table)) should be {\"$object\": number}", at: start)
             }
             var number: Int64?
             try reader.object { (name, offset, reader) throws(InputFault) in
                 guard name.elementsEqual("$object".utf8), try reader.kind() == .number,
                     case .int(let value) = try reader.number(), value >= 0
                 else {
-                    throw InputFault("a link to a \(schema[table].name) should be {\"$object\": number}", at: offset)
+                    throw InputFault("a link to a \(shown(table)) should be {\"$object\": number}", at: offset)
                 }
                 number = value
             }
-            guard let number else { throw InputFault("a link to a \(schema[table].name) lacks $object", at: start) }
+            guard let number else { throw InputFault("a link to a \(shown(table)) lacks $object", at: start) }
             return .number(number)
         }
-        return .primaryKey(try readKey(table, primaryKey, &reader))
+        guard kind == .object else { return .primaryKey(try readKey(table, primaryKey, &reader)) }
+        // A link to an object whose primary key is nil: null would be no link.
+        var key: Value?
+        try reader.object { (name, offset, reader) throws(InputFault) in
+            guard name.elementsEqual("$key".utf8), key == nil else {
+                throw InputFault("a link to a \(shown(table)) should be its primary key", at: offset)
+            }
+            key = try readKey(table, primaryKey, &reader)
+        }
+        guard let key else { throw InputFault("a link to a \(shown(table)) should be its primary key", at: start) }
+        return .primaryKey(key)
     }
+
+    private func shown(_ table: TableID) -> String { DisplayText.line(schema[table].name) }
 
     func readKey(
         _ table: TableID, _ primaryKey: Int, _ reader: inout JSONReader
@@ -236,8 +273,12 @@ struct ImportValues {
         let column = schema[table].columns[primaryKey]
         let kind = try reader.kind()
         let start = reader.offset
+        if kind == .null, column.isNullable {
+            try reader.null()
+            return .null
+        }
         guard let value = try readScalar(column.type, kind, &reader) else {
-            throw InputFault("this is no primary key of a \(schema[table].name)", at: start)
+            throw InputFault("this is no primary key of a \(shown(table))", at: start)
         }
         return value
     }
@@ -248,7 +289,7 @@ struct ImportValues {
             throw InputFault("values are nested more than \(ObjectJSON.depthMax) deep", at: reader.offset)
         }
         guard try reader.kind() == .object else {
-            throw InputFault("an object of class \(schema[table].name) should be here", at: reader.offset)
+            throw InputFault("an object of class \(shown(table)) should be here", at: reader.offset)
         }
         return .embedded(
             table,

@@ -59,21 +59,30 @@ extension Importer {
     ///
     /// - Parameter didSet: called after each property.
     func finish(_ didSet: () throws -> Void) throws -> MissingLink? {
-        let waiting = deferred
+        let properties = deferred
         deferred = []
+        waiting = [:]
         isComplete = true
         var first: MissingLink?
-        for property in waiting {
+        for (index, property) in properties.enumerated() {
+            let place = property.place
             // Between two batches another process may have deleted the object.
-            guard transaction.table(property.table).find(property.key) != nil else { continue }
+            guard index >= superseded[place] ?? 0, transaction.table(place.table).find(place.key) != nil else {
+                continue
+            }
             var missing = Missing()
             let value = try existing(property.value, &missing)
-            _ = try set(property.table, property.column, property.key, value, line: property.line, isNew: false)
+            if try set(place.table, place.column, place.key, value, line: property.line, isNew: false),
+                uncounted[place.table]?.contains(place.key) ?? false
+            {
+                uncounted[place.table]?.remove(place.key)
+                changed += 1
+            }
             if let target = missing.first {
-                let column = schema[property.table].columns[property.column]
+                let column = schema[place.table].columns[place.column]
                 if first == nil {
                     first = MissingLink(
-                        table: property.table, line: property.line,
+                        table: place.table, line: property.line,
                         text:
                             "\(DisplayText.line(column.name)) links to \(target), which is neither in the import nor in the store"
                     )

@@ -14,18 +14,29 @@ final class Importer {
     let schema: StoreSchema
     @exclusivity(unchecked) private(set) var transaction: WriteTransaction
     private(set) var inserted = 0
-    private(set) var changed = 0
+    var changed = 0
 
     /// A property that waits for the objects that it links to.
     struct Deferred {
-        let table: TableID
-        let column: Int
-        let key: Int64
+        let place: Place
         let value: Parsed
         let line: Int
     }
 
+    /// A property of an object.
+    struct Place: Hashable {
+        let table: TableID
+        let column: Int
+        let key: Int64
+    }
+
     var deferred: [Deferred] = []
+    /// The objects that have properties that wait, by table.
+    var waiting: [TableID: KeySet] = [:]
+    /// Properties that were given again after they had begun to wait: how many of those that wait are out of date.
+    var superseded: [Place: Int] = [:]
+    /// Objects that were there and that only what waits may change, so that they are not counted as changed yet.
+    var uncounted: [TableID: KeySet] = [:]
     /// The keys of objects that have another number in the import, by table and that number.
     private(set) var renumbered: [TableID: [Int64: Int64]] = [:]
     /// The keys that objects of the import have got without having that number in it, by table. A link to such a number
@@ -81,7 +92,12 @@ final class Importer {
             if let key = transaction.table(table).firstKey(primaryKey: value) {
                 values[primaryKey] = nil
                 if let number { try note(key, of: number, table) }
-                if try change(table, key, values, line: line) { changed += 1 }
+                let before = deferred.count
+                if try change(table, key, values, line: line) {
+                    changed += 1
+                } else if deferred.count > before {
+                    uncounted[table, default: KeySet()].insert(key)
+                }
                 return
             }
         }
@@ -155,15 +171,18 @@ final class Importer {
         return isChanged
     }
 
-    /// Sets a property, unless it has the value. Returns whether it was different.
+    /// Sets a property, unless it has the value. Returns whether it was different: not if it has to wait.
     func set(
         _ table: TableID, _ column: Int, _ key: Int64, _ parsed: Parsed, line: Int, isNew: Bool
     ) throws -> Bool {
         if isNew, case .value(.null) = parsed { return false }
+        let place = Place(table: table, column: column, key: key)
+        if !isNew, waiting[table]?.contains(key) ?? false { superseded[place] = deferred.count }
         if !isNew, hasEmbedded(parsed), try isSame(table, column, key, parsed) { return false }
         guard let value = try resolved(parsed, line) else {
-            deferred.append(Deferred(table: table, column: column, key: key, value: parsed, line: line))
-            return true
+            deferred.append(Deferred(place: place, value: parsed, line: line))
+            waiting[table, default: KeySet()].insert(key)
+            return false
         }
         let old = isNew ? nil : transaction.table(table).value(column, of: key)
         if case .set(let elements) = value, schema[table].columns[column].collection == .set {

@@ -45,7 +45,10 @@ enum Terminal {
         if let chosen, chosen.isEmpty || chosen == "cat" { return }
         // -F: ends at once if everything fits on a page. -R: shows colours. -X: leaves the text on the screen.
         if getenv("LESS") == nil { setenv("LESS", "FRX", 1) }
-        let command = chosen ?? "if command -v less > /dev/null; then exec less; else exec cat; fi"
+        // The shell's status 127 says that it has not found the pager, which so has read nothing.
+        let command =
+            chosen.map { "\($0); status=$?; if [ $status -eq 127 ]; then exec cat; fi; exit $status" }
+            ?? "if command -v less > /dev/null; then exec less; else exec cat; fi"
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return }
         defer { for end in ends { close(end) } }
@@ -156,8 +159,9 @@ enum Terminal {
     /// Runs this program with other arguments, on the same streams, and waits for it. Ctrl-C ends it, and not this
     /// process.
     ///
+    /// - Parameter hasInput: whether it gets this process's input, and not an empty one.
     /// - Returns: its exit status; 128 and the signal's number if a signal has ended it.
-    static func runSelf(_ arguments: [String]) throws(ToolError) -> Int32 {
+    static func runSelf(_ arguments: [String], hasInput: Bool) throws(ToolError) -> Int32 {
         #if canImport(Darwin)
             var attributes: posix_spawnattr_t?
             var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
@@ -182,8 +186,17 @@ enum Terminal {
         var words: [UnsafeMutablePointer<CChar>?] = (["firn"] + arguments).map { (text: String) in strdup(text) }
         words.append(nil)
         defer { for word in words { free(word) } }
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // Otherwise it would read the lines that this process has not read yet.
+        if !hasInput { posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) }
         var process: pid_t = 0
-        let failure = posix_spawn(&process, path, nil, &attributes, &words, environ)
+        let failure = posix_spawn(&process, path, &actions, &attributes, &words, environ)
         guard failure == 0 else {
             throw ToolError(.input, "the subcommand can't be run in a process of its own (errno \(failure))")
         }
@@ -248,10 +261,14 @@ enum Interrupts {
         return try body()
     }
 
+    /// Whether a signal has come.
+    @inline(__always)
+    static var haveCome: Bool { last.load(ordering: .relaxed) != 0 }
+
     /// Throws if a signal has come.
     @inline(__always)
     static func check() throws(ToolError) {
-        if last.load(ordering: .relaxed) != 0 { throw ToolError(.interrupted, "interrupted; nothing was made.") }
+        if haveCome { throw ToolError(.interrupted, "interrupted; nothing was made.") }
     }
 
     /// Ends the process as the signal would have done, so that a shell knows.

@@ -44,10 +44,13 @@ struct TextTable {
         {
             widths[widest] -= 1
         }
+        try view.checkDamage()
         try output.line(line(columns.map(\.name), widths), .bold)
         for index in 0..<count {
             if index % 1_000 == 0 { try Interrupts.check() }
-            try output.line(line(index < sample.count ? sample[index] : cells(key(index)), widths))
+            let cells = try index < sample.count ? sample[index] : cells(key(index))
+            try view.checkDamage()
+            try output.line(line(cells, widths))
         }
     }
 

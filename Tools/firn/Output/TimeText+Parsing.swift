@@ -13,30 +13,34 @@ extension TimeText {
         return overflow || isTooLate ? nil : sum
     }
 
-    /// The same in seconds and nanoseconds, which count forwards.
-    static func instant(of text: String) -> (seconds: Int64, nanoseconds: Int64)? {
+    /// The same in seconds and nanoseconds, which count forwards; and the nanoseconds of the unit that the text ends
+    /// with: of a day, a minute, a second, or a digit of the fraction.
+    static func instant(of text: String) -> (seconds: Int64, nanoseconds: Int64, unit: Int64)? {
         var reader = Reader(Array(text.utf8))
         guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
             let day = reader.number(2), (1...12).contains(month), (1...days(in: month, of: year)).contains(day)
         else { return nil }
         var seconds = days(to: day, month, year) * 86_400
         var fraction: Int64 = 0
+        var unit: Int64 = 86_400_000_000_000
         if reader.skip("T") || reader.skip("t") || reader.skip(" ") {
             guard let hour = reader.number(2), reader.skip(":"), let minute = reader.number(2), hour < 24, minute < 60
             else { return nil }
             seconds += hour * 3_600 + minute * 60
+            unit = 60_000_000_000
             if reader.skip(":") {
                 guard let second = reader.number(2), second < 60 else { return nil }
                 seconds += second
+                unit = 1_000_000_000
                 if reader.skip(".") || reader.skip(",") {
                     guard let found = reader.fraction() else { return nil }
-                    fraction = found
+                    (fraction, unit) = found
                 }
             }
             guard let offset = reader.zone() else { return nil }
             seconds -= offset
         }
-        return reader.isAtEnd ? (seconds, fraction) : nil
+        return reader.isAtEnd ? (seconds, fraction, unit) : nil
     }
 
     private static func days(in month: Int64, of year: Int64) -> Int64 {
@@ -85,19 +89,17 @@ extension TimeText {
             return number
         }
 
-        /// The digits of a fraction of a second, in nanoseconds.
-        mutating func fraction() -> Int64? {
-            guard var fraction = digit() else { return nil }
-            var count = 1
+        /// The digits of a fraction of a second, and the last one's unit, in nanoseconds.
+        mutating func fraction() -> (Int64, unit: Int64)? {
+            guard let first = digit() else { return nil }
+            var unit: Int64 = 100_000_000
+            var fraction = first * unit
             while let digit = digit() {
-                if count < 9 { fraction = fraction * 10 + digit }
-                count += 1
+                guard unit > 1 else { continue }
+                unit /= 10
+                fraction += digit * unit
             }
-            while count < 9 {
-                fraction *= 10
-                count += 1
-            }
-            return fraction
+            return (fraction, unit)
         }
 
         /// The seconds by which a zone is ahead of UTC: 0 if none is given.

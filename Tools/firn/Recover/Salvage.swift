@@ -22,8 +22,8 @@ final class Salvage {
     let sources: SalvageSources
     private let byteMax: Int
     private(set) var report = SalvageReport()
-    /// The rows that the newest checkpoint has lost, by their table and the lowest key they may have, and of how many
-    /// an older one has an older state, or the log a part.
+    /// The rows that the newest checkpoint has lost, by their table and their group; and of how many an older one has
+    /// an older state, or the log a part.
     private var gaps: [ChangedObject.Identity: (lost: SalvageBase.Lost, outdated: Int, partial: Int)] = [:]
     /// Whether losses are noted: in the first of several walks.
     private var isNoting = true
@@ -51,10 +51,10 @@ final class Salvage {
     ///   - partial: of how many the log has changed a part since.
     func lose(_ lost: SalvageBase.Lost, of table: Int, outdated: Int, partial: Int) {
         guard isNoting else { return }
-        var gap = gaps[.init(table: table, key: lost.keys.lowerBound)] ?? (lost, 0, 0)
+        var gap = gaps[.init(table: table, key: lost.group)] ?? (lost, 0, 0)
         gap.outdated += outdated
         gap.partial += partial
-        gaps[.init(table: table, key: lost.keys.lowerBound)] = gap
+        gaps[.init(table: table, key: lost.group)] = gap
     }
 
     private func noteGaps() {
@@ -62,8 +62,8 @@ final class Salvage {
             if let rows = gap.lost.rows {
                 let count = Int(clamping: rows) - gap.outdated - gap.partial
                 if count > 0 { report.lost[.init(table: place.table), default: .init()].add(nil, count: count) }
-            } else if gap.outdated == 0 {
-                report.unknown.append((place.table, gap.lost.keys))
+            } else {
+                report.unknown.insert(place.table)
             }
         }
     }

@@ -6,7 +6,9 @@ final class SalvageBase {
     /// Rows that can't be read.
     struct Lost {
         var keys: Range<Int64>
-        /// How many there were, if a node above says so.
+        /// The same for all ranges that `rows` is about: the lowest key below the node that is lost.
+        var group: Int64
+        /// How many there were, if a node above says so. If not, there may have been none.
         var rows: Int64?
     }
 
@@ -15,6 +17,8 @@ final class SalvageBase {
     private var tables: [Int: OnDiskTable] = [:]
     /// The tables whose own node can't be read, so that it is not known where their rows begin.
     private var headless: Set<Int> = []
+    /// The nodes because of which tables are headless, as far as their positions are known.
+    private var heads: [Range<Int>] = []
     private(set) var findings: [Finding] = []
     private lazy var strays = StrayNodes(checkpoint)
 
@@ -53,7 +57,12 @@ final class SalvageBase {
             }
             return root
         }
+        func addHead(_ position: Int, byteCount: Int) {
+            let units = (byteCount + NodeHeader.unit - 1) / NodeHeader.unit
+            heads.append(position..<position + units * NodeHeader.unit)
+        }
         guard let root else {
+            addHead(checkpoint.footer.root, byteCount: 32 + 8 * schema.tables.count)
             headless = Set(schema.tables.indices.filter { !schema.tables[$0].isRemoved })
             return
         }
@@ -63,7 +72,12 @@ final class SalvageBase {
             let table = try salvaging {
                 try checkpoint.node(position, of: root, .table).map { try OnDiskTable(number, $0) }
             }
-            if let table = table ?? nil { tables[number] = table } else { headless.insert(number) }
+            if let table = table ?? nil {
+                tables[number] = table
+            } else {
+                addHead(position, byteCount: 64 + 16 * schema.tables[number].columns.count)
+                headless.insert(number)
+            }
         }
     }
 
@@ -101,11 +115,7 @@ final class SalvageBase {
         _ number: Int, _ range: Range<Int64>, lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         if headless.contains(number) {
-            guard let leaves = try strayLeaves(of: number, Self.allKeys, rows: nil) else {
-                return try lose(Lost(keys: Self.allKeys, rows: nil))
-            }
-            for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
-            return
+            return try visitStrays(number, Self.allKeys, rows: nil, range, lose, visit)
         }
         guard let table = tables[number] else { return }
         try checkpoint.walk {
@@ -115,10 +125,26 @@ final class SalvageBase {
         }
     }
 
-    /// The leaves of a table that no reference leads to any more, if they can be told from those of all other tables.
-    private func strayLeaves(of table: Int, _ bounds: Range<Int64>, rows: Int64?) throws -> [OnDiskLeaf]? {
-        let rivals = schema.tables.enumerated().filter { $0.offset != table && !$0.element.isRemoved }
-        return try strays.leaves(schema.tables[table], bounds, rows: rows, rivals: rivals.map(\.element))
+    /// Visits the leaves of a table that no reference leads to any more, and tells of what may lie between them.
+    private func visitStrays(
+        _ number: Int, _ bounds: Range<Int64>, rows: Int64?, _ range: Range<Int64>, _ lose: (Lost) throws -> Void,
+        _ visit: (OnDiskLeaf) throws -> Void
+    ) throws {
+        let rivals = schema.tables.enumerated().filter { $0.offset != number && !$0.element.isRemoved }
+        let found = try strays.leaves(
+            schema.tables[number], bounds, rows: rows, rivals: rivals.map(\.element), below: heads)
+        let left = rows.map { rows in found.leaves.reduce(rows) { $0 - Int64($1.keys.count) } }
+        var next = bounds.lowerBound
+        func loseGap(before end: Int64) throws {
+            guard !found.areAll, next < end else { return }
+            try lose(Lost(keys: next..<end, group: bounds.lowerBound, rows: left))
+        }
+        for leaf in found.leaves {
+            try loseGap(before: leaf.keys[0])
+            if Self.overlaps(leaf, range) { try visit(leaf) }
+            next = leaf.keys[leaf.keys.count - 1] + 1
+        }
+        try loseGap(before: bounds.upperBound)
     }
 
     private static func overlaps(_ leaf: OnDiskLeaf, _ range: Range<Int64>) -> Bool {
@@ -130,14 +156,11 @@ final class SalvageBase {
         _ range: Range<Int64>, _ lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         guard bounds.overlaps(range) else { return }
-        func lost() throws { try lose(Lost(keys: bounds, rows: rows)) }
+        func lost() throws { try lose(Lost(keys: bounds, group: bounds.lowerBound, rows: rows)) }
         guard let node = try salvaging({ try checkpoint.node(position, of: parent, .rowInner, .leaf) }) ?? nil else {
             // If it was a leaf, its rows are lost. Those below an inner node are not.
-            guard parent.kind == .rowInner ? parent.header.width > 1 : rows > Int64(OnDiskNode.rowsPerLeaf),
-                let leaves = try strayLeaves(of: table, bounds, rows: rows)
-            else { return try lost() }
-            for leaf in leaves where Self.overlaps(leaf, range) { try visit(leaf) }
-            return
+            let isInner = parent.kind == .rowInner ? parent.header.width > 1 : rows > Int64(OnDiskNode.rowsPerLeaf)
+            return isInner ? try visitStrays(table, bounds, rows: rows, range, lose, visit) : try lost()
         }
         guard parent.kind != .rowInner || node.kind == .leaf || node.header.width < parent.header.width else {
             note(parent.fault("a child of the inner node is not of a lower level"))
@@ -158,7 +181,7 @@ final class SalvageBase {
             guard lower <= upper else { continue }
             let counted = try salvaging { try node.childRows(child) } ?? 0
             guard let below = try salvaging({ try node.childReference(child) }) ?? nil else {
-                try lose(Lost(keys: lower..<upper, rows: counted))
+                try lose(Lost(keys: lower..<upper, group: lower, rows: counted))
                 continue
             }
             try follow(below, of: node, lower..<upper, rows: counted, table, range, lose, visit)

@@ -96,6 +96,8 @@ struct SalvageLog {
                 let header = try header(of: file, segment, found)
                 try forEachFrame(of: file, header, before: end, found: found, visit)
             } catch let error as StorageError {
+                // What may be there another time is not given up.
+                if [.permissionDenied, .tooManyOpenFiles, .outOfMemory].contains(error.code) { throw ToolError(error) }
                 // A disk that fails in one place is no reason to give up the others.
                 found(
                     Finding(
@@ -161,14 +163,13 @@ struct SalvageLog {
         }
     }
 
-    private func isLastSegmentLost() throws -> Bool {
+    /// - Parameter hasFrames: whether any frame of the last segment is whole.
+    private func isLastSegmentLost(hasFrames: Bool) throws -> Bool {
         guard let segment = segments.last,
             let file = try? SegmentFile(store.files.segment(segment.number), store.files.storage)
         else { return true }
         guard case .header(let header) = SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount))
-        else {
-            return false
-        }
+        else { return !hasFrames }
         return header.storeHigh != store.manifest.storeHigh || header.segment != segment.number
     }
 
@@ -183,7 +184,10 @@ struct SalvageLog {
         var found: [Finding] = []
         var end: (path: String, offset: Int) = ("", 0)
         let first = firstVersion
+        let lastPath = segments.last.map { store.files.segment($0.number) }
+        var hasLastFrames = false
         try forEachFrame(found: { found.append($0) }) { frame, payload, path, _ in
+            if path == lastPath { hasLastFrames = true }
             if frame.mark <= FormatNumbers.number { limit = max(limit, frame.mark) }
             if frame.kind == .schema || frame.kind == .segmentSchema,
                 try commits.salvage(frame, payload, path: path, followsGap: false, { _ in }) == nil,
@@ -204,7 +208,7 @@ struct SalvageLog {
             last = frame
             end = (path, frame.end)
         }
-        isEndLost = try isLastSegmentLost()
+        isEndLost = try isLastSegmentLost(hasFrames: hasLastFrames)
         if let durable = store.page?.durable, durable <= FormatNumbers.number { limit = max(limit, durable) }
         if let published = store.limit { limit = min(limit, published) }
         let expected = last.map { $0.isLast ? $0.version + 1 : $0.version } ?? first

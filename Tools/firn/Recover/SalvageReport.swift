@@ -68,8 +68,8 @@ struct SalvageReport {
     /// Objects and values that are as an older checkpoint has them, since they can't be read in the newest one; and the
     /// oldest of these checkpoints' versions.
     var outdated: [Place: (version: UInt64, objects: Loss)] = [:]
-    /// Ranges of numbers of lost objects, of which it is not known how many there were.
-    var unknown: [(table: Int, keys: Range<Int64>)] = []
+    /// Tables of which objects of the checkpoint may be lost: it is not known how many it had.
+    var unknown: Set<Int> = []
 
     /// Whether the end of the log is missing, so that later versions may be lost.
     var isEndLost = false
@@ -117,12 +117,10 @@ struct SalvageReport {
             lines.append("  \(DisplayText.line(table.name))  \(Amount.of(recovered[number] ?? 0, "object")) recovered")
         }
         list(lost, "object", "objects", "lost")
-        for (table, keys) in unknown {
-            let name = schema.shownName(table)
-            let range =
-                keys.lowerBound == 0 && keys.upperBound == FormatNumbers.keyLimit
-                ? "all objects of the checkpoint" : "objects from #\(keys.lowerBound) to before #\(keys.upperBound)"
-            lines.append("  \(name)  \(range) lost, how many is not known")
+        for table in unknown.sorted() {
+            lines.append(
+                "  \(schema.shownName(table))  further objects of the checkpoint may be lost, how many is not known"
+            )
         }
         for (place, (version, objects)) in outdated.sorted(by: { $0.key < $1.key }) {
             let amount = Amount.of(objects.count, place.column == nil ? "object" : "value")
@@ -160,14 +158,7 @@ struct SalvageReport {
         return [
             ("complete", .bool(isComplete)), ("classes", .array(classes)), ("lostObjects", list(lost)),
             (
-                "lostRanges",
-                .array(
-                    unknown.map { table, keys in
-                        .object([
-                            ("class", .string(schema.name(table))), ("from", .int(keys.lowerBound)),
-                            ("to", .int(keys.upperBound)),
-                        ])
-                    })
+                "maybeLost", .array(unknown.sorted().map { .string(schema.name($0)) })
             ),
             (
                 "outdated",

@@ -21,10 +21,10 @@ final class SalvageWriter {
         guard let schema = salvage.schema.storeSchema else {
             throw ToolError(.damage, "\(path) was not made: the schema has types that this release does not know.")
         }
-        var options = LogOptions(folder: path)
-        // Nobody else has the store yet.
-        options.usesThreads = false
-        do {
+        try NewStore.make(at: path, storage: storage) { partial in
+            var options = LogOptions(folder: partial)
+            // Nobody else has the store yet.
+            options.usesThreads = false
             try made(path) {
                 let store = try Store(StoreOptions(log: options), storage: storage, clock: clock)
                 do {
@@ -46,9 +46,6 @@ final class SalvageWriter {
                 }
                 try store.close()
             }
-        } catch {
-            StoreFiles(named: path, storage: storage).removeAll()
-            throw error
         }
     }
 

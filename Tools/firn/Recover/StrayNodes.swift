@@ -4,50 +4,79 @@ import FirnStorage
 /// The whole leaves of a checkpoint that no reference leads to any more, because the node above them is damaged.
 ///
 /// Files may also have leaves of older versions, which must not be taken for the newest. So leaves are taken only from
-/// a checkpoint that was written at once, which has nothing else than its version; if no other table could have them;
-/// and if they have as many rows as there should be.
+/// the checkpoint's own file, the last one: it was written at once, and has nothing else than this version. Those in
+/// the files before it are found by the checkpoints that wrote them. A leaf that another table could have, too, is left
+/// out.
 final class StrayNodes {
     private struct Spot {
         let position: Int
-        let stamp: UInt64
         let columns: Int
         let first: Int64
+    }
+
+    /// Leaves in the order of their keys.
+    struct Found {
+        var leaves: [OnDiskLeaf] = []
+        /// Whether these are all that there were.
+        var areAll = false
     }
 
     private let checkpoint: OpenedCheckpoint
     /// All of them, once they were looked for.
     private var spots: [Spot]?
+    /// The positions of the damage that the search has met.
+    private var damage: [Range<Int>] = []
 
     init(_ checkpoint: OpenedCheckpoint) { self.checkpoint = checkpoint }
 
-    /// The leaves of a table with keys within bounds, in order; nil if they can't be told for certain.
+    /// The leaves of a table with keys within bounds.
     ///
     /// - Parameters:
-    ///   - rows: how many rows they have; nil if that is not known.
+    ///   - rows: how many rows they should have; nil if that is not known.
     ///   - rivals: other tables whose leaves these might be.
+    ///   - heads: the positions of the damaged nodes above them.
     func leaves(
-        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table]
-    ) throws -> [OnDiskLeaf]? {
-        guard checkpoint.footer.garbage == 0 else { return nil }
-        return try checkpoint.apart { try find(table, bounds, rows: rows, rivals: rivals) }
+        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table],
+        below heads: [Range<Int>]
+    ) throws -> Found {
+        try checkpoint.apart {
+            let all = try spots ?? scan()
+            spots = all
+            var found = Found()
+            var isUnclear = false
+            for spot in all where spot.columns <= table.columns.count && bounds.contains(spot.first) {
+                guard let leaf = try leaf(spot.position, table), bounds.contains(leaf.keys[leaf.keys.count - 1]) else {
+                    continue
+                }
+                if try rivals.contains(where: { try self.leaf(spot.position, $0) != nil }) {
+                    isUnclear = true
+                } else {
+                    found.leaves.append(leaf)
+                }
+            }
+            found.leaves.sort { $0.keys[0] < $1.keys[0] }
+            for (leaf, next) in zip(found.leaves, found.leaves.dropFirst()) where leaf.keys.last! >= next.keys[0] {
+                // They contradict each other.
+                return Found()
+            }
+            if let rows {
+                let count = found.leaves.reduce(0) { $0 + Int64($1.keys.count) }
+                guard count <= rows else { return Found() }
+                found.areAll = count == rows
+            } else {
+                found.areAll = !isUnclear && hasAll(below: heads)
+            }
+            return found
+        }
     }
 
-    private func find(
-        _ table: DecodedSchema.Table, _ bounds: Range<Int64>, rows: Int64?, rivals: [DecodedSchema.Table]
-    ) throws -> [OnDiskLeaf]? {
-        let all = try spots ?? scan()
-        spots = all
-        var taken: [OnDiskLeaf] = []
-        for spot in all.sorted(by: { $0.stamp > $1.stamp })
-        where spot.columns <= table.columns.count && bounds.contains(spot.first) {
-            guard let leaf = try leaf(spot.position, table), bounds.contains(leaf.keys[leaf.keys.count - 1]),
-                taken.allSatisfy({ $0.keys.last! < leaf.keys[0] || $0.keys[0] > leaf.keys.last! })
-            else { continue }
-            if try rivals.contains(where: { try self.leaf(spot.position, $0) != nil }) { return nil }
-            taken.append(leaf)
-        }
-        if let rows, taken.reduce(0, { $0 + Int64($1.keys.count) }) != rows { return nil }
-        return taken.sorted { $0.keys[0] < $1.keys[0] }
+    /// Whether the own file has all leaves, and nothing in it is damaged but the nodes above them.
+    private func hasAll(below heads: [Range<Int>]) -> Bool {
+        checkpoint.footer.garbage == 0 && checkpoint.footer.byteCount > 0
+            && checkpoint.files.allSatisfy { $0.file != nil }
+            && damage.allSatisfy { range in
+                heads.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+            }
     }
 
     /// The leaf at a position, if its chunks have the forms of the table's columns.
@@ -69,16 +98,17 @@ final class StrayNodes {
         // What is damaged was noted where it was needed.
         walk.passOver = { _ in }
         _ = try checkpoint.finding { try walk.run() }
+        let start = checkpoint.footer.files[checkpoint.footer.files.count - 1].start
         var found: [Spot] = []
         var scan = CheckpointScan(checkpoint)
         scan.visit = { node in
-            guard node.kind == .leaf, !reached.contains(node.position), let columns = try? node.u32(48),
-                let first = try? node.i64(32)
+            guard node.kind == .leaf, node.position >= start, !reached.contains(node.position),
+                let columns = try? node.u32(48), let first = try? node.i64(32)
             else { return }
-            found.append(
-                Spot(position: node.position, stamp: node.header.stamp, columns: columns, first: first))
+            found.append(Spot(position: node.position, columns: columns, first: first))
         }
         try scan.run { _ in }
+        damage = scan.damage
         return found
     }
 }

@@ -97,8 +97,6 @@ final class Shell {
 
     /// The classes that can be completed: none if the store can't be read.
     private func currentSchema() -> StoreSchema {
-        guard let view = try? StoreView.open(store, nil, storage: PosixStorage.shared) else { return StoreSchema() }
-        try? view.close()
-        return view.schema
+        (try? StoreView.reading(store, nil, storage: PosixStorage.shared) { $0.schema }) ?? StoreSchema()
     }
 }

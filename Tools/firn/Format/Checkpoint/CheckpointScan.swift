@@ -8,6 +8,8 @@ struct CheckpointScan {
     private(set) var counts: [NodeKind: Int] = [:]
     private(set) var nodeCount = 0
     private(set) var findings: [Finding] = []
+    /// Where in the mapping nothing can be read.
+    private(set) var damage: [Range<Int>] = []
     /// Called with each whole node, which is valid during the call.
     var visit: (OnDiskNode) -> Void = { _ in }
 
@@ -54,6 +56,7 @@ struct CheckpointScan {
                     visit(node)
                 } catch {
                     findings.append(checkpoint.finding(error))
+                    damage.append(node.position..<node.position + node.bytes.count)
                 }
                 continue
             case .bad(let reason, _): problem = reason
@@ -61,6 +64,7 @@ struct CheckpointScan {
             let start = offset
             offset = try nextNode(behind: start, file, bytes, &searchBudget)
             passed(offset - start)
+            damage.append(file.entry.start + start..<file.entry.start + offset)
             findings.append(
                 Finding(
                     .damage, file.path, start, "\(problem); \(Amount.bytes(offset - start)) from here on can't be read")

@@ -202,14 +202,18 @@ struct RealmValues {
     /// Reads a value of Extended JSON. Nil, and nothing is read, if the object that comes next is none.
     private func readTyped(_ reader: inout JSONReader) throws(InputFault) -> Parsed? {
         var ahead = reader
-        var found: Value?
         var count = 0
+        try ahead.object { (name, _, reader) throws(InputFault) in
+            count += name.first == UInt8(ascii: "$") ? 1 : 2
+            try reader.skip()
+        }
+        guard count == 1 else { return nil }
+        ahead = reader
+        var found: Value?
         try ahead.object { (name, offset, reader) throws(InputFault) in
-            count += 1
-            guard count == 1, name.first == UInt8(ascii: "$") else { return try reader.skip() }
             found = try readTyped(String(decoding: name, as: UTF8.self), at: offset, &reader)
         }
-        guard count == 1, let found else { return nil }
+        guard let found else { return nil }
         reader = ahead
         return .value(found)
     }

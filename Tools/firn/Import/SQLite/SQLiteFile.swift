@@ -1,6 +1,7 @@
 #if SQLite
     import CFirnSQLite
     import FirnBytes
+    import FirnStorage
 
     /// A database of SQLite, opened for reading: all statements see it as it was when it was opened.
     ///
@@ -12,8 +13,17 @@
 
         init(_ path: String) throws(ToolError) {
             name = DisplayText.line(path)
+            let kind = try stored { () throws(StorageError) in
+                try PosixStorage.shared.status(Terminal.followed(path))?.kind
+            }
+            guard kind == .file else {
+                let problem = kind == nil ? "does not exist" : "is no regular file"
+                throw ToolError(.input, "\(name) \(problem). Give the file of a database.")
+            }
             var opened: OpaquePointer?
-            let status = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+            // With a folder before it, SQLite takes no name for something else than a file.
+            let status = sqlite3_open_v2(
+                path.hasPrefix("/") ? path : "./" + path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
             guard let opened, status == SQLITE_OK else {
                 let text = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "there is no memory"
                 sqlite3_close_v2(opened)

@@ -157,6 +157,11 @@
                     )
                     continue
                 }
+                guard columns[column].reference == nil else {
+                    note(
+                        "\(place) is a foreign key to several tables; it leads to \(columns[column].reference!.table).")
+                    continue
+                }
                 columns[column].reference = (target.name, key.name)
             }
         }

@@ -58,6 +58,11 @@ enum CSVReader {
                     guard record[offset] != UInt8(ascii: "\"") else {
                         throw InputFault("a quote within a field: put the field in quotes, and double it", at: offset)
                     }
+                    guard record[offset] != 0x0D else {
+                        throw InputFault(
+                            "a carriage return within a field: put the field in quotes, or end lines with a line feed",
+                            at: offset)
+                    }
                     field.text.append(record[offset])
                     offset += 1
                 }

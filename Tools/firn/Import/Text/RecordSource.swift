@@ -45,7 +45,13 @@ final class RecordSource {
             (name, file, byteCount) = ("the input", nil, nil)
             return
         }
-        let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
+        let file: any StorageFile
+        do throws(StorageError) {
+            file = try storage.open(Terminal.followed(path), .read)
+        } catch {
+            let isInput = try stored { () throws(StorageError) in try storage.status(path)?.kind } == .other
+            throw ToolError(.input, "\(error)\(isInput ? " Give - to read the process's input." : "")")
+        }
         let size = try stored { () throws(StorageError) in try file.size() }
         (name, self.file, byteCount) = (path, file, size)
     }

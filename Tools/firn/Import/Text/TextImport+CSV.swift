@@ -10,12 +10,13 @@ extension TextImport {
         try forEachRecord(skipsEmpty: { columns?.count != 1 }) { record, line in
             let fields = try CSVReader.fields(record)
             guard let columns else {
-                var seen: Set<[UInt8]> = []
-                for field in fields where !seen.insert(field.text).inserted {
-                    throw InputFault("the name is there twice", at: field.offset)
-                }
+                // Names that only differ in the form of their characters are the same.
+                var seen: Set<String> = []
                 columns = try fields.map { (field) throws(InputFault) in
-                    let name = String(decoding: field.text, as: UTF8.self)
+                    let name = try Self.name(field)
+                    guard seen.insert(name).inserted else {
+                        throw InputFault("the name is there twice", at: field.offset)
+                    }
                     if name == "$object" { return nil }
                     guard let column = known.columns[name] else {
                         throw unknown(DisplayText.line(name), table, at: field.offset)
@@ -31,6 +32,12 @@ extension TextImport {
             var number: Int64?
             for (column, field) in zip(columns, fields) {
                 if let column {
+                    if column == schema[table].primaryKey, field.text.isEmpty, !field.isQuoted,
+                        !schema[table].columns[column].isNullable
+                    {
+                        throw InputFault(
+                            "the primary key is missing; the empty text as a key stands in quotes", at: field.offset)
+                    }
                     known.values[column] = try form.read(known.descriptions[column], field)
                 } else {
                     number = Int64(String(decoding: field.text, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
@@ -40,5 +47,13 @@ extension TextImport {
             try body(table, number, &known.values, line)
             return true
         }
+    }
+
+    /// The name of a property in the first line.
+    static func name(_ field: CSVReader.Field) throws(InputFault) -> String {
+        guard let name = String(validating: field.text, as: UTF8.self), !field.text.contains(0) else {
+            throw InputFault("the name is not UTF-8; convert the text, with iconv for example", at: field.offset)
+        }
+        return name
     }
 }

@@ -1,3 +1,4 @@
+import FirnBytes
 import FirnCore
 
 extension TextImport {
@@ -28,6 +29,10 @@ extension TextImport {
             source.rewind()
             source.keep()
         }
+        var names: Set<String> = []
+        for type in options.types where !names.insert(type.name).inserted {
+            throw ToolError(.usage, "--types names \(DisplayText.line(type.name)) twice.")
+        }
         guard let type = options.type else {
             throw ToolError(.usage, "\(source.name) does not begin with a schema. Give the objects' class with --type.")
         }
@@ -46,7 +51,10 @@ extension TextImport {
             if options.isCSV {
                 let row = try CSVReader.fields(record)
                 if guesses.isEmpty {
-                    for field in row { guesses.add(field.text) }
+                    for field in row {
+                        _ = try Self.name(field)
+                        guesses.add(field.text)
+                    }
                     return true
                 }
                 for (index, field) in row.enumerated() { guesses.see(field, at: index) }
