@@ -68,6 +68,13 @@ import Testing
         #expect(second.out.contains("got 1 new object, and 2 objects changed; version 2"), "\(second)")
         let third = try RoundTripTests.importing(storage, "{\"id\":1,\"friend\":8}\n", options)
         #expect(third.out.contains("got 0 new objects, and 0 objects changed; version 2"), "\(third)")
+        // A number of the store is known as one only when the import has all of its own.
+        _ = try RoundTripTests.importing(storage, "{\"x\":1}\n", .init(type: "Q"))
+        let links = TextImport.Options(type: "R", primaryKey: "id", types: try TypeText.properties("q: link<Q>"))
+        for changed in ["1 new object, and 0", "0 new objects, and 0"] {
+            let run = try RoundTripTests.importing(storage, "{\"id\":1,\"q\":{\"$object\":0}}\n", links)
+            #expect(run.out.contains("got \(changed) objects changed"), "\(run)")
+        }
     }
 
     @Test("a link to an object whose primary key is nil is kept") func nilKeys() throws {

@@ -9,6 +9,7 @@ extension Store {
     ///   - fileMode: the mode of the copy's files.
     ///   - replacesRemains: whether an empty folder, or what an interrupted creation or deletion has left in one, is no
     ///     obstacle.
+    ///   - isWanted: asked after each piece; false gives the copy up, which then throws. What is there of it stays.
     package static func writeCopy(
         of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false,
         storage: any Storage, randomness: any Randomness = SystemRandomness.shared,
