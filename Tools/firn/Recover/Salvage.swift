@@ -164,8 +164,7 @@ final class Salvage {
                 } else if let older = try leaf.older.value(number, of: key) {
                     result.cells[number] = older.value.cell
                     result.keptCells.append(older.value)
-                    // A primary key never changes.
-                    if number != schema.tables[leaf.table].primaryKey { outdated.append((number, older.version)) }
+                    outdated.append((number, older.version))
                 } else {
                     lost.append(number)
                     continue

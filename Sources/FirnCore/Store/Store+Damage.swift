@@ -1,0 +1,18 @@
+extension Store {
+    /// Runs `body`, which reads versions on this thread, and throws the damage that it meets, which otherwise stops the
+    /// program.
+    ///
+    /// Nothing that `body` has read since `checkDamage` last returned may be shown to anybody: it may come from a
+    /// stand-in.
+    package static func throwingDamage<Result>(_ body: () throws -> Result) throws -> Result {
+        var record = FaultRecord()
+        let result = withUnsafeMutablePointer(to: &record) { pointer in
+            Faults.with(pointer) { Swift.Result { try body() } }
+        }
+        if let text = record.text { throw StoreError(.damage, text) }
+        return try result.get()
+    }
+
+    /// Throws the damage that a body of `throwingDamage` has met so far, if any.
+    package static func checkDamage() throws(StoreError) { try Faults.check() }
+}
