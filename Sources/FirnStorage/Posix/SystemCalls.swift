@@ -11,10 +11,12 @@ import CFirn
 // System calls under names that methods of `Storage` do not shadow. Each repeats a call that a signal has interrupted.
 
 func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
-    let descriptor = firn_open(path, flags, mode)
-    if descriptor >= 0 { return descriptor }
-    errno = -descriptor
-    return -1
+    retrying {
+        let descriptor = firn_open(path, flags, mode)
+        if descriptor >= 0 { return descriptor }
+        errno = -descriptor
+        return -1
+    }
 }
 
 func systemClose(_ descriptor: Int32) {
