@@ -137,9 +137,7 @@ private struct Export {
                 for (index, key) in keys.enumerated() {
                     guard let (leaf, row) = rows.find(key) else { continue }
                     try append(table, leaf, row, json, csv)
-                    guard index % 1_000 == 0 else { continue }
-                    try Interrupts.check()
-                    output.progress("exporting", index, of: keys.count)
+                    if index % 1_000 == 0 { output.progress("exporting", index, of: keys.count) }
                 }
                 continue
             }

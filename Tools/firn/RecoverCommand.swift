@@ -47,7 +47,7 @@ struct RecoverCommand: ParsableCommand {
         let log = try SalvageLog(store)
         var found = store.findings
         let sources = try SalvageSources(store, log, &found)
-        var known = Self.schema(log, sources)
+        var known = [log.schema, sources.schema].compactMap { $0 }.max { $0.size < $1.size }
         if let schemaStore {
             let given = try Self.schema(of: schemaStore, storage)
             guard given.extends(known ?? given) || known?.extends(given) == true else {
@@ -85,17 +85,9 @@ struct RecoverCommand: ParsableCommand {
         return report.isComplete ? .fine : .damage
     }
 
-    /// The newest schema that can be read; nil if there is none.
-    private static func schema(_ log: SalvageLog, _ sources: SalvageSources) -> DecodedSchema? {
-        [log.schema, sources.schema].compactMap { $0 }.max { $0.size < $1.size }
-    }
-
     /// The schema of another store.
     private static func schema(of path: String, _ storage: any Storage) throws -> DecodedSchema {
-        let store = try OpenedStore.openDamaged(path, storage: storage)
-        let log = try SalvageLog(store)
-        var findings: [Finding] = []
-        guard let schema = schema(log, try SalvageSources(store, log, &findings)) else {
+        guard let schema = try OpenedStore.openDamaged(path, storage: storage).newestSchema() else {
             throw ToolError(.usage, "\(path) has no schema that can be read, which --schema-from needs.")
         }
         return schema

@@ -5,12 +5,7 @@ extension Store {
     /// Nothing that `body` has read since `checkDamage` last returned may be shown to anybody: it may come from a
     /// stand-in.
     package static func throwingDamage<Result>(_ body: () throws -> Result) throws -> Result {
-        var record = FaultRecord()
-        let result = withUnsafeMutablePointer(to: &record) { pointer in
-            Faults.with(pointer) { Swift.Result { try body() } }
-        }
-        if let text = record.text { throw StoreError(.damage, text) }
-        return try result.get()
+        try Faults.throwing { () throws(StoreError) in Swift.Result { try body() } }.get()
     }
 
     /// Throws the damage that a body of `throwingDamage` has met so far, if any.

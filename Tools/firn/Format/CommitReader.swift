@@ -4,7 +4,8 @@ import FirnBytes
 /// schema in force.
 struct CommitReader {
     private var reader: ChangesetReader
-    private let fixed: DecodedSchema?
+    /// Whether it follows the schemas in the log.
+    private let adopts: Bool
     private var scratch = [UInt8]()
     /// Whether a block of the commit was damaged, so that no more of the commit is read.
     private(set) var hasFailed = false
@@ -15,7 +16,7 @@ struct CommitReader {
     /// - Parameter fixed: the newest schema of a log that is being recovered. It describes all of the log, since tables
     ///   and columns are only ever added. Nil to follow the schemas in the log.
     init(fixed: DecodedSchema? = nil) {
-        self.fixed = fixed
+        adopts = fixed == nil
         reader = ChangesetReader(schema: fixed)
     }
 
@@ -56,7 +57,7 @@ struct CommitReader {
         if frame.kind.isPart, frame.part == 0 { begin() }
         if followsGap { reader.goOn() }
         var fault: BytesError?
-        let adopts = fixed == nil
+        let adopts = adopts
         do {
             try withRaw(frame, payload) { reader, raw in
                 switch frame.kind {

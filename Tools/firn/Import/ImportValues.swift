@@ -238,18 +238,18 @@ struct ImportValues {
         let start = reader.offset
         guard let primaryKey = schema[table].primaryKey else {
             guard kind == .object else {
-                throw InputFault("a link to a \(shown(table)) should be {\"$object\": number}", at: start)
+                throw InputFault("a link to a \(schema[table].name) should be {\"$object\": number}", at: start)
             }
             var number: Int64?
             try reader.object { (name, offset, reader) throws(InputFault) in
                 guard name.elementsEqual("$object".utf8), try reader.kind() == .number,
                     case .int(let value) = try reader.number(), value >= 0
                 else {
-                    throw InputFault("a link to a \(shown(table)) should be {\"$object\": number}", at: offset)
+                    throw InputFault("a link to a \(schema[table].name) should be {\"$object\": number}", at: offset)
                 }
                 number = value
             }
-            guard let number else { throw InputFault("a link to a \(shown(table)) lacks $object", at: start) }
+            guard let number else { throw InputFault("a link to a \(schema[table].name) lacks $object", at: start) }
             return .number(number)
         }
         guard kind == .object else { return .primaryKey(try readKey(table, primaryKey, &reader)) }
@@ -257,15 +257,15 @@ struct ImportValues {
         var key: Value?
         try reader.object { (name, offset, reader) throws(InputFault) in
             guard name.elementsEqual("$key".utf8), key == nil else {
-                throw InputFault("a link to a \(shown(table)) should be its primary key", at: offset)
+                throw InputFault("a link to a \(schema[table].name) should be its primary key", at: offset)
             }
             key = try readKey(table, primaryKey, &reader)
         }
-        guard let key else { throw InputFault("a link to a \(shown(table)) should be its primary key", at: start) }
+        guard let key else {
+            throw InputFault("a link to a \(schema[table].name) should be its primary key", at: start)
+        }
         return .primaryKey(key)
     }
-
-    private func shown(_ table: TableID) -> String { DisplayText.line(schema[table].name) }
 
     func readKey(
         _ table: TableID, _ primaryKey: Int, _ reader: inout JSONReader
@@ -278,7 +278,7 @@ struct ImportValues {
             return .null
         }
         guard let value = try readScalar(column.type, kind, &reader) else {
-            throw InputFault("this is no primary key of a \(shown(table))", at: start)
+            throw InputFault("this is no primary key of a \(schema[table].name)", at: start)
         }
         return value
     }
@@ -289,7 +289,7 @@ struct ImportValues {
             throw InputFault("values are nested more than \(ObjectJSON.depthMax) deep", at: reader.offset)
         }
         guard try reader.kind() == .object else {
-            throw InputFault("an object of class \(shown(table)) should be here", at: reader.offset)
+            throw InputFault("an object of class \(schema[table].name) should be here", at: reader.offset)
         }
         return .embedded(
             table,
@@ -311,8 +311,7 @@ struct ImportValues {
             let name = String(decoding: name, as: UTF8.self)
             guard let column = schema[table].column(named: name) else {
                 if try takes(name, &reader) { return }
-                throw InputFault(
-                    "\(DisplayText.line(schema[table].name)) has no property \(DisplayText.line(name))", at: offset)
+                throw InputFault("\(schema[table].name) has no property \(name)", at: offset)
             }
             guard values.updateValue(try value(schema[table].columns[column], &reader), forKey: column) == nil else {
                 throw InputFault("the property is there twice", at: offset)

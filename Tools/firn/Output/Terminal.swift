@@ -52,12 +52,7 @@ enum Terminal {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return }
         defer { for end in ends { close(end) } }
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-        #endif
-        posix_spawn_file_actions_init(&actions)
+        var actions = newFileActions()
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
         for end in ends { posix_spawn_file_actions_addclose(&actions, end) }
@@ -69,6 +64,23 @@ enum Terminal {
         guard posix_spawn(&process, "/bin/sh", &actions, nil, &arguments, environ) == 0 else { return }
         dup2(ends[1], 1)
         pager = process
+    }
+
+    #if canImport(Darwin)
+        private typealias FileActions = posix_spawn_file_actions_t?
+    #else
+        private typealias FileActions = posix_spawn_file_actions_t
+    #endif
+
+    /// What is to be done with the descriptors of a process that is started: nothing yet. The caller destroys it.
+    private static func newFileActions() -> FileActions {
+        #if canImport(Darwin)
+            var actions: FileActions = nil
+        #else
+            var actions = FileActions()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        return actions
     }
 
     /// Writes all of the text; throws if the stream accepts no more, for instance because of a full disk or a closed
@@ -186,12 +198,7 @@ enum Terminal {
         var words: [UnsafeMutablePointer<CChar>?] = (["firn"] + arguments).map { (text: String) in strdup(text) }
         words.append(nil)
         defer { for word in words { free(word) } }
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-        #endif
-        posix_spawn_file_actions_init(&actions)
+        var actions = newFileActions()
         defer { posix_spawn_file_actions_destroy(&actions) }
         // Otherwise it would read the lines that this process has not read yet.
         if !hasInput { posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) }

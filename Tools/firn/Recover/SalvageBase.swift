@@ -57,12 +57,12 @@ final class SalvageBase {
             }
             return root
         }
-        func addHead(_ position: Int, byteCount: Int) {
-            let units = (byteCount + NodeHeader.unit - 1) / NodeHeader.unit
+        func addHead(_ position: Int, end: Int) {
+            let units = (end + NodeHeader.unit - 1) / NodeHeader.unit
             heads.append(position..<position + units * NodeHeader.unit)
         }
         guard let root else {
-            addHead(checkpoint.footer.root, byteCount: 32 + 8 * schema.tables.count)
+            addHead(checkpoint.footer.root, end: OnDiskNode.rootEnd(tables: schema.tables.count))
             headless = Set(schema.tables.indices.filter { !schema.tables[$0].isRemoved })
             return
         }
@@ -75,7 +75,7 @@ final class SalvageBase {
             if let table = table ?? nil {
                 tables[number] = table
             } else {
-                addHead(position, byteCount: 64 + 16 * schema.tables[number].columns.count)
+                addHead(position, end: OnDiskNode.tableEnd(columns: schema.tables[number].columns.count))
                 headless.insert(number)
             }
         }

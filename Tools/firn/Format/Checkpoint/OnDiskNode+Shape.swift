@@ -14,6 +14,10 @@ extension OnDiskNode {
     /// distinguishes null from a value.
     static let indexKeyByteCount = 136
 
+    /// Where the payloads of a root and of a table end.
+    static func rootEnd(tables: Int) -> Int { 32 + 8 * tables }
+    static func tableEnd(columns: Int) -> Int { 64 + 16 * columns }
+
     /// Checks that the payload has all that the header says, that the rest is zero, and that references are possible
     /// ones.
     func checkShape() throws(NodeFault) {
@@ -32,11 +36,11 @@ extension OnDiskNode {
         switch kind {
         case .root:
             try checkCount(0...FormatNumbers.tableCount)
-            return 32 + 8 * count
+            return Self.rootEnd(tables: count)
         case .table:
             let columns = try columnCount(at: 56)
             try checkZero(60, 4)
-            return 64 + 16 * columns
+            return Self.tableEnd(columns: columns)
         case .rowInner:
             try checkInner()
             return 1568
