@@ -13,6 +13,8 @@ package final class Log: @unchecked Sendable {
     package let options: LogOptions
     package let recovery: RecoveryReport
     let folder: StoreFolder
+    /// The store's folder, open.
+    package var storageFolder: any StorageFolder { folder.root }
     let locks: StoreLocks
     let page: SharedPage
     /// The highest version that a log opened read-only has seen published. Atomic: it only rises.

@@ -12,6 +12,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case newerFormat(found: UInt32)
         /// Bytes that were durable are no longer what was written.
         case damage
+        /// What the log has open no longer has its names in the store's folder: it was moved, replaced or removed.
+        case replaced
         /// Another process (or another opener in this one) is still opening the store for writing after the time to
         /// wait has passed, or is writing and can't be waited for.
         case locked(processID: Int32?)
@@ -61,6 +63,15 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             default: .storage(error)
             }
         self.init(code, path: error.path, detail: error.description)
+    }
+
+    /// The store was changed under the log that has it open.
+    ///
+    /// - Parameter found: what is no longer as it was.
+    static func replaced(_ path: String, _ found: String) -> LogError {
+        LogError(
+            .replaced, path: path,
+            detail: "\(found): it was moved, replaced or removed while the store was open")
     }
 
     /// Whether the log is as it was before, so that the failed call may be tried again: the disk was full, or too
@@ -113,6 +124,10 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             return
                 "\(location) is damaged\(found). Nothing was changed. `firn verify STORE` lists what is wrong, and `firn recover STORE --output NEW` "
                 + "makes a new store of everything that can still be read."
+        case .replaced:
+            return
+                "\(location) is not the file or folder that this process has open\(found). Nothing more is written here. Release everything of "
+                + "the store, then open it again; while a store is open, remove, replace and move nothing within it."
         case .locked(let processID):
             let holder = processID.map { "process \($0)" } ?? "another process, or another opener in this one,"
             return

@@ -24,20 +24,22 @@ extension Log {
     package static func remove(
         _ path: String, keepsOthers: Bool = true, storage: any Storage
     ) throws(LogError) -> StoreRemoval {
-        try StoreFolder(path: path, storage: storage).remove(keepsOthers: keepsOthers)
+        let location = StoreLocation(path: path, storage: storage)
+        guard try stored({ () throws(StorageError) in try !storage.isLink(path) }) else {
+            throw LogError(.notAStore, path: path, detail: "it is a symbolic link, which deleting does not follow")
+        }
+        guard let folder = try location.open() else { return StoreRemoval(wasThere: false, left: []) }
+        return try folder.remove(keepsOthers: keepsOthers, location)
     }
 }
 
 extension StoreFolder {
-    func remove(keepsOthers: Bool = true) throws(LogError) -> StoreRemoval {
-        guard try !isLink(path) else {
-            throw LogError(.notAStore, path: path, detail: "it is a symbolic link, which deleting does not follow")
-        }
+    /// - Parameter location: where the folder was found.
+    fileprivate func remove(keepsOthers: Bool, _ location: StoreLocation) throws(LogError) -> StoreRemoval {
         let found = try find()
-        if found == .nothing { return StoreRemoval(wasThere: false, left: []) }
         if found == .store { _ = try readManifest() }
-        if found == .empty, try names(path).isEmpty { return StoreRemoval(wasThere: false, left: []) }
-        if try isLink(lock) { throw LogError(.notAStore, path: lock, detail: "it is a symbolic link") }
+        if found == .empty, try list(.store).isEmpty { return StoreRemoval(wasThere: false, left: []) }
+        if try isLink(lock) { throw LogError(.notAStore, path: path(of: lock), detail: "it is a symbolic link") }
 
         let locks = try takeAllLocks()
         defer { locks.releaseAll() }
@@ -46,7 +48,7 @@ extension StoreFolder {
         if !keepsOthers, let other = try leftNames().first(where: { !Self.isOwn($0) }) {
             throw LogError(.foreignFolder, path: path, detail: other)
         }
-        return try removeAll()
+        return try removeAll(location)
     }
 
     /// The nanoseconds to wait for a lock: a thread of a store that was just closed may still hold its locks this long.
@@ -59,7 +61,7 @@ extension StoreFolder {
         while true {
             let locks = try StoreLocks(self)
             do throws(LogError) {
-                if try locks.claimAll(), try !locks.isRemoved() { return locks }
+                if try locks.claimAll() { return locks }
             } catch {
                 locks.releaseAll()
                 throw error
@@ -72,62 +74,61 @@ extension StoreFolder {
         }
     }
 
-    private func removeAll() throws(LogError) -> StoreRemoval {
-        try removeFiles(in: log) { Self.segmentNumber(of: $0) != nil }
-        try removeFiles(in: checkpoints) { Self.checkpointID(of: $0) != nil }
-        for name in try names(path) where ScratchName.matches(name) { try removeFile(path + "/" + name) }
+    private func removeAll(_ location: StoreLocation) throws(LogError) -> StoreRemoval {
+        try removeFiles(in: .log) { Self.segmentNumber(of: $0) != nil }
+        try removeFiles(in: .checkpoints) { Self.checkpointID(of: $0) != nil }
+        for name in try list(.store) where ScratchName.matches(name) { try removeFile(StoreFileName(name)) }
         try removeFile(newManifest)
         try removeFile(reserve)
-        try stored { () throws(StorageError) in try storage.syncFolder(path) }
+        try stored { () throws(StorageError) in try sync(.store) }
         try removeFile(manifest)
         // Like the manifest, the mark of an unfinished copy is removed after the files that it is about.
         try removeFile(copying)
-        try stored { () throws(StorageError) in try storage.syncFolder(path) }
+        try stored { () throws(StorageError) in try sync(.store) }
         try removeFile(shared)
         try removeFile(lock)
         let left = try leftNames()
-        if left.isEmpty {
+        // If the folder was moved meanwhile, its path is another folder's, or nothing's.
+        if left.isEmpty, try stored({ () throws(StorageError) in try root.isNamed() }) {
             try stored { () throws(StorageError) in
-                try storage.remove(path)
-                try storage.syncFolder(parent)
+                try location.storage.remove(location.path)
+                try location.storage.syncFolder(location.parent)
             }
         }
         return StoreRemoval(wasThere: true, left: left)
     }
 
     /// Removes the files of a folder of the store that have Firn's names, and the folder if nothing is left in it.
-    private func removeFiles(in folder: String, where isRemoved: (String) -> Bool) throws(LogError) {
-        guard try !isLink(folder),
-            try stored({ () throws(StorageError) in try storage.status(folder) })?.kind == .folder
-        else { return }
-        for name in try names(folder) where isRemoved(name) { try removeFile(folder + "/" + name) }
-        if try names(folder).isEmpty {
-            try stored { () throws(StorageError) in try storage.remove(folder) }
+    private func removeFiles(
+        in folder: StoreFileName.Folder, where isRemoved: (String) -> Bool
+    ) throws(LogError) {
+        guard try stored({ () throws(StorageError) in try root.status(folder.name) })?.kind == .folder else { return }
+        for name in try list(folder) where isRemoved(name) { try removeFile(StoreFileName(name, in: folder)) }
+        if try list(folder).isEmpty {
+            try stored { () throws(StorageError) in try root.remove(folder.name) }
         } else {
-            try stored { () throws(StorageError) in try storage.syncFolder(folder) }
+            try stored { () throws(StorageError) in try sync(folder) }
         }
     }
 
     /// Removes a file. A link, or anything else that is not a file, stays.
-    private func removeFile(_ path: String) throws(LogError) {
-        guard try !isLink(path), try stored({ () throws(StorageError) in try storage.status(path) })?.kind == .file
-        else { return }
-        try removeIfPresent(path)
+    private func removeFile(_ name: StoreFileName) throws(LogError) {
+        guard try stored({ () throws(StorageError) in try status(name) })?.kind == .file else { return }
+        try removeIfPresent(name)
     }
 
     /// The names left in the folder; for `log` and `checkpoint`, which stay only because something is in them, the
     /// names in those folders.
     private func leftNames() throws(LogError) -> [String] {
         var result: [String] = []
-        for name in try names(path).sorted() {
-            let inner = path + "/" + name
-            guard name == "log" || name == "checkpoint", try !isLink(inner),
-                try stored({ () throws(StorageError) in try storage.status(inner) })?.kind == .folder
+        for name in try list(.store).sorted() {
+            guard let folder = [StoreFileName.Folder.log, .checkpoints].first(where: { $0.name == name }),
+                try stored({ () throws(StorageError) in try root.status(name) })?.kind == .folder
             else {
                 result.append(name)
                 continue
             }
-            for innerName in try names(inner).sorted() { result.append(name + "/" + innerName) }
+            for innerName in try list(folder).sorted() { result.append(name + "/" + innerName) }
         }
         return result
     }
@@ -137,9 +138,5 @@ extension StoreFolder {
         let parts = name.split(separator: "/").map(String.init)
         guard parts.count == 2 else { return isName(name) || ScratchName.matches(name) }
         return parts[0] == "log" ? segmentNumber(of: parts[1]) != nil : checkpointID(of: parts[1]) != nil
-    }
-
-    private func names(_ folder: String) throws(LogError) -> [String] {
-        try stored { () throws(StorageError) in try storage.list(folder) }
     }
 }

@@ -13,9 +13,13 @@ import FirnStorage
 ///       reserve       4 MiB of random bytes, removed when the disk is full
 ///       copying       there while a copy is written (Log.create); without a manifest, no store is there yet
 /// ```
+///
+/// The folder is open, and so are `log` and `checkpoint` from their first use on. So all of these files are found
+/// through descriptors: another folder that gets the store's path is never touched.
 struct StoreFolder: Sendable {
-    let path: String
-    let storage: any Storage
+    let root: any StorageFolder
+    /// The handles of `log` and `checkpoint`, as soon as they have been opened.
+    let inner = Guarded(.innermost, LinearMap<StoreFileName.Folder, any StorageFolder>())
     /// The mode of the files that are created.
     var fileMode = FileMode.ownerOnly
     /// The length of the file `reserve`.
@@ -23,25 +27,19 @@ struct StoreFolder: Sendable {
     /// Files that are read through handles opened earlier, because their names may have been removed.
     var held: HeldLogFiles?
 
-    init(path: String, storage: any Storage) {
-        self.path = path
-        self.storage = storage
+    init(_ root: any StorageFolder) {
+        self.root = root
     }
 
-    init(_ options: LogOptions, _ storage: any Storage) {
-        self.init(path: options.folder, storage: storage)
-        fileMode = options.fileMode
-        reserveByteCount = options.reserveByteCount
-    }
+    /// The path under which it was opened, for messages.
+    var path: String { root.path }
 
-    var manifest: String { path + "/manifest" }
-    var newManifest: String { path + "/manifest.new" }
-    var log: String { path + "/log" }
-    var checkpoints: String { path + "/checkpoint" }
-    var shared: String { path + "/shared" }
-    var lock: String { path + "/lock" }
-    var reserve: String { path + "/reserve" }
-    var copying: String { path + "/copying" }
+    var manifest: StoreFileName { StoreFileName("manifest") }
+    var newManifest: StoreFileName { StoreFileName("manifest.new") }
+    var shared: StoreFileName { StoreFileName("shared") }
+    var lock: StoreFileName { StoreFileName("lock") }
+    var reserve: StoreFileName { StoreFileName("reserve") }
+    var copying: StoreFileName { StoreFileName("copying") }
 
     /// What the file `copying` holds: "FIRNCOPY".
     static let copyMagic: UInt64 = 0x5950_4F43_4E52_4946
@@ -54,9 +52,9 @@ struct StoreFolder: Sendable {
         }
     }
 
-    func segment(_ number: UInt32) -> String {
+    func segment(_ number: UInt32) -> StoreFileName {
         let digits = String(number)
-        return log + "/" + String(repeating: "0", count: 10 - digits.count) + digits + ".segment"
+        return StoreFileName(String(repeating: "0", count: 10 - digits.count) + digits + ".segment", in: .log)
     }
 
     /// The number in the name of a segment file; nil for other names.
@@ -74,7 +72,7 @@ struct StoreFolder: Sendable {
 
     /// Reads and checks the manifest.
     func readManifest() throws(LogError) -> Manifest {
-        let file = try stored { () throws(StorageError) in try storage.open(manifest, .read) }
+        let file = try stored { () throws(StorageError) in try open(manifest, .read) }
         defer { file.close() }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard
@@ -82,7 +80,7 @@ struct StoreFolder: Sendable {
                 * (LogLimits.segmentCount * Manifest.entryByteCount + LogLimits.checkpointCount
                     * Manifest.checkpointByteCount + 4096)
         else {
-            throw LogError(.damage, path: manifest, detail: "it is \(size) bytes long, more than a manifest can be")
+            throw LogError(.damage, path: path(of: manifest), detail: "it is \(size) bytes long, more than a manifest can be")
         }
         var bytes = [UInt8](repeating: 0, count: size)
         let count: Int
@@ -97,11 +95,11 @@ struct StoreFolder: Sendable {
             }.current
         } catch let refusal as Manifest.Refusal {
             switch refusal {
-            case .newerFormat(let format): throw LogError(.newerFormat(found: format), path: manifest)
-            case .damage(let text, let offset): throw LogError(.damage, path: manifest, offset: offset, detail: text)
+            case .newerFormat(let format): throw LogError(.newerFormat(found: format), path: path(of: manifest))
+            case .damage(let text, let offset): throw LogError(.damage, path: path(of: manifest), offset: offset, detail: text)
             }
         } catch {
-            throw LogError(.damage, path: manifest, detail: "\(error)")
+            throw LogError(.damage, path: path(of: manifest), detail: "\(error)")
         }
     }
 
@@ -117,6 +115,7 @@ struct StoreFolder: Sendable {
     /// `.diskFull`, because no second sync would prove anything.
     func replaceManifest(_ previous: Manifest?, with next: Manifest) throws(LogError) {
         try checkNumbers(of: next)
+        try checkInForce(previous)
         let bytes = next.encode() + (previous?.encode() ?? [])
         try removeIfPresent(newManifest)
         do throws(LogError) {
@@ -129,7 +128,7 @@ struct StoreFolder: Sendable {
             throw error.markedUnchanged
         }
         do throws(StorageError) {
-            try storage.rename(newManifest, to: manifest)
+            try root.rename(newManifest.name, to: manifest.name)
         } catch {
             let current = error.code == .noSpace ? try? readManifest() : nil
             if let current, current == previous {
@@ -141,9 +140,32 @@ struct StoreFolder: Sendable {
         try syncName()
     }
 
+    /// Throws `.replaced` if another manifest than this one is in force (with nil, if there is one): somebody has put
+    /// other files here.
+    ///
+    /// - Parameter mayBeLater: whether another process may have replaced the manifest by its next one.
+    func checkInForce(_ expected: Manifest?, mayBeLater: Bool = false) throws(LogError) {
+        guard let expected else {
+            guard try stored({ () throws(StorageError) in try status(manifest) }) == nil else {
+                throw .replaced(path(of: manifest), "a manifest has appeared")
+            }
+            return
+        }
+        let current: Manifest
+        do throws(LogError) { current = try readManifest() } catch {
+            guard case .storage(let cause) = error.code, cause.code == .notFound else { throw error.markedUnchanged }
+            throw .replaced(path(of: manifest), "it is gone")
+        }
+        guard current.storeID == expected.storeID,
+            current.generation == expected.generation || mayBeLater && current.generation > expected.generation
+        else {
+            throw .replaced(path(of: manifest), "another manifest is in force than the one that was last read")
+        }
+    }
+
     /// Makes the name of the manifest in force durable. As with `synced`, a failure is never reported as `.diskFull`.
     func syncName() throws(LogError) {
-        do throws(StorageError) { try storage.syncFolder(path) } catch {
+        do throws(StorageError) { try sync(.store) } catch {
             throw LogError(.storage(error), path: error.path, detail: error.description)
         }
     }
@@ -155,21 +177,8 @@ struct StoreFolder: Sendable {
             next.checkpoint?.isPossible ?? true, next.segments.count <= LogLimits.segmentCount,
             next.earlier.count <= LogLimits.checkpointCount
         else {
-            throw LogError(.damage, path: manifest, detail: "its numbers have reached their limit; copy the store")
+            throw LogError(.damage, path: path(of: manifest), detail: "its numbers have reached their limit; copy the store")
         }
-    }
-
-    // MARK: Files
-
-    /// Creates a file of the store.
-    func create(_ path: String) throws(StorageError) -> any StorageFile {
-        try storage.open(path, .create, permissions: fileMode)
-    }
-
-    /// Opens a segment or a checkpoint file for reading.
-    func openToRead(_ path: String) throws(StorageError) -> any StorageFile {
-        if let file = held?.files[path] { return file }
-        return try storage.open(path, .read)
     }
 
     /// The same folder, but with these held files, which are read through their open handles.
@@ -178,43 +187,4 @@ struct StoreFolder: Sendable {
         folder.held = held
         return folder
     }
-
-    func write(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(LogError) {
-        do {
-            try bytes.withUnsafeBytes { try file.write($0, at: offset) }
-        } catch {
-            throw LogError(error as! StorageError)
-        }
-    }
-
-    func removeIfPresent(_ path: String) throws(LogError) {
-        do {
-            try storage.remove(path)
-        } catch  where error.code == .notFound {
-            return
-        } catch {
-            throw LogError(error)
-        }
-    }
-
-    /// Makes the store's own name durable. The user may not be allowed to read the folder above it: then this does
-    /// nothing, and making the name durable was the task of the process that created the store's folder.
-    func syncParent() throws(LogError) {
-        do throws(StorageError) { try storage.syncFolder(parent) } catch {
-            if error.code != .permissionDenied { throw LogError(error) }
-        }
-    }
-
-    func createFolderIfAbsent(_ path: String) throws(LogError) {
-        do {
-            try storage.createFolder(path, permissions: fileMode)
-        } catch  where error.code == .exists {
-            return
-        } catch {
-            throw LogError(error)
-        }
-    }
-
-    /// The folder that holds this one.
-    var parent: String { splitPath(path).folder }
 }

@@ -22,7 +22,14 @@ public struct FileMode: Sendable, Hashable {
 public enum SharedOpening: Sendable {
     /// For writing. The file is created with this mode if nothing has the name.
     case create(FileMode)
+    /// An existing file, for writing. It throws `.notFound` if nothing has the name.
+    case writable
     /// An existing file, for writing if this user may write to it, otherwise for reading. It throws `.notFound` if
     /// nothing has the name; nothing is created or made longer.
     case existing
+
+    /// Whether a file is created if nothing has the name.
+    package var mayCreate: Bool {
+        if case .create = self { true } else { false }
+    }
 }

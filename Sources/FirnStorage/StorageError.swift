@@ -13,6 +13,9 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
     /// The system's error number; 0 if the error is Firn's own.
     public var number: Int32
 
+    /// EFBIG, which has this number on every system. To a store, such a limit is a full disk.
+    private static let fileTooLong: Int32 = 27
+
     public init(_ code: Code, operation: String, path: String, number: Int32 = 0) {
         self.code = code
         self.operation = operation
@@ -28,6 +31,8 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
             case .exists: "something already has that name"
             case .notAFolder: "a component of the path is not a folder"
             case .isAFolder: "it is a folder"
+            case .noSpace where number == Self.fileTooLong:
+                "the file would be longer than the file system, or the limit of the process (ulimit -f), allows"
             case .noSpace: "the disk is full; free some space and try again"
             case .tooManyOpenFiles: "too many files are open; raise the limit (ulimit -n) or close some"
             case .readOnlyFileSystem: "the file system is mounted read-only"

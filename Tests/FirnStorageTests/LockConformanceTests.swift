@@ -114,31 +114,27 @@ import Testing
     func scratchMemoryIsZeroedAndPrivate(_ kind: StorageKind) throws {
         let fixture = kind.make()
         try fixture.storage.createFolder(fixture.path("folder"))
-        let all = try (0..<3).map { _ in
-            try fixture.storage.scratchMemory(in: fixture.path("folder"), byteCount: 1 << 20)
-        }
+        let folder = try fixture.storage.openFolder(fixture.path("folder"))
+        let all = try (0..<3).map { _ in try folder.scratchMemory(byteCount: 1 << 20) }
         #expect(all.allSatisfy { $0.bytes.count == 1 << 20 && $0.bytes.allSatisfy { $0 == 0 } })
         for (number, memory) in all.enumerated() { memory.bytes[70_000] = UInt8(number + 1) }
         #expect(all.map { $0.bytes[70_000] } == [1, 2, 3])
         #expect(try fixture.storage.list(fixture.path("folder")).isEmpty)
         try all[0].evict([65536..<1 << 20])
         #expect(all[0].bytes[70_000] == 1)
-        expectInputError { _ = try fixture.storage.scratchMemory(in: fixture.path("folder"), byteCount: 0) }
-        expect(.notFound) { _ = try fixture.storage.scratchMemory(in: fixture.path("nowhere"), byteCount: 4096) }
+        expectInputError { _ = try folder.scratchMemory(byteCount: 0) }
         withExtendedLifetime(all) {}
     }
 
     /// On a file system that can't make a file without a name.
     @Test func namedScratchMemoryIsPrivateToo() throws {
         let folder = TemporaryFolder()
-        let a = try PosixSharedMemory(scratchIn: folder.path, byteCount: 8192, allowsNameless: false)
-        let b = try PosixSharedMemory(scratchIn: folder.path, byteCount: 8192, allowsNameless: false)
+        let open = try #require(try PosixStorage.shared.openFolder(folder.path) as? PosixFolder)
+        let a = try PosixSharedMemory(scratchIn: open, byteCount: 8192, allowsNameless: false)
+        let b = try PosixSharedMemory(scratchIn: open, byteCount: 8192, allowsNameless: false)
         a.bytes[0] = 1
         #expect(b.bytes.allSatisfy { $0 == 0 } && a.bytes[0] == 1)
         #expect(try PosixStorage.shared.list(folder.path).isEmpty)
-        expect(.notFound) {
-            _ = try PosixSharedMemory(scratchIn: folder.path + "/nowhere", byteCount: 8192, allowsNameless: false)
-        }
         withExtendedLifetime((a, b)) {}
     }
 
@@ -152,8 +148,9 @@ import Testing
             try file.write([1, 2, 3], at: 0)
             file.close()
         }
+        let open = try #require(try PosixStorage.shared.openFolder(folder.path) as? PosixFolder)
         let memory = try PosixSharedMemory(
-            scratchIn: folder.path, byteCount: 8192, allowsNameless: false, random: SeededRandomness(seed: seed))
+            scratchIn: open, byteCount: 8192, allowsNameless: false, random: SeededRandomness(seed: seed))
         #expect(memory.bytes.allSatisfy { $0 == 0 })
         memory.bytes[0] = 9
         for path in taken {
@@ -163,15 +160,16 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aLockFileDetectsThatItWasRemoved(_ kind: StorageKind) throws {
+    func aLockFileDetectsThatItWasRemovedOrReplaced(_ kind: StorageKind) throws {
         let fixture = kind.make()
         let lock = try fixture.storage.lockFile(fixture.path("lock"))
-        #expect(try !lock.isRemoved())
+        #expect(try lock.isNamed())
         try fixture.storage.remove(fixture.path("lock"))
+        #expect(try !lock.isNamed())
         let other = try fixture.storage.lockFile(fixture.path("lock"))
-        #expect(try lock.isRemoved() && !other.isRemoved())
+        #expect(try !lock.isNamed() && other.isNamed())
         lock.close()
-        expect(.closed) { _ = try lock.isRemoved() }
+        expect(.closed) { _ = try lock.isNamed() }
     }
 
     @Test func linksAreDetected() throws {

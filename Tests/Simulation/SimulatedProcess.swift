@@ -24,6 +24,8 @@ final class SimulatedProcess {
     var written: UInt64?
     /// Whether one of its writes or syncs has failed. Then it takes no more writes.
     var hasFailed = false
+    /// Whether files of the store that it has open were moved, replaced or removed.
+    var isReplaced = false
     var limitsVersions = false
     /// How often in a row a call failed because another process writes.
     var lockedCount = 0

@@ -66,6 +66,7 @@ extension Simulation {
         case .versionNotRetained: isExplained = mayMiss
         case .log(let error):
             switch error.code {
+            case .replaced: isExplained = process.isReplaced
             case .damage, .notAStore, .foreignFolder, .newerFormat, .networkFileSystem, .forked, .closed, .tooLarge,
                 .readOnly, .tooManyProcesses:
                 // Before the first durable commit the store may not exist.

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -160,7 +161,7 @@ void firn_lock_ranks_set(uint64_t ranks) { lock_ranks = ranks; }
 
 uint32_t firn_fork_generation_value = 0;
 
-// The descriptors of lock files, guarded by the mutex. A fork takes the mutex too, so no descriptor is open but not
+// The descriptors of lock files and folders, guarded by the mutex. A fork takes the mutex too, so no descriptor is open but not
 // listed.
 static pthread_mutex_t lock_list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int *lock_list = NULL;
@@ -242,9 +243,9 @@ __attribute__((constructor)) static void firn_fork_watch(void) {
 
 // MARK: opening
 
-int firn_open(const char *path, int flags, mode_t mode) {
+int firn_open(int folder, const char *name, int flags, mode_t mode) {
     int result;
-    do result = open(path, flags | O_CLOEXEC, mode);
+    do result = openat(folder, name, flags | O_CLOEXEC, mode);
     while (result < 0 && errno == EINTR);
     if (result < 0) return -errno;
     if (result > 2) return result;
@@ -256,7 +257,7 @@ int firn_open(const char *path, int flags, mode_t mode) {
 
 // MARK: locks
 
-int firn_lock_open(const char *path, int flags, mode_t mode) {
+int firn_lock_open(int folder, const char *name, int flags, mode_t mode) {
     pthread_mutex_lock(&lock_list_mutex);
     int result = 0;
     if (lock_list_count == lock_list_capacity) {
@@ -270,7 +271,7 @@ int firn_lock_open(const char *path, int flags, mode_t mode) {
         }
     }
     if (result == 0) {
-        result = firn_open(path, flags, mode);
+        result = firn_open(folder, name, flags, mode);
         if (result >= 0) lock_list[lock_list_count++] = result;
     }
     pthread_mutex_unlock(&lock_list_mutex);
@@ -322,6 +323,16 @@ int firn_lock_test(int descriptor, off_t byte, bool exclusive) {
 }
 
 int firn_lock_release(int descriptor, off_t byte) { return firn_lock_set(descriptor, byte, F_UNLCK); }
+
+int firn_lock_folder(int descriptor, int operation) {
+    int result;
+    do result = flock(descriptor, operation | LOCK_NB);
+    while (result < 0 && errno == EINTR);
+    if (result == 0) return 0;
+    // A system or file system that can't lock folders, or a descriptor that can't be locked (O_PATH).
+    if (errno == EOPNOTSUPP || errno == ENOTSUP || errno == EINVAL || errno == ENOSYS || errno == EBADF) return 0;
+    return errno;
+}
 
 // MARK: files
 
@@ -418,17 +429,17 @@ int firn_reserve_by_writing(int descriptor, off_t length) {
     return 0;
 }
 
-int firn_volume_of(const char *path, struct firn_volume *volume) {
+int firn_volume_of(int descriptor, const char *path, struct firn_volume *volume) {
     struct statfs status;
     int result;
-    do result = statfs(path, &status);
+    do result = path != NULL ? statfs(path, &status) : fstatfs(descriptor, &status);
     while (result < 0 && errno == EINTR);
     if (result < 0) return errno;
     memset(volume, 0, sizeof *volume);
     volume->available = (uint64_t)status.f_bavail * (uint64_t)status.f_bsize;
 #if defined(__linux__)
     struct stat file;
-    do result = stat(path, &file);
+    do result = path != NULL ? stat(path, &file) : fstat(descriptor, &file);
     while (result < 0 && errno == EINTR);
     if (result < 0) return errno;
     volume->type = (uint32_t)status.f_type;
@@ -493,9 +504,9 @@ void firn_exclude_from_fork(void *address, size_t length) {
 #endif
 }
 
-int firn_open_nameless(const char *folder) {
+int firn_open_nameless(int folder) {
 #if defined(O_TMPFILE)
-    int result = firn_open(folder, O_TMPFILE | O_RDWR | O_EXCL, 0600);
+    int result = firn_open(folder, ".", O_TMPFILE | O_RDWR | O_EXCL, 0600);
     // These are the errors of kernels and file systems that do not know the flag: they try to open the folder itself.
     return result == -EOPNOTSUPP || result == -EISDIR || result == -EINVAL ? -ENOTSUP : result;
 #else

@@ -111,10 +111,10 @@ const void *_Nonnull firn_zeros(void);
 
 // MARK: locks
 
-// Opens a lock file with `flags` and `mode` and adds its descriptor to the list of those that a forked child closes.
-// A lock belongs to the open file, which the child would share, so the lock would outlive the parent. Returns the
-// descriptor, or minus an error number.
-int firn_lock_open(const char *_Nonnull path, int flags, mode_t mode);
+// Opens a lock file, or a folder, with `flags` and `mode` and adds its descriptor to the list of those that a forked
+// child closes. A lock belongs to the open file, which the child would share, so the lock would outlive the parent.
+// `folder` is as for `firn_open`. Returns the descriptor, or minus an error number.
+int firn_lock_open(int folder, const char *_Nonnull name, int flags, mode_t mode);
 // Closes the descriptor and removes it from the list.
 void firn_lock_close(int descriptor);
 // Tries to lock one byte for the open file. Returns 0, EAGAIN if another open file holds it, or another error number.
@@ -124,13 +124,17 @@ int firn_lock_try(int descriptor, off_t byte, bool exclusive);
 int firn_lock_test(int descriptor, off_t byte, bool exclusive);
 // Releases one byte. Returns 0 or an error number.
 int firn_lock_release(int descriptor, off_t byte);
+// Tries to lock a folder, or unlocks it: `operation` is LOCK_SH, LOCK_EX or LOCK_UN, and replaces the lock that the open
+// folder has. Returns 0, also where folders can't be locked; EWOULDBLOCK if another open folder's lock excludes this
+// one; or another error number.
+int firn_lock_folder(int descriptor, int operation);
 
 // MARK: files
 
 // Opens a file as `open` does, close-on-exec, but never under the descriptors 0 to 2: a process that has closed its
 // streams, as some daemons do, would otherwise write its messages to that file. Returns the descriptor, or minus an
-// error number. It is repeated if a signal interrupts it.
-int firn_open(const char *_Nonnull path, int flags, mode_t mode);
+// error number. It is repeated if a signal interrupts it. The name begins at `folder`, a descriptor or AT_FDCWD.
+int firn_open(int folder, const char *_Nonnull name, int flags, mode_t mode);
 
 // Begins to write a range out, if the system can. It has no result, because it promises nothing.
 void firn_start_writeback(int descriptor, off_t offset, off_t length);
@@ -154,8 +158,8 @@ struct firn_volume {
     uint32_t device_major, device_minor;
     uint64_t available;
 };
-// Describes the volume that contains `path`. Returns 0 or an error number.
-int firn_volume_of(const char *_Nonnull path, struct firn_volume *_Nonnull volume);
+// Describes the volume that contains `path` or, if that is NULL, the open file. Returns 0 or an error number.
+int firn_volume_of(int descriptor, const char *_Nullable path, struct firn_volume *_Nonnull volume);
 
 // MARK: reserved addresses
 
@@ -179,7 +183,7 @@ void firn_exclude_from_fork(void *_Nonnull address, size_t length);
 
 // Opens a file without a name in a folder, which only its owner may read and write. Returns the descriptor, or minus
 // an error number: ENOTSUP if the file system has no such files.
-int firn_open_nameless(const char *_Nonnull folder);
+int firn_open_nameless(int folder);
 
 // Writes the changes in a range out to the file, and waits until they are there. Returns 0 or an error number.
 int firn_write_back(void *_Nonnull address, size_t length);

@@ -30,6 +30,7 @@ extension Realm.Error {
         case .locked, .tooManyProcesses: return .alreadyOpen
         case .diskFull: return .outOfDiskSpace
         case .unknownOutcome: return .writeFailed
+        case .replaced: return .fileAccess
         case .readOnly, .closed, .forked, .versionNotHere: return .fail
         case .networkFileSystem: return .unsupportedFeature
         case .tooLarge: return .invalidInput

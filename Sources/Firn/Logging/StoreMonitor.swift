@@ -21,12 +21,12 @@ package final class StoreMonitor: Sendable {
         var logged: Set<UInt64> = []
     }
 
-    init(_ identity: SharedStore.Identity) {
-        switch identity {
-        case .file(let path): name = path
-        case .memory(let identifier): name = "the realm \"\(identifier)\" in memory"
+    init(_ name: SharedStore.Name) {
+        switch name {
+        case .path(let path): self.name = path
+        case .memory(let identifier): self.name = "the realm \"\(identifier)\" in memory"
         }
-        meter = Self.makeMeter.withLock { $0 }?(name)
+        meter = Self.makeMeter.withLock { $0 }?(self.name)
     }
 
     /// Nanoseconds from which on a transaction is slow.

@@ -63,9 +63,7 @@ extension Realm {
 
     private func writeCopy(to fileURL: URL, _ encryptionKey: Data?, _ fileMode: FileMode) throws {
         instance.check()
-        guard fileURL.isFileURL else {
-            throw Realm.Error(.invalidInput, "The copy's URL must name a local folder.", fileURL: fileURL)
-        }
+        let path = try fileURL.checkedStorePath(of: "The copy's URL")
         if encryptionKey != nil {
             throw Realm.Error(
                 .unsupportedFeature, "This version of Firn can't encrypt. Write the copy without an encryptionKey.",
@@ -80,7 +78,7 @@ extension Realm {
         instance.waitForOwnCommit()
         do throws(StoreError) {
             try Store.writeCopy(
-                of: instance.shownPin, to: fileURL.storePath, fileMode: fileMode, storage: PosixStorage.shared)
+                of: instance.shownPin, to: path, fileMode: fileMode, storage: PosixStorage.shared)
         } catch {
             if case .log(let inner) = error.code, inner.code == .foreignFolder {
                 throw Realm.Error(

@@ -10,8 +10,9 @@ extension SharedStore {
     ///   If not, they keep the store from being deleted.
     static func remove(_ url: URL, keepsOthers: Bool = true) throws -> Bool {
         let removal: StoreRemoval
+        let path = try url.checkedStorePath(of: "A store's URL")
         do throws(StoreError) {
-            removal = try Store.remove(url.storePath, keepsOthers: keepsOthers, storage: PosixStorage.shared)
+            removal = try Store.remove(path, keepsOthers: keepsOthers, storage: PosixStorage.shared)
         } catch {
             if error.isLocked {
                 throw Realm.Error(
@@ -49,15 +50,15 @@ extension SharedStore {
     /// Calls `body` with a store that may be open in this process or not. If it is not, it is opened for reading
     /// meanwhile, and other openers of this process wait.
     static func examining<Result>(_ url: URL, _ body: (Store) throws -> Result) throws -> Result {
-        guard url.isFileURL else {
-            throw Realm.Error(.invalidInput, "A store's URL must name a local folder.", fileURL: url)
-        }
+        _ = try url.checkedStorePath(of: "A store's URL")
+        // Computed once: the path may lead elsewhere by the end, and the opening ends under the name that it began with.
+        let name = name(url)
         while true {
-            switch find(identity(url)) {
+            switch find(name) {
             case .store(let shared): return try body(shared.store)
             case .opening(let opening): try wait(for: opening, url)
             case .own(let opening):
-                defer { endOpening(opening, identity(url)) }
+                defer { endOpening(opening, name) }
                 try checkExists(url)
                 var configuration = Realm.Configuration(fileURL: url, readOnly: true)
                 configuration.verifyOnOpen = .directory
@@ -87,7 +88,7 @@ extension SharedStore {
             do {
                 if try Store.exists(at: path, storage: storage) { return }
                 // Asked first, so that no opening waits for that of a seed which waits for a seed.
-                guard try Store.exists(at: seed.storePath, storage: storage) else {
+                guard try Store.exists(at: seed.checkedStorePath(of: "seedFilePath"), storage: storage) else {
                     throw Realm.Error(.fileNotFound, "There is no store at seedFilePath to be copied.", fileURL: seed)
                 }
                 return try examining(seed) { store in

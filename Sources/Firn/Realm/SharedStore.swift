@@ -5,8 +5,16 @@ import Foundation
 /// A store that this process has open, and the realm instances on it. All realms of one file, or of one in-memory
 /// identifier, share it; it closes when the last of them goes.
 final class SharedStore: @unchecked Sendable {
+    /// What tells an open store from all others: its folder, whatever paths lead there now or led there once.
     enum Identity: Equatable {
-        case file(String)
+        case folder(FileIdentity)
+        case memory(String)
+    }
+
+    /// What a configuration names.
+    enum Name: Equatable {
+        /// A path without links.
+        case path(String)
         case memory(String)
     }
 
@@ -69,8 +77,13 @@ final class SharedStore: @unchecked Sendable {
         return true
     }
 
-    private init(_ identity: Identity, _ store: Store, isReadOnly: Bool, _ monitor: StoreMonitor) {
-        self.identity = identity
+    private init(_ name: Name, _ store: Store, isReadOnly: Bool, _ monitor: StoreMonitor) {
+        identity =
+            switch name {
+            case .memory(let identifier): .memory(identifier)
+            // A store with a path has a folder.
+            case .path(let path): store.folderIdentity.map(Identity.folder) ?? .memory(path)
+            }
         self.monitor = monitor
         self.store = store
         self.isReadOnly = isReadOnly
@@ -105,7 +118,8 @@ final class SharedStore: @unchecked Sendable {
 
     struct Registry {
         var open = LinearMap<Identity, Entry>()
-        var openings = LinearMap<Identity, Opening>()
+        /// By what is opened: when an opening begins, there may be no folder yet.
+        var openings = LinearMap<Name, Opening>()
         /// The stores that a thread is closing, which the end of the process must not interrupt.
         var closing = LinearMap<ObjectIdentifier, Store>()
         var isExitWatched = false
@@ -151,14 +165,25 @@ final class SharedStore: @unchecked Sendable {
     }
 
     /// The store, or its opening; registers an opening by the caller if there is neither.
-    static func find(_ identity: Identity) -> Found {
-        registry.withLock { registry in
+    static func find(_ name: Name) -> Found {
+        let identity = identity(name)
+        return registry.withLock { registry in
             registry.forgetParents()
-            if let store = registry.open[identity]?.store { return .store(store) }
-            if let opening = registry.openings[identity] { return .opening(opening) }
+            if let identity, let store = registry.open[identity]?.store { return .store(store) }
+            if let opening = registry.openings[name] { return .opening(opening) }
             let opening = Opening()
-            registry.openings[identity] = opening
+            registry.openings[name] = opening
             return .own(opening)
+        }
+    }
+
+    /// What a name leads to now; nil if there is no folder.
+    private static func identity(_ name: Name) -> Identity? {
+        switch name {
+        case .memory(let identifier): .memory(identifier)
+        case .path(let path):
+            // An error shows again when the store is opened.
+            (try? (storage ?? PosixStorage.shared).status(path)?.identity).map { .folder($0) }
         }
     }
 
@@ -185,32 +210,33 @@ final class SharedStore: @unchecked Sendable {
 
     /// Whether this process has the store open, or is opening it.
     static func isOpen(_ url: URL) -> Bool {
-        let (store, isOpening) = known(identity(url))
+        let (store, isOpening) = known(name(url))
         return store != nil || isOpening
     }
 
     /// Whether the caller, who is on `own`, is in a write transaction of a configuration's store.
     static func isWritten(_ configuration: Realm.Configuration, here own: Scheduler) -> Bool {
-        guard let identity = identity(configuration), case let store? = known(identity).store else { return false }
+        guard let name = name(configuration), case let store? = known(name).store else { return false }
         return store.isWritten(here: own)
     }
 
     /// The store, if this process has it open, and whether a thread is opening it. The reference may be the last one,
     /// so it is returned to be released outside the guard.
-    private static func known(_ identity: Identity) -> (store: SharedStore?, isOpening: Bool) {
-        registry.withLock { registry in
+    private static func known(_ name: Name) -> (store: SharedStore?, isOpening: Bool) {
+        let identity = identity(name)
+        return registry.withLock { registry in
             registry.forgetParents()
-            return (registry.open[identity]?.store, registry.openings[identity] != nil)
+            return (identity.flatMap { registry.open[$0]?.store }, registry.openings[name] != nil)
         }
     }
 
-    static func identity(_ url: URL) -> Identity {
-        .file(PosixStorage.shared.canonicalPath(url.storePath))
+    static func name(_ url: URL) -> Name {
+        .path(PosixStorage.shared.canonicalPath(url.storePath))
     }
 
     /// Nil if the configuration names no store.
-    private static func identity(_ configuration: Realm.Configuration) -> Identity? {
-        configuration.fileURL.map(identity) ?? configuration.inMemoryIdentifier.map(Identity.memory)
+    private static func name(_ configuration: Realm.Configuration) -> Name? {
+        configuration.fileURL.map(name) ?? configuration.inMemoryIdentifier.map(Name.memory)
     }
 
     /// The store of a configuration, opened if this process does not have it open. Waits if another thread is opening
@@ -226,22 +252,20 @@ final class SharedStore: @unchecked Sendable {
                 .unsupportedFeature, "This version of Firn can't encrypt. Open without an encryptionKey.",
                 fileURL: configuration.fileURL)
         }
-        if let url = configuration.fileURL, !url.isFileURL {
-            throw Realm.Error(.invalidInput, "fileURL must name a local folder.", fileURL: url)
-        }
-        guard let identity = identity(configuration) else {
+        if let url = configuration.fileURL { _ = try url.checkedStorePath(of: "fileURL") }
+        guard let name = name(configuration) else {
             throw Realm.Error(.invalidInput, "The configuration names neither a fileURL nor an inMemoryIdentifier.")
         }
         try configuration.checkTimes()
         let retention = try configuration.storeRetention()
         while true {
-            switch find(identity) {
+            switch find(name) {
             case .store(let shared):
                 try shared.join(configuration, retention)
                 return shared
             // The registry shows whether it succeeded.
             case .opening(let opening): try wait(for: opening, configuration.fileURL)
-            case .own(let opening): return try open(configuration, identity, retention, opening)
+            case .own(let opening): return try open(configuration, name, retention, opening)
             }
         }
     }
@@ -257,12 +281,20 @@ final class SharedStore: @unchecked Sendable {
     }
 
     /// Notes that the caller's opening of a store has ended, and lets those continue that wait for it.
-    static func endOpening(_ opening: Opening, _ identity: Identity, with store: SharedStore? = nil) {
-        registry.withLock { registry in
-            registry.openings[identity] = nil
-            if let store { registry.open[identity] = store.entry }
+    ///
+    /// - Returns: the store that is to be used: another one than `store` if that folder was opened under another path
+    ///   meanwhile, as through a second mount.
+    @discardableResult
+    static func endOpening(_ opening: Opening, _ name: Name, with store: SharedStore? = nil) -> SharedStore? {
+        let used = registry.withLock { registry -> SharedStore? in
+            registry.openings[name] = nil
+            guard let store else { return nil }
+            if let known = registry.open[store.identity]?.store { return known }
+            registry.open[store.identity] = store.entry
+            return store
         }
         opening.end()
+        return used
     }
 
     /// Joins a store that is already open in this process.
@@ -280,13 +312,16 @@ final class SharedStore: @unchecked Sendable {
 
     /// Opens a store, and lets those continue that wait for it.
     private static func open(
-        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnCore.HistoryRetention,
-        _ opening: Opening
+        _ configuration: Realm.Configuration, _ name: Name, _ retention: FirnCore.HistoryRetention, _ opening: Opening
     ) throws -> SharedStore {
         let start = SystemClock.shared.monotonic()
-        let result = Result { try makeStore(configuration, identity, retention) }
-        endOpening(opening, identity, with: try? result.get())
+        let result = Result { try makeStore(configuration, name, retention) }
+        let used = endOpening(opening, name, with: try? result.get())
         let shared = try result.get()
+        if let used, used !== shared {
+            try used.join(configuration, retention)
+            return used
+        }
         watchExit()
         // From here on other threads may use the store: the application may do what it likes, with this store's
         // realms too.
@@ -307,7 +342,7 @@ final class SharedStore: @unchecked Sendable {
     @TaskLocal static var storage: (any Storage)?
 
     private static func makeStore(
-        _ configuration: Realm.Configuration, _ identity: Identity, _ retention: FirnCore.HistoryRetention
+        _ configuration: Realm.Configuration, _ name: Name, _ retention: FirnCore.HistoryRetention
     ) throws -> SharedStore {
         if let url = configuration.fileURL, let seed = configuration.seedFilePath {
             try copySeed(seed, to: url, configuration)
@@ -316,7 +351,7 @@ final class SharedStore: @unchecked Sendable {
         let storage = storage ?? (configuration.fileURL == nil ? MemoryStorage() : PosixStorage.shared)
         var options = configuration.storeOptions
         options.historyRetention = retention
-        let monitor = StoreMonitor(identity)
+        let monitor = StoreMonitor(name)
         options.onEvent = { monitor.happened($0) }
         do {
             var store = try Store(options, storage: storage)
@@ -325,7 +360,7 @@ final class SharedStore: @unchecked Sendable {
                 _ = try remove(url, keepsOthers: false)
                 store = try Store(options, storage: storage)
             }
-            return SharedStore(identity, store, isReadOnly: configuration.readOnly, monitor)
+            return SharedStore(name, store, isReadOnly: configuration.readOnly, monitor)
         } catch let error as StoreError {
             throw Realm.Error(error, configuration.fileURL)
         }

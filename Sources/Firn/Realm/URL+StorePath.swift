@@ -10,4 +10,28 @@ extension URL {
         while path.hasSuffix("/"), path.utf8.count > 1 { path.removeLast() }
         return path
     }
+
+    /// `storePath`, if it is that of a folder on this machine.
+    ///
+    /// - Parameter what: what the URL names, for the message.
+    /// - Throws: `.invalidInput` if it names no file, a file of another machine, or contains a NUL, at which the system
+    ///   would cut it off.
+    func checkedStorePath(of what: String) throws -> String {
+        guard isFileURL else {
+            throw Realm.Error(.invalidInput, "\(what) must name a local folder.", fileURL: self)
+        }
+        if !absoluteString.hasPrefix("file:///"), let host = host(percentEncoded: false), !host.isEmpty,
+            host.lowercased() != "localhost"
+        {
+            throw Realm.Error(
+                .invalidInput, "\(what) names the machine \(host). It must name a local folder, as file:///path does.",
+                fileURL: self)
+        }
+        let path = storePath
+        guard !path.utf8.contains(0) else {
+            throw Realm.Error(
+                .invalidInput, "\(what) contains a NUL (%00), at which the system would cut the path off.", fileURL: self)
+        }
+        return path
+    }
 }

@@ -85,13 +85,11 @@ struct SpillCursors {
 
 /// The folder of a store's scratch files, and the number of bytes beyond which a transaction uses them.
 final class ScratchFolder: Sendable {
-    let storage: any Storage
-    let folder: String
+    let folder: any StorageFolder
     /// Bytes of nodes on the heap, in all, beyond which a transaction makes its nodes in scratch files.
     let threshold: Int
 
-    init(storage: any Storage, folder: String, threshold: Int) {
-        self.storage = storage
+    init(_ folder: any StorageFolder, threshold: Int) {
         self.folder = folder
         self.threshold = threshold
     }
@@ -99,10 +97,9 @@ final class ScratchFolder: Sendable {
     /// Removes scratch files whose process died between making one and removing its name. Only for a caller that has
     /// the folder to itself: another process may be between the two steps.
     func removeLeftovers() throws(StorageError) {
-        for name in try storage.list(folder) where ScratchName.matches(name) {
-            let path = "\(folder)/\(name)"
-            guard try !storage.isLink(path), try storage.status(path)?.kind == .file else { continue }
-            do throws(StorageError) { try storage.remove(path) } catch  where error.code == .notFound {
+        for name in try folder.list() where ScratchName.matches(name) {
+            guard try folder.status(name)?.kind == .file else { continue }
+            do throws(StorageError) { try folder.remove(name) } catch  where error.code == .notFound {
                 // Its process is alive, and removed the name first.
             }
         }

@@ -130,7 +130,7 @@ final class SpillPool: @unchecked Sendable {
         let total = lock.withLock { arenas.reduce(0) { $0 + $1.byteCount } }
         let many = min(max(total / 16, Self.arenaMinByteCount), Self.mostByteCount) & ~(Self.arenaMinByteCount - 1)
         let byteCount = pageCount.map { $0 * SpillArena.pageByteCount } ?? many
-        let memory = try scratch.storage.scratchMemory(in: scratch.folder, byteCount: byteCount)
+        let memory = try scratch.folder.scratchMemory(byteCount: byteCount)
         if isRandom { memory.adviseRandomAccess() }
         return memory
     }

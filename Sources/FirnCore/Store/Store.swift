@@ -56,6 +56,8 @@ package final class Store: TransactionOwner {
     /// What recovery did; nil for a store in memory.
     package var recovery: RecoveryReport? { log?.recovery }
     package let isReadOnly: Bool
+    /// What tells the store's folder from all others on this machine; nil for a store in memory.
+    package var folderIdentity: FileIdentity? { log?.storageFolder.identity }
 
     /// Opens a store at its last durable version. Creates the store if it does not exist.
     package convenience init(
@@ -73,12 +75,11 @@ package final class Store: TransactionOwner {
             }
         }
         var heap = NodeHeap()
-        if let logOptions = options.log, logOptions.access != .readOnly {
-            let scratchFolder = ScratchFolder(
-                storage: storage, folder: logOptions.folder, threshold: options.transactionMemoryByteCount)
+        if let log, let logOptions = options.log, logOptions.access != .readOnly {
+            let scratchFolder = ScratchFolder(log.storageFolder, threshold: options.transactionMemoryByteCount)
             do throws(StorageError) {
                 // If others have the store open, this could remove files that they are just making.
-                if log?.isAlone ?? true { try scratchFolder.removeLeftovers() }
+                if log.isAlone { try scratchFolder.removeLeftovers() }
             } catch {
                 throw StoreError(LogError(.storage(error), path: logOptions.folder))
             }

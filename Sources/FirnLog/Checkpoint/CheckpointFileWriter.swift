@@ -23,9 +23,8 @@ package final class CheckpointFileWriter {
         self.folder = folder
         self.id = id
         self.start = start
-        let path = folder.checkpoint(id)
-        try folder.removeIfPresent(path)
-        file = try stored { () throws(StorageError) in try folder.create(path) }
+        try folder.removeIfPresent(folder.checkpoint(id))
+        file = try stored { () throws(StorageError) in try folder.create(folder.checkpoint(id)) }
         try write(CheckpointHeader(storeID: storeID, id: id, start: UInt64(start)).encode(), at: 0)
     }
 
@@ -77,7 +76,7 @@ package final class CheckpointFileWriter {
         try write(checkpoint.encodeFooter(), at: byteCount)
         try stored { () throws(StorageError) in
             try file.sync()
-            try folder.storage.syncFolder(folder.checkpoints)
+            try folder.sync(.checkpoints)
         }
         isFinished = true
         return checkpoint

@@ -33,13 +33,12 @@ extension Log {
     /// - Parameter start: the offset in its mapping at which the file begins, a multiple of 64 KiB; 0 for a new
     ///   mapping.
     package func beginCheckpoint(start: Int) throws(LogError) -> CheckpointFileWriter {
-        _ = try writable()
-        try folder.refuseLinks()
-        try folder.createFolderIfAbsent(folder.checkpoints)
+        try writable().group.names?.checkFolders()
+        try folder.createFolderIfAbsent(.checkpoints)
         let id = checkpoints.withLock { state in state.takeID() }
         guard let id else {
             throw LogError(
-                .damage, path: folder.checkpoints,
+                .damage, path: folder.path(of: .checkpoints),
                 detail: "the ids of its checkpoints have reached their limit; copy the store")
         }
         return try CheckpointFileWriter(folder: folder, storeID: recovery.storeID, id: id, start: start)
@@ -126,7 +125,9 @@ extension Log {
     @discardableResult
     package func removeUnneeded(held: Set<UInt64>) throws(LogError) -> Bool {
         if otherProcesses.contains(where: { $0.version == 0 }) { return false }
-        let manifest = try writable().tail.snapshot().manifest
+        let writer = try writable()
+        try writer.group.names?.checkFolders()
+        let manifest = writer.tail.snapshot().manifest
         // A process that follows others may know a manifest whose writer died before it synced the manifest's name.
         // The process that makes the name durable then raises the page's generation.
         guard manifest.generation <= page.generation else { return false }
@@ -146,9 +147,11 @@ extension Log {
     ///
     /// - Parameter ranges: offsets in the file, whole blocks of 4 KiB.
     package func deallocate(_ ranges: [Range<Int>], of file: Checkpoint.File) throws(LogError) -> Bool {
-        _ = try writable()
+        let writer = try writable()
+        try writer.group.names?.checkFolders()
+        try folder.checkInForce(writer.tail.snapshot().manifest, mayBeLater: true)
         return try stored { () throws(StorageError) in
-            let file = try folder.storage.open(folder.checkpoint(file.id), .readWrite)
+            let file = try folder.open(folder.checkpoint(file.id), .readWrite)
             defer { file.close() }
             for range in ranges where try !file.deallocate(range) { return false }
             return true
@@ -158,13 +161,13 @@ extension Log {
     static func removeUnneeded(
         _ folder: StoreFolder, _ manifest: Manifest, _ needed: Set<UInt64>, newest: UInt64
     ) throws(LogError) {
-        try folder.refuseLinks()
+        try folder.checkInForce(manifest, mayBeLater: true)
         let listed = Set(manifest.segments.map(\.segment))
-        for name in try stored({ () throws(StorageError) in try folder.storage.list(folder.log) }) {
+        for name in try folder.list(.log) {
             if let number = StoreFolder.segmentNumber(of: name), !listed.contains(number),
                 number < manifest.openSegment.segment
             {
-                try folder.removeIfPresent(folder.log + "/" + name)
+                try folder.removeIfPresent(StoreFileName(name, in: .log))
             }
         }
         for id in try folder.checkpointIDs() where !needed.contains(id) && id < newest {

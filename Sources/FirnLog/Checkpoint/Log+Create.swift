@@ -22,16 +22,16 @@ extension Log {
         fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false, storage: any Storage,
         randomness: any Randomness, _ write: (CheckpointFileWriter) throws(LogError) -> [UInt8]
     ) throws(LogError) {
-        var folder = StoreFolder(path: path, storage: storage)
-        folder.fileMode = fileMode
-        let locks = try claimFolder(folder, replacesRemains: replacesRemains)
+        var location = StoreLocation(path: path, storage: storage)
+        location.fileMode = fileMode
+        let (folder, locks) = try claimFolder(location, replacesRemains: replacesRemains)
         defer { locks.releaseAll() }
         do {
             try folder.removeUnfinishedCopy()
             try folder.removeIfPresent(folder.newManifest)
             try folder.markCopy()
-            try folder.createFolderIfAbsent(folder.log)
-            try folder.createFolderIfAbsent(folder.checkpoints)
+            try folder.createFolderIfAbsent(.log)
+            try folder.createFolderIfAbsent(.checkpoints)
             let storeID = StoreID(randomness)
             let file = try CheckpointFileWriter(folder: folder, storeID: storeID, id: 1, start: 0)
             let state = try write(file)
@@ -41,9 +41,9 @@ extension Log {
                 storeID: storeID, created: beginning.time, checkpoint: Manifest.Checkpoint(checkpoint),
                 segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: beginning.version + 1)])
             try makeFirstSegment(folder, manifest, schema: beginning.schema, time: beginning.time)
-            try stored { () throws(StorageError) in try storage.syncFolder(folder.parent) }
+            try stored { () throws(StorageError) in try storage.syncFolder(location.parent) }
         } catch {
-            removeAll(folder)
+            removeAll(folder, location)
             throw error
         }
         // Beside a manifest this file means nothing; if this fails, the next opening removes it.
@@ -53,51 +53,69 @@ extension Log {
     /// Creates the copy's folder, or takes over that of an interrupted copy. Returns the store's locks, all of them
     /// held.
     private static func claimFolder(
-        _ folder: StoreFolder, replacesRemains: Bool
-    ) throws(LogError) -> StoreLocks {
-        let found = try find(folder)
-        guard found == .nothing || found == .unfinishedCopy || found == .empty && replacesRemains else {
-            throw nameIsTaken(folder)
-        }
-        if found == .nothing {
+        _ location: StoreLocation, replacesRemains: Bool
+    ) throws(LogError) -> (folder: StoreFolder, locks: StoreLocks) {
+        let present = try find(location)
+        let isNew = present == nil
+        if let present {
+            guard present.found == .unfinishedCopy || present.found == .empty && replacesRemains else {
+                throw nameIsTaken(location)
+            }
+        } else {
             // If another process makes something at the path meanwhile, this throws and leaves it there.
             try stored { () throws(StorageError) in
-                try folder.storage.createFolder(folder.path, permissions: folder.fileMode)
+                try location.storage.createFolder(location.path, permissions: location.fileMode)
             }
+        }
+        var opened = present?.folder
+        if opened == nil { opened = try location.open() }
+        guard let folder = opened else {
+            throw .replaced(location.path, "the folder that was just made is gone")
         }
         let locks: StoreLocks
         do throws(LogError) { locks = try StoreLocks(folder) } catch {
             // Only an empty folder is removed by this.
-            if found == .nothing { try? folder.storage.remove(folder.path) }
+            if isNew { try? location.storage.remove(location.path) }
             throw error
         }
         do throws(LogError) {
-            guard try locks.claimAll(), try !locks.isRemoved() else {
+            guard try locks.claimAll() else {
                 throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
             }
             // Before the locks were claimed, another process may have made a store.
-            let now = try find(folder)
-            guard now == .empty || now == .unfinishedCopy else { throw nameIsTaken(folder) }
-            return locks
+            let now = try findTaken(location) { () throws(LogError) in try folder.find() }
+            guard now == .empty || now == .unfinishedCopy else { throw nameIsTaken(location) }
+            return (folder, locks)
         } catch {
             locks.releaseAll()
             throw error
         }
     }
 
-    /// What exists at the copy's path. Throws also for what is no store, or was one: the copy must not replace it
-    /// either.
-    private static func find(_ folder: StoreFolder) throws(LogError) -> StoreFolder.Found {
-        do throws(LogError) { return try folder.find() } catch {
+    /// What exists at the copy's path; nil if there is nothing.
+    private static func find(
+        _ location: StoreLocation
+    ) throws(LogError) -> (folder: StoreFolder, found: StoreFolder.Found)? {
+        try findTaken(location) { () throws(LogError) in
+            guard let folder = try location.open() else { return nil }
+            return (folder, try folder.find())
+        }
+    }
+
+    /// Throws also for what is no store, or was one: the copy must not replace it either.
+    private static func findTaken<Result>(
+        _ location: StoreLocation, _ body: () throws(LogError) -> Result
+    ) throws(LogError) -> Result {
+        do throws(LogError) { return try body() } catch {
             switch error.code {
-            case .notAStore, .foreignFolder, .damage: throw nameIsTaken(folder)
+            case .notAStore, .foreignFolder, .damage: throw nameIsTaken(location)
             default: throw error
             }
         }
     }
 
-    private static func nameIsTaken(_ folder: StoreFolder) -> LogError {
-        LogError(.foreignFolder, path: folder.path, detail: "something exists there already; a copy replaces nothing")
+    private static func nameIsTaken(_ location: StoreLocation) -> LogError {
+        LogError(.foreignFolder, path: location.path, detail: "something exists there already; a copy replaces nothing")
     }
 
     /// Removes the files that a failed copy has made, by their names. The caller holds the locks.
@@ -105,12 +123,15 @@ extension Log {
     /// It ends with the first step that fails, because each must be durable before the next: a manifest without its
     /// files would be a damaged store, and files without the mark the remains of one. Neither can be opened, nor the
     /// second one deleted. So what is left after a failure or a power cut is the whole store, or an interrupted copy.
-    private static func removeAll(_ folder: StoreFolder) {
+    private static func removeAll(_ folder: StoreFolder, _ location: StoreLocation) {
         do {
             try folder.removeIfPresent(folder.manifest)
-            try folder.storage.syncFolder(folder.path)
+            try folder.sync(.store)
             try folder.removeUnfinishedCopy()
-            for path in [folder.log, folder.checkpoints, folder.lock, folder.path] { try folder.removeIfPresent(path) }
+            for name in [StoreFileName.Folder.log.name, StoreFileName.Folder.checkpoints.name, folder.lock.name] {
+                try folder.removeIfPresent(StoreFileName(name))
+            }
+            if try folder.root.isNamed() { try location.storage.remove(location.path) }
         } catch {
             // The caller throws what the copy has failed with.
         }
@@ -125,18 +146,20 @@ extension StoreFolder {
         try write(withUnsafeBytes(of: Self.copyMagic.littleEndian) { Array($0) }, to: file, at: 0)
         try stored { () throws(StorageError) in
             try file.sync()
-            try storage.syncFolder(path)
+            try sync(.store)
         }
     }
 
     /// Removes the files of an interrupted copy, if there is one. The caller holds the locks, and there is no manifest.
     func removeUnfinishedCopy() throws(LogError) {
-        guard try stored({ () throws(StorageError) in try storage.status(copying) }) != nil else { return }
-        for path in [newManifest, segment(1), checkpoint(1)] { try removeIfPresent(path) }
+        guard try stored({ () throws(StorageError) in try status(copying) }) != nil else { return }
+        try removeIfPresent(newManifest)
+        for file in [segment(1), checkpoint(1)]
+        where try stored({ () throws(StorageError) in try exists(file.folder) }) { try removeIfPresent(file) }
         // Their removal is durable before the mark is removed: without the mark they would be remains of a store.
         try stored { () throws(StorageError) in
-            for folder in [log, checkpoints] where try storage.status(folder) != nil { try storage.syncFolder(folder) }
-            try storage.syncFolder(path)
+            for folder in [StoreFileName.Folder.log, .checkpoints] where try exists(folder) { try sync(folder) }
+            try sync(.store)
         }
         try removeIfPresent(copying)
     }

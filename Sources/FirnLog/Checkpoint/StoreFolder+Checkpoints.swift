@@ -2,9 +2,10 @@ import FirnBytes
 import FirnStorage
 
 extension StoreFolder {
-    func checkpoint(_ id: UInt64) -> String {
+    func checkpoint(_ id: UInt64) -> StoreFileName {
         let digits = String(id)
-        return checkpoints + "/" + String(repeating: "0", count: max(0, 10 - digits.count)) + digits + ".checkpoint"
+        return StoreFileName(
+            String(repeating: "0", count: max(0, 10 - digits.count)) + digits + ".checkpoint", in: .checkpoints)
     }
 
     /// The id in the name of a checkpoint file; nil for other names.
@@ -18,9 +19,9 @@ extension StoreFolder {
     /// Reads the footer of the checkpoint that a manifest names, and checks it. Nodes are validated when they are
     /// first reached.
     func readCheckpoint(_ entry: Manifest.Checkpoint) throws(LogError) -> Checkpoint {
-        let path = checkpoint(entry.id)
+        let path = path(of: checkpoint(entry.id))
         let file: any StorageFile
-        do throws(StorageError) { file = try storage.open(path, .read) } catch {
+        do throws(StorageError) { file = try open(checkpoint(entry.id), .read) } catch {
             guard error.code == .notFound else { throw LogError(error) }
             throw LogError(.damage, path: path, detail: "the manifest lists it, but it is missing")
         }
@@ -59,8 +60,8 @@ extension StoreFolder {
 
     /// Opens a checkpoint file for reading, and checks its header.
     func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> any StorageFile {
-        let path = checkpoint(entry.id)
-        let file = try stored { () throws(StorageError) in try openToRead(path) }
+        let path = path(of: checkpoint(entry.id))
+        let file = try stored { () throws(StorageError) in try openToRead(checkpoint(entry.id)) }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard size > entry.byteCount else {
             throw LogError(
@@ -93,7 +94,7 @@ extension StoreFolder {
     /// when it was empty.
     func checkpointIDs() throws(LogError) -> [UInt64] {
         try stored { () throws(StorageError) in
-            try storage.status(checkpoints) == nil ? [] : storage.list(checkpoints)
+            try exists(.checkpoints) ? folder(.checkpoints).list() : []
         }.compactMap(Self.checkpointID)
     }
 }

@@ -156,7 +156,7 @@ extension Log {
         }
         // If this process dies after a manifest change that the page does not show, the next holder recovers, too.
         page.writerProcess = UInt64(currentProcessID())
-        try recovery.renewManifest(page)
+        try recovery.renewManifest(page, nil)
         _ = try recovery.makeDurable(page)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
@@ -187,12 +187,12 @@ extension Log {
         let tail = writer.tail
         tail.begin()
         defer { tail.endAppending() }
-        let path = folder.segment(tail.manifest.openSegment.segment)
+        let segment = folder.segment(tail.manifest.openSegment.segment)
         let file: any StorageFile
-        if tail.file.path == path {
+        if tail.file.path == folder.path(of: segment) {
             file = tail.file
         } else {
-            file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }
+            file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
         }
         let byteCount = try stored { () throws(StorageError) in try file.size() }
         try writer.group.lead { old throws(LogError) in

@@ -157,7 +157,7 @@ final class LogFollower {
         let next = position.version + 1
         guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= next }) else {
             throw LogError(
-                .versionNotHere(next), path: folder.log,
+                .versionNotHere(next), path: folder.path(of: .log),
                 detail: "the oldest version in it is \(manifest.segments[0].firstVersion)")
         }
         let entry = manifest.segments[index]

@@ -25,6 +25,8 @@ import FirnStorage
 ///        │ slots used            │ session               │
 ///    128 ├───────────────────────┴───────────────────────┤
 ///        │ zero                                          │
+///    240 ├───────────────────────┬───────────────────────┤
+///        │ device                │ inode                 │
 ///    256 ├───────────────────────────────────────────────┤
 ///        │ 60 slots of 64 bytes, one per opener          │
 ///        │ (SharedPage+Slots)                            │
@@ -40,6 +42,9 @@ import FirnStorage
 /// before the lock is released. So a process that gets the lock and finds an id there knows that the former holder
 /// died. **wanted** is 1 if another opener waits for that lock, and is cleared by the one that releases it;
 /// **handovers** counts how often the lock has passed to an opener.
+///
+/// **device** and **inode** identify the page's own file. A copy of the store's folder has them, too, and can be told
+/// by them. 0 means that they are not known.
 ///
 /// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high
 /// ^ 0x4D41524B` ("MARK"). The two marks are written alternately, mark before check, so that at least one of the
@@ -88,11 +93,23 @@ final class SharedPage: @unchecked Sendable {
     private var nextPair = 0
 
     /// Maps the page of a store, for an opener that may write.
-    init(_ folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
-        memory = try stored { () throws(StorageError) in
-            try folder.storage.sharedMemory(folder.shared, byteCount: Self.byteCount, .create(folder.fileMode))
-        }
+    ///
+    /// - Parameter mayCreate: whether the opener makes the page if there is none: only the first opener for writing,
+    ///   which keeps all others out. All others would make a second page beside the one that is in use.
+    /// - Throws: `.replaced` if there is none, or another one than the page itself says.
+    init(_ folder: StoreFolder, _ storeID: StoreID, mayCreate: Bool) throws(LogError) {
         storeHigh = storeID.high
+        let path = folder.path(of: folder.shared)
+        do throws(StorageError) {
+            memory = try folder.root.sharedMemory(
+                folder.shared.name, byteCount: Self.byteCount, mayCreate ? .create(folder.fileMode) : .writable)
+        } catch {
+            guard !mayCreate, error.code == .notFound else { throw LogError(error) }
+            throw .replaced(path, "it is missing, although other openers have the store open")
+        }
+        if !mayCreate, let identity = memory.identity, let named, named != identity {
+            throw .replaced(path, "it is another file than the one that the openers of the store share")
+        }
     }
 
     /// Maps the page for a reader, which creates nothing. If there is no page, or this user may not open it, the
@@ -100,7 +117,7 @@ final class SharedPage: @unchecked Sendable {
     init(reading folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
         storeHigh = storeID.high
         do throws(StorageError) {
-            memory = try folder.storage.sharedMemory(folder.shared, byteCount: Self.byteCount, .existing)
+            memory = try folder.root.sharedMemory(folder.shared.name, byteCount: Self.byteCount, .existing)
         } catch  where error.code == .notFound || error.code == .permissionDenied {
             memory = NoSharedMemory(byteCount: Self.byteCount)
         } catch {
@@ -156,12 +173,20 @@ final class SharedPage: @unchecked Sendable {
 
     var generation: UInt64 { load(88) }
 
+    private static let identityOffset = 240
     private static let extentOffset = 112
     private static let sessionOffset = 120
     private static let wakeOffset = 80
     /// The words that are kept when the page is made again: they only rise, and a process that has the page mapped
     /// already may rely on that. Any initial value will do.
     private static func isKept(_ offset: Int) -> Bool { [wakeOffset, extentOffset, sessionOffset].contains(offset) }
+
+    /// The file that the page said it is when it was last made; nil if it does not say. A copy of the file says that it
+    /// is the file that it was copied from.
+    var named: FileIdentity? {
+        let identity = FileIdentity(device: load(Self.identityOffset), number: load(Self.identityOffset + 8))
+        return identity.number == 0 ? nil : identity
+    }
 
     /// Rises whenever the page is made again.
     var session: UInt64 { load(Self.sessionOffset) }
@@ -196,6 +221,8 @@ final class SharedPage: @unchecked Sendable {
         store(session &+ 1, Self.sessionOffset)
         store(UInt64(LogLimits.format) | UInt64(epoch) << 32, 8)
         store(storeHigh, 16)
+        store(memory.identity?.device ?? 0, Self.identityOffset)
+        store(memory.identity?.number ?? 0, Self.identityOffset + 8)
         store(0, 40)
         store(0, 56)
         store(0, 72)
@@ -287,7 +314,7 @@ final class SharedPage: @unchecked Sendable {
 
     /// The process that writes, read from the page's file without mapping it; nil if none is known.
     static func writerProcess(_ folder: StoreFolder) -> Int32? {
-        guard let file = try? folder.storage.open(folder.shared, .read) else { return nil }
+        guard let file = try? folder.open(folder.shared, .read) else { return nil }
         defer { file.close() }
         var process: UInt64 = 0
         let count = withUnsafeMutableBytes(of: &process) { try? file.read(into: $0, at: 96) }

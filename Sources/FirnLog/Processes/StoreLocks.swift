@@ -13,6 +13,10 @@ import FirnStorage
 /// | 5 | an opener for writing that writes checkpoints by itself, until it begins to close or to end | shared |
 /// | 64 + n | the owner of the shared page's slot n | exclusive |
 ///
+/// Besides, every opener that has the store open for writing holds the lock of the store's folder itself, shared. The
+/// first one, and one that deletes the store, tries it exclusively for a moment. It shows openers that hold bytes of
+/// another file: somebody has removed or replaced `lock`.
+///
 /// Byte 2 says whether the shared page is right: its holder took it while another opener held it, or has recovered
 /// the log and written the page.
 struct StoreLocks: Sendable {
@@ -27,13 +31,15 @@ struct StoreLocks: Sendable {
     /// Nil for a reader that can't open the file: it does not exist, as on an image of a store, or this user may
     /// not read it. Then nothing is locked, and no opener seems to hold anything.
     private let lock: (any StorageLock)?
+    private let root: any StorageFolder
     let path: String
 
     /// The locks of an opener that may create the file and write.
     init(_ folder: StoreFolder) throws(LogError) {
         path = folder.path
+        root = folder.root
         do throws(StorageError) {
-            lock = try folder.storage.lockFile(folder.lock, .create(folder.fileMode))
+            lock = try folder.root.lockFile(folder.lock.name, .create(folder.fileMode))
         } catch {
             throw Self.refusal(error)
         }
@@ -42,8 +48,9 @@ struct StoreLocks: Sendable {
     /// The locks of a reader, which creates nothing.
     init(reading folder: StoreFolder) throws(LogError) {
         path = folder.path
+        root = folder.root
         do throws(StorageError) {
-            lock = try folder.storage.lockFile(folder.lock, .existing)
+            lock = try folder.root.lockFile(folder.lock.name, .existing)
         } catch  where error.code == .notFound || error.code == .permissionDenied {
             lock = nil
         } catch {
@@ -67,7 +74,7 @@ struct StoreLocks: Sendable {
     /// lock file was opened.
     func registerOpen() throws(LogError) {
         // Another opener can't remove the file only while this byte is held.
-        guard try awaitShared(Self.openByte), try !isRemoved() else {
+        guard try awaitShared(Self.openByte), try isNamed() else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
         }
     }
@@ -77,15 +84,38 @@ struct StoreLocks: Sendable {
     private func awaitShared(_ byte: Int) throws(LogError) -> Bool {
         for _ in 1...20 {
             if try tryLock(byte, exclusive: false) { return true }
-            if try isRemoved() { return false }
+            if try !isNamed() { return false }
             sleepThread(nanoseconds: 1_000_000)
         }
         return false
     }
 
-    /// Whether the lock file was removed since it was opened.
-    func isRemoved() throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try lock?.isRemoved() ?? false }
+    /// Whether the lock file is still the one that others open.
+    func isNamed() throws(LogError) -> Bool {
+        try stored { () throws(StorageError) in try lock?.isNamed() ?? true }
+    }
+
+    /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
+    ///
+    /// - Parameter isFirst: whether the bytes say that no other opener has the store open for writing.
+    /// - Throws: `.replaced` if another opener has it open all the same; `.locked` if the store is being deleted.
+    func lockFolder(isFirst: Bool) throws(LogError) {
+        if isFirst, try !tryLockFolder(exclusive: true) {
+            throw .replaced(
+                path + "/lock", "the store is open, but by openers that hold locks of another file with this name")
+        }
+        guard try tryLockFolder(exclusive: false) else {
+            throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
+        }
+    }
+
+    /// An opener that is refused in the end may hold the folder's lock for a moment; false if that lasts longer.
+    private func tryLockFolder(exclusive: Bool) throws(LogError) -> Bool {
+        for attempt in 1...20 {
+            if try stored({ () throws(StorageError) in try root.tryLock(exclusive: exclusive) }) { return true }
+            if attempt < 20 { sleepThread(nanoseconds: 1_000_000) }
+        }
+        return false
     }
 
     /// Keeps all other openers out, to delete the store. False if another one has it open, is opening it, or still
@@ -100,7 +130,8 @@ struct StoreLocks: Sendable {
         for byte in bytes {
             guard try tryLock(byte, exclusive: true) else { return false }
         }
-        return true
+        guard try isNamed() else { return false }
+        return try stored { () throws(StorageError) in try root.tryLock(exclusive: true) }
     }
 
     /// True if no other opener has the store open.
@@ -189,7 +220,10 @@ struct StoreLocks: Sendable {
         try stored { () throws(StorageError) in try lock?.unlock(byte) }
     }
 
-    func releaseAll() { lock?.close() }
+    func releaseAll() {
+        root.unlock()
+        lock?.close()
+    }
 
     /// Declares that checkpoint files are still read, whether or not the store is open: until the lock file is closed.
     func keepReading() throws(LogError) {
@@ -204,6 +238,7 @@ struct StoreLocks: Sendable {
                 try unlock(byte)
             }
             if let slot { try unlockSlot(slot) }
+            root.unlock()
             try unlock(Self.openByte)
         } catch {
             // Others must not think that this opener writes, or has the store open.

@@ -36,12 +36,13 @@ extension Log {
     /// the log and written the same range again. The second is for a store that nobody writes.
     private static let damageAttempts = (beside: 10, alone: 2)
 
-    static func openForReading(_ options: LogOptions, _ folder: StoreFolder) throws(LogError) -> Log {
-        switch try folder.find() {
-        case .nothing:
+    static func openForReading(_ options: LogOptions, _ location: StoreLocation) throws(LogError) -> Log {
+        guard let folder = try location.open() else {
             throw LogError(
-                .storage(StorageError(.notFound, operation: "open", path: folder.path)), path: folder.path,
+                .storage(StorageError(.notFound, operation: "open", path: location.path)), path: location.path,
                 detail: "opening read-only creates no store; open it once without `readOnly`, or check the path")
+        }
+        switch try folder.find() {
         case .empty:
             throw LogError(
                 .notAStore, path: folder.path, detail: "it is an empty folder, and opening read-only creates nothing")
@@ -51,7 +52,7 @@ extension Log {
                 detail: "it holds an unfinished copy of a store; copy the store again, or delete the folder")
         case .store: break
         }
-        try checkVolume(folder.path, folder.storage)
+        try checkVolume(folder)
         try folder.refuseLinks()
         let locks = try StoreLocks(reading: folder)
         do throws(LogError) {
@@ -154,7 +155,7 @@ extension Log {
             slot == nil ? try HeldLogFiles(folder, manifest, checkpoints.last) : HeldLogFiles(manifest)
         // If the manifest has changed, what was published since may be in segments that this one does not list.
         guard try folder.readManifest() == manifest else {
-            throw LogError(.damage, path: folder.manifest, detail: "the store changes faster than it can be opened")
+            throw LogError(.damage, path: folder.path(of: folder.manifest), detail: "the store changes faster than it can be opened")
         }
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,
@@ -177,23 +178,23 @@ final class HeldLogFiles: Sendable {
     private static let segmentMax = 64
 
     let manifest: Manifest
-    let files: [String: any StorageFile]
+    let files: LinearMap<StoreFileName, any StorageFile>
 
     /// For a reader with a slot: nothing is removed while it opens the store.
     init(_ manifest: Manifest) {
         self.manifest = manifest
-        files = [:]
+        files = LinearMap()
     }
 
     init(_ folder: StoreFolder, _ manifest: Manifest, _ checkpoint: Checkpoint?) throws(LogError) {
         self.manifest = manifest
         let start = checkpoint?.version ?? 0
         let needed = manifest.segments.filter { !$0.isSealed || $0.lastVersion > start }
-        var paths = checkpoint?.files.map { folder.checkpoint($0.id) } ?? []
-        if needed.count <= Self.segmentMax { paths += needed.map { folder.segment($0.segment) } }
-        var files: [String: any StorageFile] = [:]
-        for path in paths {
-            files[path] = try stored { () throws(StorageError) in try folder.storage.open(path, .read) }
+        var names = checkpoint?.files.map { folder.checkpoint($0.id) } ?? []
+        if needed.count <= Self.segmentMax { names += needed.map { folder.segment($0.segment) } }
+        var files = LinearMap<StoreFileName, any StorageFile>()
+        for name in names {
+            files[name] = try stored { () throws(StorageError) in try folder.open(name, .read) }
         }
         self.files = files
     }

@@ -185,12 +185,12 @@ struct LogCursor {
         while walk.next <= walk.through {
             guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= walk.next }) else {
                 throw LogError(
-                    .versionNotHere(walk.next), path: folder.log,
+                    .versionNotHere(walk.next), path: folder.path(of: .log),
                     detail: "the oldest version in it is \(manifest.segments[0].firstVersion)")
             }
             let entry = manifest.segments[index]
             guard !entry.isSealed || entry.lastVersion >= walk.next else {
-                throw LogError(.versionNotHere(walk.next), path: folder.log, detail: "the log ends before it")
+                throw LogError(.versionNotHere(walk.next), path: folder.path(of: .log), detail: "the log ends before it")
             }
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
             if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {

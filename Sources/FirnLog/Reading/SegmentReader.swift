@@ -36,13 +36,14 @@ final class SegmentReader {
     init(
         _ folder: StoreFolder, _ entry: Manifest.Segment, storeID: StoreID, windowByteCount: Int = 256 << 10
     ) throws(LogError) {
-        path = folder.segment(entry.segment)
+        let name = folder.segment(entry.segment)
+        path = folder.path(of: name)
         number = entry.segment
         storeHigh = storeID.high
         self.folder = folder
         self.storeID = storeID
         do {
-            file = try folder.openToRead(path)
+            file = try folder.openToRead(name)
         } catch  where error.code == .notFound {
             throw LogError(.damage, path: path, detail: "the manifest lists it, but it is missing")
         } catch {

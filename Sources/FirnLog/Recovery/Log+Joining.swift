@@ -10,8 +10,9 @@ extension Log {
         guard try folder.find() == .store, try locks.isOpenForWriting(),
             try locks.registerWriter(writesFinalCheckpoint: options.endsWithCheckpoint)
         else { return nil }
+        try locks.lockFolder(isFirst: false)
         var manifest = try folder.readManifest()
-        let page = try SharedPage(folder, manifest.storeID)
+        let page = try SharedPage(folder, manifest.storeID, mayCreate: false)
         do throws(LogError) {
             // Each time, another manifest may replace the one that is read.
             for _ in 1...8 {
@@ -79,10 +80,11 @@ extension Log {
         }
         _ = try follower.readMarks(&position, listed)
         guard listed == manifest else { return nil }
-        let path = folder.segment(listed.openSegment.segment)
-        let file = try stored { () throws(StorageError) in try folder.storage.open(path, .readWrite) }
+        let segment = folder.segment(listed.openSegment.segment)
+        let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
         let group = GroupCommit(
-            file: file, version: published, page: page, publishesWhenWritten: options.durability != .full)
+            file: file, version: published, page: page, publishesWhenWritten: options.durability != .full,
+            names: try HeldNames(folder, locks))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file, manifest: listed,
             end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,

@@ -20,33 +20,33 @@ extension Log {
         precondition(
             SegmentHeader.isSector(options.sectorByteCount),
             "sectorByteCount must be 0 or a power of two, 512 ... 65,536")
-        let folder = StoreFolder(options, storage)
+        let location = StoreLocation(options, storage)
         switch options.access {
-        case .readOnly: return try openForReading(options, folder)
-        case .readWrite(let wait): return try openForWriting(options, folder, clock, randomness, waitMilliseconds: wait)
+        case .readOnly: return try openForReading(options, location)
+        case .readWrite(let wait):
+            return try openForWriting(options, location, clock, randomness, waitMilliseconds: wait)
         }
     }
 
-    static func checkVolume(_ path: String, _ storage: any Storage) throws(LogError) {
-        let volume = try stored { () throws(StorageError) in try storage.volume(of: path) }
+    static func checkVolume(_ folder: StoreFolder) throws(LogError) {
+        try check(try stored { () throws(StorageError) in try folder.root.volume() }, folder.path)
+    }
+
+    private static func check(_ volume: Volume, _ path: String) throws(LogError) {
         if volume.isNetwork { throw LogError(.networkFileSystem(volume.fileSystem), path: path) }
     }
 
     private static func openForWriting(
-        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
+        _ options: LogOptions, _ location: StoreLocation, _ clock: any Clock, _ randomness: any Randomness,
         waitMilliseconds: Int
     ) throws(LogError) -> Log {
-        let storage = folder.storage
+        let present = try location.open()
+        let folder: StoreFolder
+        if let present { folder = present } else { folder = try makeFolder(location) }
         var found = try folder.find()
-        if found == .nothing {
-            try checkVolume(folder.parent, storage)
-            try folder.createFolderIfAbsent(folder.path)
-            try stored { () throws(StorageError) in try storage.syncFolder(folder.parent) }
-        } else {
-            try checkVolume(folder.path, storage)
-            // A process that made the folder may have died before its name was durable.
-            if found != .store { try folder.syncParent() }
-        }
+        try checkVolume(folder)
+        // A process that made the folder may have died before its name was durable.
+        if present != nil, found != .store { try location.syncParent() }
         try folder.refuseLinks()
         let locks = try StoreLocks(folder)
         do throws(LogError) {
@@ -57,12 +57,13 @@ extension Log {
                     // The first opener for writing keeps others from joining until everything is recovered.
                     let isFirst = try locks.beginRecovery()
                     try locks.registerOpen()
+                    try locks.lockFolder(isFirst: isFirst)
                     // Another process may have made the store while this one waited.
                     if found != .store { found = try folder.find() }
                     let created = found != .store
                     if created { try create(folder, clock, randomness, sector: options.sectorByteCount) }
                     let log = try openLocked(
-                        options, folder, clock, randomness, locks, created: created, isFirst: isFirst)
+                        options, folder, location, clock, randomness, locks, created: created, isFirst: isFirst)
                     _ = try locks.registerWriter(writesFinalCheckpoint: options.endsWithCheckpoint)
                     return log
                 }
@@ -79,6 +80,17 @@ extension Log {
         }
     }
 
+    /// Makes the folder of a store.
+    private static func makeFolder(_ location: StoreLocation) throws(LogError) -> StoreFolder {
+        try check(
+            try stored { () throws(StorageError) in try location.storage.volume(of: location.parent) }, location.parent)
+        try location.makeFolder()
+        guard let folder = try location.open() else {
+            throw .replaced(location.path, "the folder that was just made is gone")
+        }
+        return folder
+    }
+
     /// Makes a store. It exists as soon as its manifest does; whatever a crash leaves before that counts as an
     /// empty folder.
     private static func create(
@@ -86,8 +98,8 @@ extension Log {
     ) throws(LogError) {
         try folder.removeUnfinishedCopy()
         try folder.removeIfPresent(folder.newManifest)
-        try folder.createFolderIfAbsent(folder.log)
-        try folder.createFolderIfAbsent(folder.checkpoints)
+        try folder.createFolderIfAbsent(.log)
+        try folder.createFolderIfAbsent(.checkpoints)
         let manifest = Manifest(
             storeID: StoreID(randomness), features: sector > 0 ? [.sectors] : [], created: clock.now(),
             segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
@@ -98,32 +110,30 @@ extension Log {
     static func makeFirstSegment(
         _ folder: StoreFolder, _ manifest: Manifest, schema: [UInt8], time: Int64, sector: Int = 0
     ) throws(LogError) {
-        let storage = folder.storage
         let first = manifest.openSegment.firstVersion
         let header = SegmentHeader(
             storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1,
             sector: UInt32(sector))
-        let path = folder.segment(1)
-        try folder.removeIfPresent(path)
-        let file = try stored { () throws(StorageError) in try folder.create(path) }
+        let name = folder.segment(1)
+        try folder.removeIfPresent(name)
+        let file = try stored { () throws(StorageError) in try folder.create(name) }
         defer { file.close() }
         try folder.write(SegmentPrologue.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
         try stored { () throws(StorageError) in
             try file.sync()
-            try storage.syncFolder(folder.log)
+            try folder.sync(.log)
             // The folders' names must be durable before the manifest exists.
-            try storage.syncFolder(folder.path)
+            try folder.sync(.store)
         }
         try folder.replaceManifest(nil, with: manifest)
     }
 
     private static func openLocked(
-        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness,
-        _ locks: StoreLocks, created: Bool, isFirst: Bool
+        _ options: LogOptions, _ folder: StoreFolder, _ location: StoreLocation, _ clock: any Clock,
+        _ randomness: any Randomness, _ locks: StoreLocks, created: Bool, isFirst: Bool
     ) throws(LogError) -> Log {
-        let storage = folder.storage
         let manifest = try folder.readManifest()
-        let page = try SharedPage(folder, manifest.storeID)
+        let page = try SharedPage(folder, manifest.storeID, mayCreate: isFirst)
         let isPageValid = page.isValid(epoch: manifest.epoch)
         let pageMark = isPageValid ? page.durableMark : 0
         var recovery = try Recovery.read(folder, manifest, pageMark: pageMark, verify: options.verify)
@@ -135,22 +145,23 @@ extension Log {
         let isDurable = isPageValid && page.writerProcess == 0 && !page.hasFailed
         // If this process dies after a manifest change that the page does not show, the next holder recovers, too.
         page.writerProcess = UInt64(currentProcessID())
-        if !isDurable { try recovery.renewManifest(page) }
+        if !isDurable { try recovery.renewManifest(page, location) }
         // A reader that is opening the store needs the files that were listed when it came.
         if isFirst, !page.others(locks, but: nil).contains(where: { $0.version == 0 }) {
             // These are files left by a crash before the removal of what the manifest no longer lists, or of a
             // checkpoint that was never finished. If other processes have the store open, such a checkpoint may be
             // one that is being written. The manifest's name is durable: otherwise the manifest before it could
             // come back after a power cut, and would need what is removed here.
-            try removeUnneeded(folder, manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
+            try removeUnneeded(
+                folder, recovery.manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
         }
         // A finished copy may have been stopped before its mark was removed.
         if isFirst { try? folder.removeIfPresent(folder.copying) }
         report.rewrittenCommits = try recovery.makeDurable(page)
         report.epoch = recovery.manifest.epoch
 
-        let segmentPath = folder.segment(recovery.manifest.openSegment.segment)
-        let file = try stored { () throws(StorageError) in try storage.open(segmentPath, .readWrite) }
+        let segment = folder.segment(recovery.manifest.openSegment.segment)
+        let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
         let size = try stored { () throws(StorageError) in try file.size() }
         let reserve = LogReserve(folder: folder, storeID: manifest.storeID, byteCount: options.reserveByteCount)
         let isReserveGone = !reserve.make()
@@ -160,7 +171,8 @@ extension Log {
         let slot = try takeSlot(page, locks, folder, clock)
         page.writerProcess = UInt64(currentProcessID())
         let group = GroupCommit(
-            file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full)
+            file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full,
+            names: try HeldNames(folder, locks))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
             manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),

@@ -99,7 +99,7 @@ struct Recovery {
         let checkpoint = checkpoints.last
         guard manifest.segments[0].firstVersion <= (checkpoint?.version ?? 0) + 1 else {
             throw LogError(
-                .damage, path: folder.manifest,
+                .damage, path: folder.path(of: folder.manifest),
                 detail:
                     "the log begins with version \(manifest.segments[0].firstVersion), but the checkpoint ends with \(checkpoint?.version ?? 0)"
             )
@@ -186,10 +186,13 @@ struct Recovery {
     /// for another manifest, and the page records no failure, is the name synced: so a full disk can be opened, and
     /// space can be freed. A store without a version has nothing to free, and may have been made by a process that
     /// could not sync its name.
-    mutating func renewManifest(_ page: SharedPage) throws(LogError) {
+    ///
+    /// - Parameter location: where the folder was found; nil if the store has been open for longer than that is sure
+    ///   to be true.
+    mutating func renewManifest(_ page: SharedPage, _ location: StoreLocation?) throws(LogError) {
         try stored { () throws(StorageError) in
-            try folder.storage.syncFolder(folder.log)
-            if checkpoint != nil { try folder.storage.syncFolder(folder.checkpoints) }
+            try folder.sync(.log)
+            if checkpoint != nil { try folder.sync(.checkpoints) }
         }
         do throws(LogError) {
             try usingReserve { recovery throws(LogError) in
@@ -203,7 +206,8 @@ struct Recovery {
                 throw error
             }
         }
-        if lastVersion == 0 { try folder.syncParent() }
+        // Whoever made the store may have died before its name was durable.
+        try location?.syncParent()
     }
 
     /// Replaces the manifest in force. If the new one may be in force without being durable, the page says so: the
@@ -267,8 +271,8 @@ struct Recovery {
         try removeUnlistedSegments()
 
         // The new segment.
-        let path = folder.segment(header.segment)
-        let file = try stored { () throws(StorageError) in try folder.create(path) }
+        let name = folder.segment(header.segment)
+        let file = try stored { () throws(StorageError) in try folder.create(name) }
         defer { file.close() }
         let schema = missing == nil ? try schema(before: keep, reader) ?? [] : []
         let (start, startChain) = SegmentPrologue.encode(
@@ -304,7 +308,7 @@ struct Recovery {
         }
         try flush(&out, to: file, &written)
         try stored { () throws(StorageError) in try file.sync() }
-        try stored { () throws(StorageError) in try folder.storage.syncFolder(folder.log) }
+        try stored { () throws(StorageError) in try folder.sync(.log) }
 
         // The new manifest.
         var next = manifest
@@ -371,11 +375,11 @@ struct Recovery {
     /// Removes segments that were left by a crash before the manifest listed them: they were never part of the store.
     func removeUnlistedSegments() throws(LogError) {
         let listed = Set(manifest.segments.map(\.segment))
-        for name in try stored({ () throws(StorageError) in try folder.storage.list(folder.log) }) {
+        for name in try folder.list(.log) {
             if let number = StoreFolder.segmentNumber(of: name), !listed.contains(number),
                 number > manifest.openSegment.segment
             {
-                try folder.removeIfPresent(folder.log + "/" + name)
+                try folder.removeIfPresent(StoreFileName(name, in: .log))
             }
         }
     }
@@ -383,22 +387,22 @@ struct Recovery {
     /// The newest sealed segment if its file is longer than its sealed length: the file, and the length to which it
     /// is to be cut. That is done once the manifest that seals the segment is durable. Nil if there is nothing to
     /// cut.
-    func uncutSegment() throws(LogError) -> (path: String, end: Int)? {
+    func uncutSegment() throws(LogError) -> (name: StoreFileName, end: Int)? {
         guard let entry = manifest.segments.dropLast().last else { return nil }
-        let path = folder.segment(entry.segment)
-        guard let status = try stored({ () throws(StorageError) in try folder.storage.status(path) }),
+        let name = folder.segment(entry.segment)
+        guard let status = try stored({ () throws(StorageError) in try folder.status(name) }),
             status.byteCount > Int(entry.byteCount)
         else { return nil }
         // A cut within a sector would write that sector again.
         let sector = Int(try SegmentReader(folder, entry, storeID: manifest.storeID).header.sector)
         let end = SegmentHeader.roundUp(Int(entry.byteCount), toSector: sector)
-        return status.byteCount > end ? (path, end) : nil
+        return status.byteCount > end ? (name, end) : nil
     }
 
     private func trimSealedSegments() throws(LogError) {
         guard let segment = try uncutSegment() else { return }
         try stored { () throws(StorageError) in
-            let file = try folder.storage.open(segment.path, .readWrite)
+            let file = try folder.open(segment.name, .readWrite)
             defer { file.close() }
             try file.truncate(to: segment.end)
             try file.sync()

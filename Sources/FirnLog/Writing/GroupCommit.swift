@@ -10,6 +10,8 @@ import Synchronization
 /// 2. A thread that must wait calls `wait(for:)`. If *durable* has reached its version, it continues.
 /// 3. Otherwise, if nobody is syncing, it becomes the leader: it reads *written* as the round's target, enters it in
 /// `round`, and syncs. Every frame up to the target was written before the sync began, so the sync covers it.
+///    Then it checks that the file still has its name in the store (`HeldNames`): what was synced to a file that was
+///    removed meanwhile is lost.
 /// 4. The leader raises *durable* to the target, stores it in the shared page, raises *published*, and ends the
 /// round. It wakes one of the waiters that this sync did not cover, to lead the next round, and then all that it did
 /// cover.
@@ -64,6 +66,8 @@ final class GroupCommit: @unchecked Sendable {
     private var failure: LogError?
     private var file: any StorageFile
     private let page: SharedPage?
+    /// Checked after each sync; nil in tests, for files that are nobody's store.
+    let names: HeldNames?
     /// Whether a commit is published as soon as it is written.
     private let publishesWhenWritten: Bool
 
@@ -91,12 +95,13 @@ final class GroupCommit: @unchecked Sendable {
     }
 
     init(
-        file: any StorageFile, version: UInt64, page: SharedPage?, publishesWhenWritten: Bool,
+        file: any StorageFile, version: UInt64, page: SharedPage?, publishesWhenWritten: Bool, names: HeldNames? = nil,
         waitQueues: (EventCount, EventCount) = (EventCount(), EventCount())
     ) {
         self.waitQueues = waitQueues
         self.file = file
         self.page = page
+        self.names = names
         self.publishesWhenWritten = publishesWhenWritten
         written = Atomic(version)
         durable = Atomic(version)
@@ -164,12 +169,13 @@ final class GroupCommit: @unchecked Sendable {
                 endRound(led)
                 continue
             }
-            do {
-                try file.sync()
+            do throws(LogError) {
+                try stored { () throws(StorageError) in try file.sync() }
+                try names?.check(file)
                 isCrowded.store(writtenVersion > durableVersion + 1, ordering: .relaxed)
                 raise(to: led.target)
             } catch {
-                fail(LogError(error))
+                fail(error)
             }
             endRound(led)
         }
@@ -192,6 +198,7 @@ final class GroupCommit: @unchecked Sendable {
         if let failure = currentFailure { throw Self.unknown(durableVersion + 1, failure) }
         do {
             file = try body(file)
+            try names?.check(file)
         } catch {
             if error.isTransient { throw error }
             fail(error)

@@ -17,16 +17,16 @@ struct LogReserve: Sendable {
     func make() -> Bool {
         guard byteCount > 0 else { return true }
         do throws(StorageError) {
-            if let status = try folder.storage.status(folder.reserve), status.byteCount >= byteCount { return true }
-            let available = try folder.storage.volume(of: folder.path).availableByteCount
+            if let status = try folder.status(folder.reserve), status.byteCount >= byteCount { return true }
+            let available = try folder.root.volume().availableByteCount
             guard available > 2 * byteCount else { return false }
-            try? folder.storage.remove(folder.reserve)
+            try? folder.remove(folder.reserve)
             let file = try folder.create(folder.reserve)
             defer { file.close() }
             try fill(file)
             return true
         } catch {
-            try? folder.storage.remove(folder.reserve)
+            try? folder.remove(folder.reserve)
             return false
         }
     }
@@ -34,7 +34,7 @@ struct LogReserve: Sendable {
     /// Frees the space.
     ///
     /// - Returns: false if the file cannot be removed.
-    func remove() -> Bool { (try? folder.storage.remove(folder.reserve)) != nil }
+    func remove() -> Bool { (try? folder.remove(folder.reserve)) != nil }
 
     private func fill(_ file: any StorageFile) throws(StorageError) {
         var state = storeID.high ^ storeID.low

@@ -139,6 +139,7 @@ final class LogTail: @unchecked Sendable {
         setRetention(&next)
         try folder.checkNumbers(of: next)
         do throws(LogError) {
+            try group.names?.check(file)
             try folder.replaceManifest(manifest, with: next)
         } catch {
             if !error.isTransient { group.fail(error) }
@@ -337,17 +338,17 @@ final class LogTail: @unchecked Sendable {
                 storeID: manifest.storeID, epoch: manifest.epoch, segment: manifest.openSegment.segment + 1,
                 chain: chain,
                 firstVersion: version + 1, mark: version, sector: UInt32(wantedSector))
-            let path = folder.segment(header.segment)
-            try folder.removeIfPresent(path)
+            let name = folder.segment(header.segment)
+            try folder.removeIfPresent(name)
             let file: any StorageFile
             let (bytes, headerCRC) = SegmentPrologue.encode(header, schema: schema, time: lastTime)
             do throws(LogError) {
                 do throws(LogError) {
-                    file = try stored { () throws(StorageError) in try folder.create(path) }
+                    file = try stored { () throws(StorageError) in try folder.create(name) }
                     try folder.write(bytes, to: file, at: 0)
                     try stored { () throws(StorageError) in
                         try file.sync()
-                        try folder.storage.syncFolder(folder.log)
+                        try folder.sync(.log)
                     }
                 } catch {
                     throw error.markedUnchanged
@@ -363,7 +364,7 @@ final class LogTail: @unchecked Sendable {
                     Manifest.Segment(segment: header.segment, epoch: header.epoch, firstVersion: header.firstVersion))
                 try folder.replaceManifest(manifest, with: next)
             } catch  where error.isTransient {
-                try? folder.removeIfPresent(path)
+                try? folder.removeIfPresent(name)
                 throw error
             }
             old.close()

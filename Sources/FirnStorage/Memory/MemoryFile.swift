@@ -1,16 +1,23 @@
 /// An open file of a `MemoryStorage`. Its state is guarded by the storage's lock.
 final class MemoryFile: StorageFile, @unchecked Sendable {
     let path: String
-    private let storage: MemoryStorage
+    private let storage: MemoryNames
     private let node: MemoryStorage.Node
+    private let name: String
     private let isWritable: Bool
     private var isClosed = false
 
-    init(_ storage: MemoryStorage, _ node: MemoryStorage.Node, _ path: String, _ mode: OpenMode) {
+    init(_ storage: MemoryNames, _ node: MemoryStorage.Node, _ name: String, _ mode: OpenMode) {
         self.storage = storage
         self.node = node
-        self.path = path
+        self.name = name
+        path = storage.path(of: name)
         isWritable = mode != .read
+    }
+
+    func isNamed() throws(StorageError) -> Bool {
+        try access("status") { () throws(StorageError) in }
+        return try storage.gives(node, name)
     }
 
     func size() throws(StorageError) -> Int {
@@ -87,17 +94,19 @@ final class MemoryFile: StorageFile, @unchecked Sendable {
 
 /// A handle of a lock file in a `MemoryStorage`. Its state is guarded by the storage's lock.
 final class MemoryLock: StorageLock, @unchecked Sendable {
-    private let storage: MemoryStorage
+    private let storage: MemoryNames
     private let node: MemoryStorage.Node
     private let owner: LockTable.Owner
+    private let name: String
     private let path: String
     private var isClosed = false
 
-    init(_ storage: MemoryStorage, _ node: MemoryStorage.Node, owner: LockTable.Owner, _ path: String) {
+    init(_ storage: MemoryNames, _ node: MemoryStorage.Node, owner: LockTable.Owner, _ name: String) {
         self.storage = storage
         self.node = node
         self.owner = owner
-        self.path = path
+        self.name = name
+        path = storage.path(of: name)
     }
 
     deinit {
@@ -120,11 +129,11 @@ final class MemoryLock: StorageLock, @unchecked Sendable {
         }
     }
 
-    func isRemoved() throws(StorageError) -> Bool {
+    func isNamed() throws(StorageError) -> Bool {
         try storage.guarded.withLock { (_) throws(StorageError) in
             guard !isClosed else { throw StorageError(.closed, operation: "status", path: path) }
-            return node.isRemoved
         }
+        return try storage.gives(node, name)
     }
 
     func unlock(_ byte: Int) throws(StorageError) {

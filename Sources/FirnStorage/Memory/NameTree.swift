@@ -6,17 +6,24 @@ package protocol NameTreeNode: AnyObject {
 /// Names and folders in memory, with the errors that an operating system gives.
 ///
 /// Relative paths begin at the root, like absolute ones. `.` and `..` are resolved by their text, because there are
-/// no links.
+/// no links. If the root is an open folder, only single names are looked up in it.
 package struct NameTree<Node: NameTreeNode> {
     package let root: Node
+    /// The path of the open folder, for messages; nil if names are paths.
+    private let folderPath: String?
 
-    package init(root: Node) {
+    package init(root: Node, folderPath: String? = nil) {
         self.root = root
+        self.folderPath = folderPath
+    }
+
+    private func error(_ code: StorageError.Code, _ operation: String, _ path: String) -> StorageError {
+        StorageError(code, operation: operation, path: folderPath.map { "\($0)/\(path)" } ?? path)
     }
 
     /// The node at `path`, or nil if nothing has the name.
     package func node(at path: String, _ operation: String) throws(StorageError) -> Node? {
-        let names = try Self.components(path, operation)
+        let names = try components(path, operation)
         guard let last = names.last else { return root }
         guard let folder = try folder(names.dropLast(), path, operation, mayMiss: true) else { return nil }
         return folder.children?[last]
@@ -25,7 +32,7 @@ package struct NameTree<Node: NameTreeNode> {
     /// The node at `path`. Throws if there is none.
     package func existing(_ path: String, _ operation: String) throws(StorageError) -> Node {
         guard let node = try node(at: path, operation) else {
-            throw StorageError(.notFound, operation: operation, path: path)
+            throw error(.notFound, operation, path)
         }
         return node
     }
@@ -33,8 +40,14 @@ package struct NameTree<Node: NameTreeNode> {
     /// The folder at `path`. Throws if there is none.
     package func existingFolder(_ path: String, _ operation: String) throws(StorageError) -> Node {
         let node = try existing(path, operation)
-        guard node.children != nil else { throw StorageError(.notAFolder, operation: operation, path: path) }
+        guard node.children != nil else { throw error(.notAFolder, operation, path) }
         return node
+    }
+
+    /// Like `location`, for a name that nothing must have. Throws `.exists` if something has it.
+    package func freeLocation(of path: String, _ operation: String) throws(StorageError) -> (folder: Node, name: String) {
+        if try node(at: path, operation) != nil { throw error(.exists, operation, path) }
+        return try location(of: path, operation)
     }
 
     /// The folder that contains the last name of `path`, or will contain it, and that name.
@@ -43,13 +56,13 @@ package struct NameTree<Node: NameTreeNode> {
     package func location(
         of path: String, _ operation: String, outside moved: Node? = nil
     ) throws(StorageError) -> (folder: Node, name: String) {
-        let names = try Self.components(path, operation)
+        let names = try components(path, operation)
         guard let last = names.last else {
-            throw StorageError(.input("the root folder can't be changed"), operation: operation, path: path)
+            throw error(.input("the root folder can't be changed"), operation, path)
         }
         // Never nil here: `folder` returns nil only if `mayMiss` is true.
         guard let folder = try folder(names.dropLast(), path, operation, mayMiss: false, outside: moved) else {
-            throw StorageError(.notFound, operation: operation, path: path)
+            throw error(.notFound, operation, path)
         }
         return (folder, last)
     }
@@ -61,22 +74,28 @@ package struct NameTree<Node: NameTreeNode> {
         for name in names {
             guard let next = node.children?[name] else {
                 if mayMiss { return nil }
-                throw StorageError(.notFound, operation: operation, path: path)
+                throw error(.notFound, operation, path)
             }
-            guard next.children != nil else { throw StorageError(.notAFolder, operation: operation, path: path) }
+            guard next.children != nil else { throw error(.notAFolder, operation, path) }
             if next === moved {
-                throw StorageError(.input("a folder can't be moved into itself"), operation: operation, path: path)
+                throw error(.input("a folder can't be moved into itself"), operation, path)
             }
             node = next
         }
         return node
     }
 
-    private static func components(_ path: String, _ operation: String) throws(StorageError) -> [String] {
-        guard !path.isEmpty else { throw StorageError(.notFound, operation: operation, path: path) }
+    private func components(_ path: String, _ operation: String) throws(StorageError) -> [String] {
+        guard !path.isEmpty else { throw error(.notFound, operation, path) }
+        if path.utf8.contains(0) {
+            throw error(.input("its name contains a NUL, at which it would end"), operation, path)
+        }
+        if folderPath != nil, path.utf8.contains(UInt8(ascii: "/")) || path == "." || path == ".." {
+            throw error(.input("it is not a single name"), operation, path)
+        }
         var names: [String] = []
         for part in path.utf8.split(separator: UInt8(ascii: "/")) {
-            guard part.count <= 255 else { throw StorageError(.nameTooLong, operation: operation, path: path) }
+            guard part.count <= 255 else { throw error(.nameTooLong, operation, path) }
             let name = String(Substring(part))
             if name == "." { continue }
             if name == ".." {

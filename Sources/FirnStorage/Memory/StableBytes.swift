@@ -168,9 +168,11 @@ package final class StableRegion: MappedRegion, @unchecked Sendable {
 package final class StableSharedMemory: SharedMemory, @unchecked Sendable {
     private let buffer: StableBuffer
     private let byteCount: Int
+    package let identity: FileIdentity?
 
-    package init(_ buffer: StableBuffer, byteCount: Int) {
+    package init(_ buffer: StableBuffer, byteCount: Int, _ identity: FileIdentity?) {
         precondition(byteCount <= buffer.capacity)
+        self.identity = identity
         self.buffer = buffer
         self.byteCount = byteCount
     }

@@ -11,18 +11,26 @@ import Synchronization
 
 /// An open file of the operating system. Its calls allocate nothing unless they fail.
 final class PosixFile: StorageFile {
-    let path: String
+    var path: String { names.path(of: name) }
+    private let names: PosixNames
+    private let name: String
     private let descriptor: Int32
     private let isWritable: Bool
+
+    // The length up to which this file may be written without asking for the limit again: no less than what it was
+    // asked for, and no more than the file's length afterwards. Atomic, because any thread may write.
+    private let allowed = Atomic<Int>(0)
 
     // Twice the number of calls that are in the system now, plus 1 once `close` has been called. Atomic, because it
     // decides which thread closes the descriptor: the last one to leave, so that no call ever uses a number that has
     // become another file's.
     private let use = Atomic<Int>(0)
 
-    init(descriptor: Int32, path: String, isWritable: Bool) {
+    /// - Parameter names: where `name` was looked up.
+    init(descriptor: Int32, names: PosixNames, name: String, isWritable: Bool) {
         self.descriptor = descriptor
-        self.path = path
+        self.names = names
+        self.name = name
         self.isWritable = isWritable
     }
 
@@ -65,6 +73,8 @@ final class PosixFile: StorageFile {
         FileStatus.Kind(mode: try status("open").st_mode)
     }
 
+    func isNamed() throws(StorageError) -> Bool { try names.gives(FileIdentity(status("status")), name) }
+
     private func status(_ operation: StaticString) throws(StorageError) -> stat {
         try begin(operation)
         defer { end() }
@@ -87,11 +97,25 @@ final class PosixFile: StorageFile {
         }
     }
 
+    /// Throws if the file must not become so long; see `fileLengthLimit`.
+    @inline(__always)
+    private func checkLimit(_ byteCount: Int, _ operation: StaticString) throws(StorageError) {
+        if byteCount > allowed.load(ordering: .relaxed) { try askForLimit(byteCount, operation) }
+    }
+
+    private func askForLimit(_ byteCount: Int, _ operation: StaticString) throws(StorageError) {
+        guard byteCount <= fileLengthLimit() else {
+            throw StorageError(number: EFBIG, operation: operation.description, path: path)
+        }
+        allowed.store(byteCount, ordering: .relaxed)
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError) {
         try begin("write")
         defer { end() }
         try FileRange.check(length: offset, adding: bytes.count, "write", path)
         if !isWritable { throw StorageError(.notWritable, operation: "write", path: path) }
+        try checkLimit(offset + bytes.count, "write")
         guard let source = bytes.baseAddress else { return }
         do throws(Transfer.Failure) {
             try Transfer.write(count: bytes.count) { done, length in
@@ -122,6 +146,11 @@ final class PosixFile: StorageFile {
         defer { end() }
         try FileRange.check(length: byteCount, "truncate", path)
         if !isWritable { throw StorageError(.notWritable, operation: "truncate", path: path) }
+        if byteCount > allowed.load(ordering: .relaxed) {
+            if try size() < byteCount { try askForLimit(byteCount, "truncate") }
+        } else {
+            allowed.store(byteCount, ordering: .relaxed)
+        }
         guard retrying({ ftruncate(descriptor, off_t(byteCount)) }) == 0 else { throw .last("truncate", path) }
     }
 

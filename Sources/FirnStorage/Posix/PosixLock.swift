@@ -14,7 +14,9 @@ import CFirn
 /// A forked child would have such a descriptor too, and keep the lock alive after its parent's death. So CFirn lists
 /// the descriptors of lock files and closes them in the child. The child's copy of this object then does nothing.
 final class PosixLock: StorageLock, @unchecked Sendable {
-    private let path: String
+    private var path: String { names.path(of: name) }
+    private let names: PosixNames
+    private let name: String
     private let mark = ForkMark()
 
     // Guards `descriptor`: it must not be closed, and its number reused, while another thread locks through it.
@@ -23,15 +25,18 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     /// The error number that says why the file is not open for writing, if it is not.
     private let refusal: Int32
 
-    init(path: String, _ opening: SharedOpening) throws(StorageError) {
-        self.path = path
+    /// - Parameter names: where `name` is looked up.
+    init(names: PosixNames, _ name: String, _ opening: SharedOpening) throws(StorageError) {
+        self.names = names
+        self.name = name
+        let path = names.path(of: name)
         let operation = "open of a lock file"
-        var result = openShared(opening) { firn_lock_open(path, $0, $1) }
+        var result = openShared(opening) { firn_lock_open(names.descriptor, name, $0, $1) }
         var refusal = EACCES
         if result == -EACCES || result == -EROFS || result == -EPERM, case .create = opening {
             // A user who may only read the store can still take shared locks.
             refusal = -result
-            result = openShared(.existing) { firn_lock_open(path, $0, $1) }
+            result = openShared(.existing) { firn_lock_open(names.descriptor, name, $0, $1) }
             if result < 0 { result = -refusal }
         }
         guard result >= 0 else { throw StorageError(number: -result, operation: operation, path: path) }
@@ -77,12 +82,12 @@ final class PosixLock: StorageLock, @unchecked Sendable {
         if error != 0 { throw StorageError(number: error, operation: "unlock", path: path) }
     }
 
-    func isRemoved() throws(StorageError) -> Bool {
+    func isNamed() throws(StorageError) -> Bool {
         if mark.isForked { throw StorageError(.forked, operation: "status", path: path) }
         var status = stat()
         let error = try access("status") { fstat($0, &status) == 0 ? 0 : errno }
         guard error == 0 else { throw StorageError(number: error, operation: "status", path: path) }
-        return status.st_nlink == 0
+        return try names.gives(FileIdentity(status), name)
     }
 
     func close() {

@@ -12,12 +12,15 @@ import CFirn
 final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     let bytes: UnsafeMutableRawBufferPointer
     let isWritable: Bool
+    let identity: FileIdentity?
     private let path: String
     private let mark = ForkMark()
     /// Whether a forked child has the mapping too.
     private let isInherited: Bool
 
-    init(path: String, byteCount: Int, _ opening: SharedOpening) throws(StorageError) {
+    /// - Parameter names: where `name` is looked up.
+    init(names: PosixNames, _ name: String, byteCount: Int, _ opening: SharedOpening) throws(StorageError) {
+        let path = names.path(of: name)
         self.path = path
         isInherited = true
         let operation = "map of shared memory"
@@ -26,7 +29,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
                 .input("a mapping of \(byteCount) bytes is impossible"), operation: operation, path: path)
         }
         let descriptor = openShared(opening) { flags, mode in
-            let result = systemOpen(path, flags, mode)
+            let result = systemOpen(names.descriptor, name, flags, mode)
             return result < 0 ? -errno : result
         }
         guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: path) }
@@ -36,17 +39,18 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(.input("it is not a regular file"), operation: operation, path: path)
         }
+        identity = FileIdentity(status)
         var isWritable = fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDWR
         switch opening {
         case .create:
             // The file needs blocks and not only a length: access to a page for which a full disk has no block stops
             // the process.
-            let error = firn_reserve(descriptor, off_t(byteCount))
-            guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
-        case .existing:
+            try Self.reserve(descriptor, byteCount, operation, path)
+        case .existing, .writable:
             guard status.st_size >= off_t(byteCount) else {
                 throw StorageError(.notFound, operation: operation, path: path, number: ENOENT)
             }
+            if case .writable = opening { try Self.reserve(descriptor, byteCount, operation, path) }
             // As above, but a mapping for reading only is enough.
             if isWritable, firn_reserve(descriptor, off_t(byteCount)) != 0 { isWritable = false }
         }
@@ -57,37 +61,47 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         bytes = UnsafeMutableRawBufferPointer(start: base, count: byteCount)
     }
 
-    /// See `Storage.scratchMemory`.
+    /// Allocates a file's blocks; see `fileLengthLimit`.
+    private static func reserve(
+        _ descriptor: Int32, _ byteCount: Int, _ operation: String, _ path: String
+    ) throws(StorageError) {
+        let error = byteCount > fileLengthLimit() ? EFBIG : firn_reserve(descriptor, off_t(byteCount))
+        guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
+    }
+
+    /// See `StorageFolder.scratchMemory`.
     init(
-        scratchIn folder: String, byteCount: Int, allowsNameless: Bool = true,
+        scratchIn folder: PosixFolder, byteCount: Int, allowsNameless: Bool = true,
         random: any Randomness = SystemRandomness.shared
     ) throws(StorageError) {
-        path = folder
+        path = folder.path
+        identity = nil
         isInherited = false
         isWritable = true
         let operation = "map of scratch memory"
         guard byteCount > 0 else {
             throw StorageError(
-                .input("a mapping of \(byteCount) bytes is impossible"), operation: operation, path: folder)
+                .input("a mapping of \(byteCount) bytes is impossible"), operation: operation, path: folder.path)
         }
-        var descriptor = allowsNameless ? firn_open_nameless(folder) : -ENOTSUP
+        var descriptor = allowsNameless ? firn_open_nameless(folder.descriptor) : -ENOTSUP
         if descriptor == -ENOTSUP { descriptor = try Self.makeAndUnname(in: folder, random, operation) }
-        guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: folder) }
+        guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: folder.path) }
         defer { systemClose(descriptor) }
-        bytes = try Self.map(descriptor, byteCount, operation, folder)
+        bytes = try Self.map(descriptor, byteCount, operation, folder.path)
         if let base = bytes.baseAddress { firn_exclude_from_fork(base, byteCount) }
     }
 
     /// Makes a file under a random name that nobody else uses, and removes the name before the file is used.
     private static func makeAndUnname(
-        in folder: String, _ random: any Randomness, _ operation: String
+        in folder: PosixFolder, _ random: any Randomness, _ operation: String
     ) throws(StorageError) -> Int32 {
         while true {
-            let path = "\(folder)/\(ScratchName.next(random))"
-            let descriptor = systemOpen(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
+            let name = ScratchName.next(random)
+            let path = folder.path(of: name)
+            let descriptor = systemOpen(folder.descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
             if descriptor < 0, errno == EEXIST { continue }
             guard descriptor >= 0 else { throw .last(operation, path) }
-            guard systemRemove(path) == 0 || errno == ENOENT else {
+            guard systemRemove(folder.descriptor, name) == 0 || errno == ENOENT else {
                 let error = StorageError.last(operation, path)
                 systemClose(descriptor)
                 throw error
@@ -101,8 +115,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
         // The file needs blocks and not only a length: access to a page for which a full disk has no block stops the
         // process.
-        let error = firn_reserve(descriptor, off_t(byteCount))
-        guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
+        try reserve(descriptor, byteCount, operation, path)
         guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
         else { throw .last(operation, path) }
         return UnsafeMutableRawBufferPointer(start: base, count: byteCount)

@@ -10,9 +10,10 @@ import CFirn
 
 // System calls under names that methods of `Storage` do not shadow. Each repeats a call that a signal has interrupted.
 
-func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+/// - Parameter folder: the descriptor of the folder in which the name is looked up, or AT_FDCWD.
+func systemOpen(_ folder: Int32, _ name: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
     retrying {
-        let descriptor = firn_open(path, flags, mode)
+        let descriptor = firn_open(folder, name, flags, mode)
         if descriptor >= 0 { return descriptor }
         errno = -descriptor
         return -1
@@ -24,12 +25,15 @@ func systemClose(_ descriptor: Int32) {
     _ = close(descriptor)
 }
 
-func systemRename(_ path: String, _ newPath: String) -> Int32 {
-    retrying { rename(path, newPath) }
-}
-
-func systemRemove(_ path: String) -> Int32 {
-    retrying { remove(path) }
+/// Removes a file or an empty folder.
+func systemRemove(_ folder: Int32, _ name: String) -> Int32 {
+    let result = retrying { unlinkat(folder, name, 0) }
+    // Linux says that it is a folder; POSIX, and Apple's systems, that this is not permitted.
+    guard result < 0, errno == EISDIR || errno == EPERM else { return result }
+    let number = errno
+    let second = retrying { unlinkat(folder, name, AT_REMOVEDIR) }
+    if second < 0, errno == ENOTDIR { errno = number }
+    return second
 }
 
 /// Makes a file's data and length durable on the medium. Returns 0, or -1 as the system call does.
@@ -63,6 +67,7 @@ func openShared(_ opening: SharedOpening, _ open: (_ flags: Int32, _ mode: mode_
             if created >= 0 { setMode(created, mode_t(permissions.bits)) }
             return created
         }
+    case .writable: return open(O_RDWR | flags, 0)
     case .existing:
         let writable = open(O_RDWR | flags, 0)
         guard writable == -EACCES || writable == -EROFS || writable == -EPERM else { return writable }
@@ -78,6 +83,18 @@ func setMode(_ descriptor: Int32, _ mode: mode_t) {
     var status = stat()
     guard retrying({ fstat(descriptor, &status) }) == 0, status.st_mode & 0o777 != mode else { return }
     _ = retrying { fchmod(descriptor, mode | status.st_mode & 0o7000) }
+}
+
+/// The length that no file of this process may exceed (RLIMIT_FSIZE). Making a file longer than that stops a process
+/// that has not ignored the signal SIGXFSZ, and Firn leaves the signals to the program. So it asks first.
+func fileLengthLimit() -> Int {
+    var limit = rlimit()
+    #if canImport(Darwin) || canImport(Musl)
+        let result = getrlimit(RLIMIT_FSIZE, &limit)
+    #else
+        let result = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+    #endif
+    return result == 0 ? Int(clamping: limit.rlim_cur) : .max
 }
 
 @inline(__always)
@@ -105,11 +122,11 @@ extension StorageError {
             case EISDIR: .isAFolder
             case ENOTEMPTY: .notEmpty
             case ENAMETOOLONG: .nameTooLong
-            case ENOSPC, EDQUOT: .noSpace
+            // EFBIG: the file would be longer than the file system, or the limit (ulimit -f), allows.
+            case ENOSPC, EDQUOT, EFBIG: .noSpace
             case EMFILE, ENFILE: .tooManyOpenFiles
             case EROFS: .readOnlyFileSystem
             case ENOMEM: .outOfMemory
-            case EFBIG: .input("the file would be longer than the file system, or the limit (ulimit -f), allows")
             case ELOOP:
                 .input("it is a symbolic link, which Firn does not follow here, or there are too many in the path")
             case EXDEV: .input("the new name is on another file system")

@@ -41,14 +41,14 @@ import Testing
         try add(store, 0)
         _ = try store.compact()
         try store.close()
-        let folder = StoreFolder(path: "/store", storage: storage)
+        let folder = try StoreFolder(path: "/store", storage: storage)
         let manifest = try folder.readManifest()
         var cut = manifest
         cut.generation += 1
         cut.segments = [Manifest.Segment(segment: 2, epoch: 1, firstVersion: 2)]
         let header = SegmentHeader(
             storeID: manifest.storeID, epoch: 1, segment: 2, chain: 0, firstVersion: 2, mark: 1)
-        let file = try storage.open(folder.segment(2), .readWrite)
+        let file = try folder.open(folder.segment(2), .readWrite)
         try file.truncate(to: 0)
         try folder.write(SegmentPrologue.encode(header, schema: [], time: 0).bytes, to: file, at: 0)
         try file.sync()

@@ -10,7 +10,7 @@ import Testing
 
     private func make(_ storage: any Storage = MemoryStorage()) throws -> SpillPool {
         try storage.createFolder("s")
-        return SpillPool(ScratchFolder(storage: storage, folder: "s", threshold: 0), isRandom: true)
+        return SpillPool(ScratchFolder(try storage.openFolder("s"), threshold: 0), isRandom: true)
     }
 
     /// A node as a writer makes it.
@@ -127,7 +127,7 @@ import Testing
     @Test func spilledNodesKeepTheirAddressesAndTheirPagesAreReused() throws {
         let folder = TemporaryFolder()
         let pool = SpillPool(
-            ScratchFolder(storage: PosixStorage.shared, folder: folder.path, threshold: 0), isRandom: false)
+            ScratchFolder(try PosixStorage.shared.openFolder(folder.path), threshold: 0), isRandom: false)
         var cursor = SpillCursor()
         var nodes: [Node] = []
         for stamp in 1...3000 as ClosedRange<UInt64> {

@@ -49,14 +49,14 @@ import Testing
         let log = try bench.open()
         try bench.commit(log)
         let stray = log.folder.checkpoint(LogLimits.number - before)
-        try bench.storage.open(stray, .create).close()
+        try log.folder.open(stray, .create).close()
         for round in 1...3 as ClosedRange<UInt64> {
             try log.adoptCheckpoint()
             try bench.publishCheckpoint(log)
             #expect(log.checkpoint?.id == round)
             try bench.commit(log)
         }
-        #expect(try bench.storage.status(stray) != nil)
+        #expect(try log.folder.status(stray) != nil)
         try log.close()
         try bench.another().open().close()
     }
@@ -65,7 +65,7 @@ import Testing
         let bench = Bench()
         let log = try bench.open()
         try bench.commit(log)
-        for id in [1, 2, 4] as [UInt64] { try bench.storage.open(log.folder.checkpoint(id), .create).close() }
+        for id in [1, 2, 4] as [UInt64] { try log.folder.open(log.folder.checkpoint(id), .create).close() }
         for id in [3, 5] as [UInt64] {
             try log.adoptCheckpoint()
             try bench.publishCheckpoint(log)

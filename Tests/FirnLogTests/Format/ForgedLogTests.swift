@@ -24,7 +24,7 @@ struct ForgedLogTests {
     private static func expectError(_ forge: (inout Manifest) -> Void) throws {
         let storage = MemoryStorage()
         try open(storage).close()
-        let folder = StoreFolder(path: "/store", storage: storage)
+        let folder = try StoreFolder(path: "/store", storage: storage)
         var manifest = try folder.readManifest()
         forge(&manifest)
         let file = try storage.open("/store/manifest", .readWrite)
@@ -82,13 +82,13 @@ struct ForgedLogTests {
         for length in [0, 1, 7, 8, 71] {
             let storage = MemoryStorage()
             try Self.open(storage).close()
-            let folder = StoreFolder(path: "/store", storage: storage)
+            let folder = try StoreFolder(path: "/store", storage: storage)
             var manifest = try folder.readManifest()
             manifest.checkpoint = Manifest.Checkpoint(id: 1, version: 0, byteCount: UInt64(length), crc: 0)
             let file = try storage.open("/store/manifest", .readWrite)
             try manifest.encode().withUnsafeBytes { try file.write($0, at: 0) }
             file.close()
-            let checkpoint = try storage.open(folder.checkpoint(1), .create)
+            let checkpoint = try folder.open(folder.checkpoint(1), .create)
             try checkpoint.truncate(to: length)
             checkpoint.close()
             #expect(throws: LogError.self) { try Self.open(storage) }

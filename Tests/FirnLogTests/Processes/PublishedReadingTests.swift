@@ -71,9 +71,9 @@ import Testing
         let (publishing, waiting) = (disk.newProcess(), disk.newProcess())
         try publishing.createFolder("/store")
         let id = StoreID(high: 1, low: 2)
-        let page = try SharedPage(StoreFolder(path: "/store", storage: publishing), id)
+        let page = try SharedPage(StoreFolder(path: "/store", storage: publishing), id, mayCreate: true)
         page.prepare(epoch: 1, durable: 0, published: 0, generation: 1, fresh: true)
-        let other = try SharedPage(StoreFolder(path: "/store", storage: waiting), id)
+        let other = try SharedPage(StoreFolder(path: "/store", storage: waiting), id, mayCreate: true)
 
         let publisher = Stepper(publishing)
         let waiter = Stepper(waiting)

@@ -392,7 +392,7 @@ import Testing
         let log = try bench.open()
         for _ in 1...4 { try log.waitUntilDurable(try bench.commit(log, [3000])) }
         let manifest = try log.folder.readManifest()
-        let path = log.folder.segment(1)
+        let path = log.folder.path(of: log.folder.segment(1))
         let reader = try SegmentReader(log.folder, manifest.openSegment, storeID: manifest.storeID)
         var frames: [FrameHeader] = []
         var offset = SegmentHeader.byteCount

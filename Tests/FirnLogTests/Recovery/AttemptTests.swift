@@ -69,7 +69,7 @@ import Testing
         // These frames do not show that version 2 was durable. The mark behind them is the other attempt's, too, and
         // counts.
         let manifest = try StoreFolder(path: "/store", storage: made.storage).readManifest()
-        let folder = StoreFolder(path: "/store", storage: made.storage)
+        let folder = try StoreFolder(path: "/store", storage: made.storage)
         let reader = try SegmentReader(folder, manifest.openSegment, storeID: manifest.storeID)
         let scan = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
         #expect(scan.lastVersion == 1 && scan.end == made.offsets[0])
@@ -118,7 +118,7 @@ import Testing
 
     /// The readers: one reads commits, one skips them, one reads headers, one follows.
     private func waysToRead(_ made: Made) throws -> [() throws -> Void] {
-        let folder = StoreFolder(path: "/store", storage: made.storage)
+        let folder = try StoreFolder(path: "/store", storage: made.storage)
         let manifest = try folder.readManifest()
         func replay(_ body: (inout CommitReader) throws -> Void) throws {
             var cursor = LogCursor(folder: folder, manifest: manifest)
@@ -185,7 +185,7 @@ import Testing
             if version == 2 { try log.sealSegment() }
         }
         try log.close()
-        let folder = StoreFolder(path: "/store", storage: storage)
+        let folder = try StoreFolder(path: "/store", storage: storage)
         let manifest = try folder.readManifest()
         let reader = try SegmentReader(folder, manifest.segments[0], storeID: manifest.storeID)
         var last: FrameHeader?

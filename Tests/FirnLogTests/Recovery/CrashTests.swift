@@ -108,7 +108,7 @@ struct CrashTests {
         let trial = SimulatedStorage(seed: 1)
         make().run(on: trial)
         var recoveries = 0
-        for first in stride(from: trial.callCount - 14, to: trial.callCount, by: 2) {
+        for first in stride(from: trial.callCount - 24, to: trial.callCount - 8, by: 2) {
             let storage = SimulatedStorage(seed: UInt64(first))
             storage.crashAt = first
             let script = make()

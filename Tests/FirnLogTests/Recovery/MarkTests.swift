@@ -29,7 +29,8 @@ import Testing
     @Test("of the shared page are in two pairs, written alternately: one is intact whenever the writer stops")
     func pairs() throws {
         for torn in [32, 48] {
-            let page = try SharedPage(StoreFolder(path: "", storage: MemoryStorage()), StoreID(high: 1, low: 2))
+            let page = try SharedPage(
+                StoreFolder(path: "/", storage: MemoryStorage()), StoreID(high: 1, low: 2), mayCreate: true)
             page.prepare(epoch: 1, durable: 4, published: 4, generation: 1, fresh: true)
             for mark in 5...8 as ClosedRange<UInt64> {
                 page.setDurable(mark)

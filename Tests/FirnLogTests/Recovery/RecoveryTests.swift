@@ -105,9 +105,9 @@ import Testing
         let log = try bench.open()
         try log.waitUntilDurable(try bench.commit(log))
         var after = bench.afterPowerCut(keeping: 1)
-        let folder = StoreFolder(path: "/store", storage: after.storage)
+        let folder = try StoreFolder(path: "/store", storage: after.storage)
         let manifest = try folder.readManifest()
-        try SharedPage(folder, manifest.storeID)
+        try SharedPage(folder, manifest.storeID, mayCreate: true)
             .prepare(
                 epoch: manifest.epoch + 1, durable: 2, published: 2, generation: manifest.generation + 1, fresh: true)
         if isReader { after.options.access = .readOnly }
@@ -218,7 +218,7 @@ import Testing
         try log.sealSegment()
         try bench.commit(log)
         try log.close()
-        let folder = StoreFolder(path: "/store", storage: bench.storage)
+        let folder = try StoreFolder(path: "/store", storage: bench.storage)
         let manifest = try folder.readManifest()
         var longer = manifest
         let end = Int(manifest.segments[0].byteCount)

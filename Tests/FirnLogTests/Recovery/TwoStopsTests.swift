@@ -128,8 +128,8 @@ struct TwoStopsTests {
             _ = try? second.open()
             disk.kill(second.storage)
             if !tells {
-                let folder = StoreFolder(path: "/store", storage: disk.newProcess())
-                try SharedPage(folder, folder.readManifest().storeID).store(0, 72)
+                let folder = try StoreFolder(path: "/store", storage: disk.newProcess())
+                try SharedPage(folder, folder.readManifest().storeID, mayCreate: true).store(0, 72)
             }
             let third = bench.another()
             let log = try third.open()

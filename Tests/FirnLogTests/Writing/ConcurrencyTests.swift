@@ -136,11 +136,11 @@ import Testing
             let sealed = try #require(manifest.segments.first)
             #expect(sealed.isSealed && manifest.segments.count == 2)
             #expect(
-                try bench.storage.status(log.folder.segment(1))?.byteCount == Int(sealed.byteCount),
+                try log.folder.status(log.folder.segment(1))?.byteCount == Int(sealed.byteCount),
                 "filled before call \(moment) of \(calls)")
             // Preallocation continues in the new segment.
             log.writer!.tail.preallocate()
-            #expect(try bench.storage.status(log.folder.segment(2))!.byteCount == 64 << 10)
+            #expect(try log.folder.status(log.folder.segment(2))!.byteCount == 64 << 10)
             moment += 1
         } while moment < calls
         #expect(calls > 8)
@@ -169,7 +169,7 @@ import Testing
     @Test("a waiting thread is woken by the next commit, even if the page was reset while another slept")
     func wokenAfterPrepare() throws {
         let storage = MemoryStorage()
-        let page = try SharedPage(StoreFolder(path: "", storage: storage), StoreID(high: 1, low: 2))
+        let page = try SharedPage(StoreFolder(path: "/", storage: storage), StoreID(high: 1, low: 2), mayCreate: true)
         page.prepare(epoch: 1, durable: 0, published: 0, generation: 1, fresh: true)
         var version: UInt64 = 0
         for _ in 0..<10 {

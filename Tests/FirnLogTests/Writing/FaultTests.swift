@@ -313,7 +313,8 @@ import Testing
         before.generation = LogLimits.number - 1
         var last = before
         last.generation = LogLimits.number
-        try log.folder.replaceManifest(before, with: last)
+        try log.folder.removeIfPresent(log.folder.manifest)
+        try log.folder.replaceManifest(nil, with: last)
         log = try bench.another().open()
         for change in [{ try log.sealSegment() }, { try bench.publishCheckpoint(log) }] {
             let error = #expect(throws: LogError.self) { try change() }

@@ -96,7 +96,7 @@ import Testing
     private func frames(
         of path: String = "/store", _ storage: any Storage
     ) throws -> [(frame: FrameHeader, sector: Int)] {
-        let folder = StoreFolder(path: path, storage: storage)
+        let folder = try StoreFolder(path: path, storage: storage)
         let manifest = try folder.readManifest()
         var frames: [(FrameHeader, Int)] = []
         for entry in manifest.segments {

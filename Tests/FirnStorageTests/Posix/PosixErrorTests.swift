@@ -104,15 +104,40 @@ import Testing
         }
     }
 
-    @Test func aShortWriteIsContinuedUntilItFails() async {
+    @Test func aShortWriteIsContinuedUntilItFails() throws {
+        var calls: [Range<Int>] = []
+        #expect(throws: Transfer.Failure.self) {
+            try Transfer.write(count: 9000) { done, length in
+                calls.append(done..<done + length)
+                if done == 0 { return 5000 }
+                errno = ENOSPC
+                return -1
+            }
+        }
+        #expect(calls == [0..<9000, 5000..<9000])
+    }
+
+    /// Beyond it, the system stops a process that has not ignored the signal (SIGXFSZ).
+    @Test func noFileIsMadeLongerThanTheProcessMay() async {
         await #expect(processExitsWith: .success) {
             let folder = TemporaryFolder()
-            let file = try PosixStorage.shared.open(folder.path + "/f", .create)
-            signal(SIGXFSZ, SIG_IGN)
+            let storage = PosixStorage.shared
+            let file = try storage.open(folder.path + "/f", .create)
+            try file.write(Array(repeating: 7, count: 4000), at: 0)
             var limit = rlimit(rlim_cur: 5000, rlim_max: 5000)
             setrlimit(Self.fileSize, &limit)
-            expectInputError { try file.write(Array(repeating: 7, count: 9000), at: 0) }
-            #expect(try file.read(9000, at: 0) == Array(repeating: 7, count: 5000))
+            for operation in [
+                { try file.write(Array(repeating: 7, count: 9000), at: 0) }, { try file.truncate(to: 5001) },
+                { _ = try storage.sharedMemory(folder.path + "/s", byteCount: 8192) },
+                { _ = try storage.openFolder(folder.path).scratchMemory(byteCount: 8192) },
+            ] {
+                let error = #expect(throws: StorageError.self) { try operation() }
+                #expect(error?.code == .noSpace && error.map { "\($0)" }?.contains("ulimit -f") == true)
+            }
+            #expect(try file.size() == 4000)
+            try file.write(Array(repeating: 7, count: 1000), at: 4000)
+            try file.truncate(to: 3000)
+            try file.truncate(to: 5000)
         }
     }
 

@@ -21,7 +21,7 @@ import Testing
             for (stream, _) in saved { close(stream) }
             let opened = (
                 try? storage.open(folder.path + "/file", .create), try? storage.lockFile(folder.path + "/lock"),
-                try? storage.scratchMemory(in: folder.path, byteCount: 1 << 20)
+                try? storage.openFolder(folder.path).scratchMemory(byteCount: 1 << 20)
             )
             let taken = saved.filter { fcntl($0.stream, F_GETFD) >= 0 }.map(\.stream)
             // Without them, nobody would learn what is wrong.

@@ -25,6 +25,7 @@ extension SimulatedDisk {
                 for change in state.pendingNames where names.flip() { copier.apply(change) }
                 copier.fill(new.tree.root, from: state.tree.root)
                 new.used = copier.used
+                new.lastIdentity = state.lastIdentity
             }
             return disk
         }
@@ -80,7 +81,7 @@ extension SimulatedDisk {
 
         private mutating func copy(_ node: SimulatedNode) -> SimulatedNode {
             if let copy = copies[ObjectIdentifier(node)] { return copy }
-            let copy = SimulatedNode(isFolder: node.children != nil, traits)
+            let copy = SimulatedNode(isFolder: node.children != nil, traits, node.identity)
             copies[ObjectIdentifier(node)] = copy
             if node.children != nil {
                 fill(copy, from: node)

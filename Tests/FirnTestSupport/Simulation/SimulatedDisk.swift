@@ -1,4 +1,5 @@
 import FirnStorage
+import Synchronization
 
 /// A disk that can lose its power, with the page cache above it and the processes that use it.
 ///
@@ -55,6 +56,20 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         var trace: [SimulatedCall] = []
         var traceHash = TraceHash()
         let chance: Chance
+        /// The newest inode; the root's number is 1.
+        var lastIdentity: FileIdentity
+
+        mutating func newNode(isFolder: Bool, _ traits: DiskTraits) -> SimulatedNode {
+            lastIdentity.number += 1
+            return SimulatedNode(isFolder: isFolder, traits, lastIdentity)
+        }
+
+        /// The volume with the space that is left.
+        var currentVolume: Volume {
+            var volume = self.volume
+            if let capacity { volume.availableByteCount = max(0, capacity - used) }
+            return volume
+        }
 
         /// Records that `node` has lost its last name.
         mutating func unlink(_ node: SimulatedNode) {
@@ -77,6 +92,8 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         }
     }
 
+    private static let lastDevice = Atomic<UInt64>(0)
+
     public let seed: UInt64
     public let traits: DiskTraits
     private let survival: Survival?
@@ -95,11 +112,13 @@ public final class SimulatedDisk: Sendable, CustomStringConvertible {
         self.traits = traits
         self.survival = survival
         self.earlier = earlier
+        // No other disk of this process has the number. No call, and so no trace, depends on it.
+        let root = FileIdentity(device: Self.lastDevice.add(1, ordering: .relaxed).newValue, number: 1)
         guarded = Guarded(
             .unranked,
             State(
-                tree: NameTree(root: SimulatedNode(isFolder: true, traits)), capacity: capacity,
-                chance: Chance(seed: seed)))
+                tree: NameTree(root: SimulatedNode(isFolder: true, traits, root)), capacity: capacity,
+                chance: Chance(seed: seed), lastIdentity: root))
     }
 
     /// A new process that uses the disk. The first has the number 1.

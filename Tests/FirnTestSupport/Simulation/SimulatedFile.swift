@@ -11,17 +11,21 @@ import FirnStorage
 /// An open file of a process on a `SimulatedDisk`. Its state is guarded by the disk's lock.
 final class SimulatedFile: StorageFile, @unchecked Sendable {
     let path: String
-    private let storage: SimulatedStorage
+    private let storage: SimulatedNames
     private let node: SimulatedNode
+    private let name: String
     private let isWritable: Bool
     private var isClosed = false
 
-    init(_ storage: SimulatedStorage, _ node: SimulatedNode, _ path: String, _ mode: OpenMode) {
+    init(_ storage: SimulatedNames, _ node: SimulatedNode, _ name: String, _ mode: OpenMode) {
         self.storage = storage
         self.node = node
-        self.path = path
+        self.name = name
+        path = storage.path(of: name)
         isWritable = mode != .read
     }
+
+    func isNamed() throws(StorageError) -> Bool { try storage.gives(node, name) }
 
     func size() throws(StorageError) -> Int {
         try storage.call(.size, path) { (_) throws(StorageError) in
@@ -192,17 +196,19 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
 
 /// A process's handle of a lock file on a `SimulatedDisk`. Its state is guarded by the disk's lock.
 final class SimulatedLock: StorageLock, @unchecked Sendable {
-    private let storage: SimulatedStorage
+    private let storage: SimulatedNames
     private let node: SimulatedNode
     private let owner: LockTable.Owner
+    private let name: String
     private let path: String
     private var isClosed = false
 
-    init(_ storage: SimulatedStorage, _ node: SimulatedNode, owner: LockTable.Owner, _ path: String) {
+    init(_ storage: SimulatedNames, _ node: SimulatedNode, owner: LockTable.Owner, _ name: String) {
         self.storage = storage
         self.node = node
         self.owner = owner
-        self.path = path
+        self.name = name
+        path = storage.path(of: name)
     }
 
     deinit {
@@ -225,11 +231,9 @@ final class SimulatedLock: StorageLock, @unchecked Sendable {
         }
     }
 
-    func isRemoved() throws(StorageError) -> Bool {
-        try storage.call(.status, path) { (_) throws(StorageError) in
-            try checkOpen("status")
-            return !node.isLinked
-        }
+    func isNamed() throws(StorageError) -> Bool {
+        try storage.disk.guarded.withLock { (_) throws(StorageError) in try checkOpen("status") }
+        return try storage.gives(node, name)
     }
 
     func unlock(_ byte: Int) throws(StorageError) {

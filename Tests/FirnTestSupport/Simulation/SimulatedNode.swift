@@ -15,6 +15,8 @@ final class SimulatedNode: NameTreeNode {
     /// The unit of which a power cut leaves either all old or all new bytes.
     var sectorSize: Int { traits.sectorSize }
     private let traits: DiskTraits
+    /// A power cut does not change it.
+    let identity: FileIdentity
 
     /// A folder's children by name, as processes see them; nil for a file.
     var children: [String: SimulatedNode]?
@@ -31,6 +33,8 @@ final class SimulatedNode: NameTreeNode {
     /// Bytes up to the last one that was written. A longer file has a hole after them.
     var allocated = 0
     var locks = LockTable()
+    /// The lock of a folder itself. It has one byte.
+    var folderLock = LockTable()
     /// False once no name leads to it. Its bytes are then no longer counted.
     var isLinked = true
     /// Whether it was mapped for writing. Then its bytes change without a call.
@@ -52,8 +56,9 @@ final class SimulatedNode: NameTreeNode {
     /// `remembersSectors` is on, also over a power cut.
     var past: [Int: [[UInt8]]] = [:]
 
-    init(isFolder: Bool, _ traits: DiskTraits) {
+    init(isFolder: Bool, _ traits: DiskTraits, _ identity: FileIdentity) {
         self.traits = traits
+        self.identity = identity
         children = isFolder ? [:] : nil
     }
 

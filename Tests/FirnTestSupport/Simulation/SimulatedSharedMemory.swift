@@ -5,14 +5,17 @@ import FirnStorage
 /// A process that was stopped gets a copy from then on, so that nothing that its threads still do reaches the other
 /// processes.
 final class SimulatedSharedMemory: SharedMemory, @unchecked Sendable {
-    private let storage: SimulatedStorage
+    private let storage: SimulatedNames
     private let buffer: StableBuffer
     private let byteCount: Int
     /// What the process sees after it was stopped. Guarded by `lock`.
     private var copy: UnsafeMutableRawBufferPointer?
     private let lock = Lock(.unranked)
 
-    init(_ storage: SimulatedStorage, _ buffer: StableBuffer, byteCount: Int) {
+    let identity: FileIdentity?
+
+    init(_ storage: SimulatedNames, _ buffer: StableBuffer, byteCount: Int, _ identity: FileIdentity) {
+        self.identity = identity
         self.storage = storage
         self.buffer = buffer
         self.byteCount = byteCount

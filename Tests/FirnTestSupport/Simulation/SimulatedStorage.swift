@@ -6,7 +6,7 @@ import FirnStorage
 /// with `crashAt = n`. The n-th call and all later ones throw an error whose `isSimulatedStop` is true. If that call
 /// is a write, the seed decides how much of it has reached the page cache. `disk.powerOff()` or another process of
 /// the same disk then shows what is left.
-public final class SimulatedStorage: Storage, CustomStringConvertible {
+public final class SimulatedStorage: SimulatedNames, Storage, CustomStringConvertible, @unchecked Sendable {
     /// What the disk knows about a process. Guarded by the disk's lock.
     final class Process {
         let number: Int
@@ -30,7 +30,10 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
 
         func stop() {
             isStopped = true
-            for (owner, node) in locks { node.locks.unlockAll(by: owner) }
+            for (owner, node) in locks {
+                node.locks.unlockAll(by: owner)
+                node.folderLock.unlockAll(by: owner)
+            }
             locks.removeAll()
         }
     }
@@ -42,18 +45,32 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         case stop
     }
 
-    public let disk: SimulatedDisk
-    nonisolated(unsafe) let process: Process
-
     init(_ disk: SimulatedDisk, _ process: Process) {
-        self.disk = disk
-        self.process = process
+        super.init(disk, process, folder: nil, folderPath: nil)
     }
 
     /// The first process of a new disk.
     public convenience init(seed: UInt64, capacity: Int? = nil) {
         let disk = SimulatedDisk(seed: seed, capacity: capacity)
         self.init(disk, disk.newProcess().process)
+    }
+
+    public func list(_ path: String) throws(StorageError) -> [String] {
+        try call(.list, path) { (state) throws(StorageError) in
+            // Sorted, so that a run is reproducible.
+            try tree(state).existingFolder(path, "list").children!.keys.sorted()
+        }
+    }
+
+    public func syncFolder(_ path: String) throws(StorageError) {
+        try syncNames(path) { (state) throws(StorageError) in try tree(state).existingFolder(path, "sync of a folder") }
+    }
+
+    public func volume(of path: String) throws(StorageError) -> Volume {
+        try call(.volume, path) { (state) throws(StorageError) in
+            _ = try tree(state).existing(path, "status of the volume")
+            return state.currentVolume
+        }
     }
 
     /// How many calls this process has made.
@@ -103,19 +120,6 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
         withExtendedLifetime(old) {}
     }
 
-    /// Counts an access to shared memory, at which the process may stop. True if it still runs.
-    func countSharedMemoryAccess() -> Bool {
-        let (number, hook) = disk.guarded.withLock { _ in
-            defer { process.accessCount += 1 }
-            if let crashAt = process.crashAtAccess, process.accessCount >= crashAt, !process.isStopped {
-                process.stop()
-            }
-            return (process.accessCount, process.beforeAccess)
-        }
-        hook?(number)
-        return disk.guarded.withLock { _ in !process.isStopped }
-    }
-
     /// Whether the process was killed, has reached `crashAt`, or its disk has lost power.
     public var isStopped: Bool { disk.guarded.withLock { _ in process.isStopped } }
 
@@ -146,83 +150,4 @@ public final class SimulatedStorage: Storage, CustomStringConvertible {
     }
 
     public var description: String { disk.description }
-
-    /// Counts and records a call, which then proceeds, fails or is the process's last one.
-    func call<Result>(
-        _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0, length: Int = 0,
-        residue body: (inout SimulatedDisk.State, Verdict) throws(StorageError) -> Result
-    ) throws(StorageError) -> Result {
-        let (call, hook) = try disk.guarded.withLock { (_) throws(StorageError) in
-            guard !process.isStopped else { throw StorageError.stop(path) }
-            let call = SimulatedCall(
-                process: process.number, index: process.callCount, operation: operation, path: path, offset: offset,
-                length: length)
-            process.callCount += 1
-            return (call, process.beforeCall)
-        }
-        hook?(call)
-        return try disk.guarded.withLock { (state) throws(StorageError) in
-            guard !process.isStopped else { throw StorageError.stop(path) }
-            let index = state.trace.count
-            state.trace.append(call)
-            defer { state.traceHash.add(state.trace[index]) }
-            let verdict = verdict(on: call)
-            do throws(StorageError) {
-                let result = try body(&state, verdict)
-                if case .stop = verdict { throw StorageError.stop(path) }
-                return result
-            } catch {
-                state.trace[index].error = error.code
-                throw error
-            }
-        }
-    }
-
-    /// Like `call(residue:)`, for changes that happen completely or not at all. If one fails, its residue says
-    /// whether it took effect all the same.
-    func change<Result>(
-        _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0,
-        _ body: (inout SimulatedDisk.State) throws(StorageError) -> Result
-    ) throws(StorageError) -> Result {
-        try call(operation, path, at: offset) { (state, verdict) throws(StorageError) in
-            switch verdict {
-            case .proceed: return try body(&state)
-            case .fail(let error, let residue):
-                if residue == .all { _ = try body(&state) }
-                throw error
-            case .stop: throw StorageError.stop(path)
-            }
-        }
-    }
-
-    /// Like `call(residue:)`, for calls that happen completely or not at all.
-    func call<Result>(
-        _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0, length: Int = 0,
-        _ body: (inout SimulatedDisk.State) throws(StorageError) -> Result
-    ) throws(StorageError) -> Result {
-        try call(operation, path, at: offset, length: length) { (state, verdict) throws(StorageError) in
-            switch verdict {
-            case .proceed: return try body(&state)
-            case .fail(let error, _): throw error
-            case .stop: throw StorageError.stop(path)
-            }
-        }
-    }
-
-    private func verdict(on call: SimulatedCall) -> Verdict {
-        if process.crashAt.map({ call.index >= $0 }) ?? false || process.crashBefore?(call) ?? false {
-            process.stop()
-            return .stop
-        }
-        for index in process.faults.indices
-        where process.faults[index].remaining > 0 && process.faults[index].applies(call) {
-            process.faults[index].remaining -= 1
-            process.faultCount += 1
-            let fault = process.faults[index]
-            let error = StorageError(
-                fault.code, operation: call.operation.rawValue, path: call.path, number: fault.number)
-            return .fail(error, fault.residue)
-        }
-        return .proceed
-    }
 }

@@ -1,0 +1,78 @@
+import FirnStorage
+
+/// Where a store is, or is to be made: a path. It is only used to find the store's folder, to make it and to remove
+/// it. Everything else is done with the folder that it leads to now (`StoreFolder`).
+struct StoreLocation: Sendable {
+    let path: String
+    let storage: any Storage
+    /// The mode of the files that are created.
+    var fileMode = FileMode.ownerOnly
+    /// The length of the file `reserve`.
+    var reserveByteCount = LogLimits.reserveByteCount
+
+    init(path: String, storage: any Storage) {
+        self.path = path
+        self.storage = storage
+    }
+
+    init(_ options: LogOptions, _ storage: any Storage) {
+        self.init(path: options.folder, storage: storage)
+        fileMode = options.fileMode
+        reserveByteCount = options.reserveByteCount
+    }
+
+    /// The path of the folder that holds the store's folder.
+    var parent: String { splitPath(path).folder }
+
+    /// Opens the folder; nil if nothing is at the path. Throws `.notAStore` if something else is there.
+    func open() throws(LogError) -> StoreFolder? {
+        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else { return nil }
+        guard status.kind == .folder else {
+            throw LogError(.notAStore, path: path, detail: describeFile(status))
+        }
+        let root: any StorageFolder
+        do throws(StorageError) { root = try storage.openFolder(path) } catch {
+            // It was removed meanwhile.
+            if error.code == .notFound { return nil }
+            throw LogError(error)
+        }
+        var folder = StoreFolder(root)
+        folder.fileMode = fileMode
+        folder.reserveByteCount = reserveByteCount
+        return folder
+    }
+
+    /// Creates the folder, and makes its name durable. Nothing happens if it exists.
+    func makeFolder() throws(LogError) {
+        do throws(StorageError) {
+            try storage.createFolder(path, permissions: fileMode)
+        } catch {
+            if error.code != .exists { throw LogError(error) }
+        }
+        try stored { () throws(StorageError) in try storage.syncFolder(parent) }
+    }
+
+    /// Makes the store's own name durable. The user may not be allowed to read the folder above it: then this does
+    /// nothing, and making the name durable was the task of the process that created the store's folder.
+    func syncParent() throws(LogError) {
+        do throws(StorageError) { try storage.syncFolder(parent) } catch {
+            if error.code != .permissionDenied { throw LogError(error) }
+        }
+    }
+
+    private func describeFile(_ status: FileStatus) -> String {
+        guard status.kind == .file else { return "it is neither a file nor a folder" }
+        // A Realm database file says "T-DB" at byte 16.
+        var start = [UInt8](repeating: 0, count: 24)
+        if let file = try? storage.open(path, .read),
+            let count = try? start.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }), count == 24,
+            start[16..<20].elementsEqual("T-DB".utf8)
+        {
+            return "it is a file of a Realm database, whose format Firn does not read"
+        }
+        if path.hasSuffix(".realm") {
+            return "it is a file with the name of a Realm database, whose format Firn does not read"
+        }
+        return "it is a file of \(status.byteCount) bytes"
+    }
+}
