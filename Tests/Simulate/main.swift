@@ -35,7 +35,9 @@ func catchSignals() {
 func usage() -> Never {
     print(
         """
-        usage: Tools/simulate [--seeds N] [--seed FIRST] [--operations N] [--verbose] [--story]
+        usage: Tools/simulate [--operators] [--seeds N] [--seed FIRST] [--operations N] [--verbose] [--story]
+
+          --operators      runs days of careless operators instead, who move, replace and remove open stores
 
           --seeds N        how many seeds to run (100)
           --seed FIRST     the first seed (1)
@@ -49,11 +51,13 @@ func usage() -> Never {
 var seeds: UInt64 = 100
 var first: UInt64 = 1
 var isVerbose = false
+var hasOperators = false
 var options = Simulation.Options()
 var words = CommandLine.arguments.dropFirst()
 while let word = words.popFirst() {
     switch word {
     case "--verbose": isVerbose = true
+    case "--operators": hasOperators = true
     case "--story": options.onStep = { say($0) }
     case "--seeds", "--seed", "--operations":
         guard let number = words.popFirst().flatMap({ UInt64($0) }) else { usage() }
@@ -74,27 +78,36 @@ func say(_ text: String) {
 if options.onStep == nil { catchSignals() }
 let start = SystemClock.shared.monotonic()
 var total = Simulation.Report()
+var days = OperatorDay.Report()
+let mode = hasOperators ? " --operators" : ""
 var failures = 0
 for seed in first..<(first + seeds) {
     announce(
-        "\nsimulate: seed \(seed) stopped the program. To reproduce: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)\n"
+        "\nsimulate: seed \(seed) stopped the program. To reproduce: Tools/simulate\(mode) --seed \(seed) --seeds 1 --operations \(options.operations)\n"
     )
     // A run takes a few seconds. One that takes this long hangs.
     alarm(600)
     do {
+        if hasOperators {
+            let report = try OperatorDay.run(seed: seed, operations: options.operations)
+            days.add(report)
+            if isVerbose { print("seed \(seed): \(report)") }
+            continue
+        }
         let report = try Simulation.run(seed: seed, options)
         total.add(report)
         if isVerbose { print("seed \(seed): \(report)") }
     } catch {
         failures += 1
         print(
-            "FAILED: \(error)\nTo reproduce: Tools/simulate --seed \(seed) --seeds 1 --operations \(options.operations)"
+            "FAILED: \(error)\nTo reproduce: Tools/simulate\(mode) --seed \(seed) --seeds 1 --operations \(options.operations)"
         )
     }
 }
 alarm(0)
 let seconds = Double(SystemClock.shared.monotonic() - start) / 1e9
+let made = total.operations + days.operations
 print(
-    "\(seeds) seeds, \(failures) failed; \(total); \(Int(seconds)) s, \(Int(Double(total.operations) / max(seconds, 0.001) * 3600)) operations an hour"
+    "\(seeds) seeds, \(failures) failed; \(hasOperators ? "\(days)" : "\(total)"); \(Int(seconds)) s, \(Int(Double(made) / max(seconds, 0.001) * 3600)) operations an hour"
 )
 exit(failures == 0 ? 0 : 1)

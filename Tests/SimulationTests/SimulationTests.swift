@@ -39,3 +39,17 @@ import Testing
         #expect(report.crashes == 0 && report.faults == 0 && report.commits > 100)
     }
 }
+
+/// Runs `OperatorDay` with a few seeds. `Tools/simulate --operators` runs more of them, and longer.
+@Suite(.timeLimit(.minutes(20))) struct OperatorDayTests {
+    private static var operations: Int {
+        Int(TestEnvironment.value("FIRN_OPERATOR_OPERATIONS") ?? "") ?? 1500
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func operatorsLoseNothingThatWasAcknowledgedAndNoStoreTouchesAnother(seed: UInt64) throws {
+        let report = try OperatorDay.run(seed: seed, operations: Self.operations)
+        #expect(
+            report.commits > 100 && report.moves > 30 && report.spoiled > 5 && report.refusals > 5, "\(report)")
+    }
+}

@@ -78,7 +78,7 @@ import FirnStorage
 ///    both, and is ignored.
 /// 3. Only a mark that overstates could do harm, and the harm would be a refusal to open, never a loss. Such a mark
 ///    can only come from copying a store's folder while it is written, the log before the page: then the copy does
-///    lack acknowledged commits, and it is right to say so.
+///    lack acknowledged commits, and it is right to say so, and why: the page names another file than its own.
 ///
 /// So it does not matter which boot of the system wrote the page.
 final class SharedPage: @unchecked Sendable {
@@ -107,7 +107,7 @@ final class SharedPage: @unchecked Sendable {
             guard !mayCreate, error.code == .notFound else { throw LogError(error) }
             throw .replaced(path, "it is missing, although other openers have the store open")
         }
-        if !mayCreate, let identity = memory.identity, let named, named != identity {
+        if !mayCreate, isCopied {
             throw .replaced(path, "it is another file than the one that the openers of the store share")
         }
     }
@@ -187,6 +187,9 @@ final class SharedPage: @unchecked Sendable {
         let identity = FileIdentity(device: load(Self.identityOffset), number: load(Self.identityOffset + 8))
         return identity.number == 0 ? nil : identity
     }
+
+    /// Whether the page is in another file than the one in which it was made: somebody has copied the store's folder.
+    var isCopied: Bool { memory.identity.map { identity in named.map { $0 != identity } ?? false } ?? false }
 
     /// Rises whenever the page is made again.
     var session: UInt64 { load(Self.sessionOffset) }

@@ -102,7 +102,8 @@ struct StoreLocks: Sendable {
     func lockFolder(isFirst: Bool) throws(LogError) {
         if isFirst, try !tryLockFolder(exclusive: true) {
             throw .replaced(
-                path + "/lock", "the store is open, but by openers that hold locks of another file with this name")
+                path + "/lock",
+                "somebody holds the lock of the store's folder: openers whose lock file is no longer this one")
         }
         guard try tryLockFolder(exclusive: false) else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")

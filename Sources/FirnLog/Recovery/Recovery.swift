@@ -90,10 +90,14 @@ struct Recovery {
     var lastVersion: UInt64 { scan.lastVersion }
     var needsRewrite: Bool { tornTail != nil || lastVersion > durable || missing != nil }
 
-    /// Reads and decides (steps 1 to 4), changing nothing. `pageMark` is the shared page's durable mark, or 0 if
-    /// the page is not to be believed.
+    /// Reads and decides (steps 1 to 4), changing nothing.
+    ///
+    /// - Parameters:
+    ///   - pageMark: the shared page's durable mark, or 0 if the page is not to be believed.
+    ///   - isCopied: whether the page says that it is a copy of another store's page: then damage may have a cause that
+    ///     its reader understands.
     static func read(
-        _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, verify: VerifyOnOpen
+        _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, isCopied: Bool = false, verify: VerifyOnOpen
     ) throws(LogError) -> Recovery {
         let checkpoints = try folder.readCheckpoints(manifest)
         let checkpoint = checkpoints.last
@@ -148,10 +152,16 @@ struct Recovery {
         let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)
         scan.unconfirmed.removeAll { $0.version <= durable }
         if durable > scan.lastVersion {
-            throw LogError(
-                .damage, path: reader.path, offset: scan.broken?.offset ?? scan.end,
-                detail: scan.broken.map { "\($0.reason), and version \($0.version) was durable" }
-                    ?? "the log ends with version \(scan.lastVersion), but version \(durable) was durable")
+            var detail =
+                scan.broken.map { "\($0.reason), and version \($0.version) was durable" }
+                ?? "the log ends with version \(scan.lastVersion), but version \(durable) was durable"
+            if isCopied {
+                detail +=
+                    "; this folder was copied while the store was written: \(lost(after: scan.lastVersion, durable)) durable"
+                    + " there and not in this copy. `firn recover` makes a store without them, and `firn copy` copies a"
+                    + " store that is open"
+            }
+            throw LogError(.damage, path: reader.path, offset: scan.broken?.offset ?? scan.end, detail: detail)
         }
         var torn: RecoveryReport.TornTail?
         if let broken = scan.broken {
@@ -165,6 +175,10 @@ struct Recovery {
             sector: Int(reader.header.sector))
         if let checkpoint, checkpoint.version > scan.lastVersion { recovery.continueLog(after: checkpoint) }
         return recovery
+    }
+
+    private static func lost(after last: UInt64, _ durable: UInt64) -> String {
+        durable == last + 1 ? "version \(durable) was" : "versions \(last + 1) to \(durable) were"
     }
 
     /// Treats the end of a checkpoint as the end of the log.

@@ -30,22 +30,6 @@ struct StorageFixture {
     func open(_ name: String, _ mode: OpenMode) throws -> any StorageFile { try storage.open(path(name), mode) }
 }
 
-extension StorageFile {
-    func write(_ bytes: [UInt8], at offset: Int) throws(StorageError) {
-        let pointer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-        defer { pointer.deallocate() }
-        pointer.copyBytes(from: bytes)
-        try write(UnsafeRawBufferPointer(pointer), at: offset)
-    }
-
-    func read(_ count: Int, at offset: Int) throws(StorageError) -> [UInt8] {
-        let pointer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
-        defer { pointer.deallocate() }
-        let length = try read(into: pointer, at: offset)
-        return Array(pointer.prefix(length))
-    }
-}
-
 /// Expects `body` to throw a `StorageError` with `code`.
 func expect(
     _ code: StorageError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void

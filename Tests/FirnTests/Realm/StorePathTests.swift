@@ -27,4 +27,72 @@ import Testing
         #expect(second.instance.shared === first.instance.shared)
         #expect(FileManager.default.fileExists(atPath: path + "/manifest"))
     }
+
+    private func configuration(_ path: String) -> Realm.Configuration {
+        Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: [Dog.self, Person.self])
+    }
+
+    private func make(_ path: String, dogs: Int) throws {
+        let realm = try Realm(configuration: configuration(path))
+        try realm.write { for id in 0..<dogs { realm.add(Dog(id, "Rex")) } }
+    }
+
+    /// A backup is restored by moving it to the path of a store that is open.
+    @Test func whatStandsAtThePathNowIsOpenedAndWhatWasOpenGoesOn() throws {
+        let folder = TemporaryFolder()
+        let (live, backup, away) = (folder.path + "/live", folder.path + "/backup", folder.path + "/away")
+        try make(backup, dogs: 3)
+        #expect(waitUntilClosed(URL(fileURLWithPath: backup)))
+        try make(live, dogs: 1)
+        let old = try Realm(configuration: configuration(live))
+        try FileManager.default.moveItem(atPath: live, toPath: away)
+        try FileManager.default.moveItem(atPath: backup, toPath: live)
+        let new = try Realm(configuration: configuration(live))
+        #expect(new.objects(Dog.self).count == 3 && old.objects(Dog.self).count == 1)
+        #expect(new.instance.shared !== old.instance.shared)
+        #expect(try Realm(configuration: configuration(away)).instance.shared === old.instance.shared)
+        try old.write { old.add(Dog(7, "Old")) }
+        try new.write { new.add(Dog(8, "New")) }
+        try old.instance.store.compact()
+        try new.instance.store.compact()
+        #expect(new.objects(Dog.self).count == 4 && old.objects(Dog.self).count == 2)
+        // Both are open, each under the path where it is now.
+        #expect(throws: Realm.Error.alreadyOpen) { try Realm.deleteFiles(for: configuration(away)) }
+        #expect(throws: Realm.Error.alreadyOpen) { try Realm.deleteFiles(for: configuration(live)) }
+    }
+
+    @Test func aStoreThatWasRemovedTakesNoMoreWrites() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/live"
+        try make(path, dogs: 1)
+        let old = try Realm(configuration: configuration(path))
+        try FileManager.default.removeItem(atPath: path)
+        let error = #expect(throws: Realm.Error.self) { try old.write { old.add(Dog(7, "Lost")) } }
+        #expect(error?.code == .writeFailed && error?.message.contains("moved, replaced or removed") == true)
+        #expect(old.objects(Dog.self).count == 1)
+        let new = try Realm(configuration: configuration(path))
+        try new.write { new.add(Dog(1, "New")) }
+        #expect(throws: Realm.Error.self) { try old.write { old.add(Dog(8, "Lost")) } }
+        #expect(new.objects(Dog.self).count == 1)
+    }
+
+    /// The system would cut the path off at the NUL, and take another machine's folder for one of this machine's.
+    @Test(arguments: ["file:///tmp/firn-nul-%00x", "file://elsewhere/tmp/firn-host", "https://localhost/tmp/firn-https"])
+    func aURLThatNamesNoLocalFolderIsRefused(_ text: String) throws {
+        let url = try #require(URL(string: text))
+        let folder = TemporaryFolder()
+        let realm = try Realm(configuration: configuration(folder.path + "/live"))
+        #expect(throws: Realm.Error.invalidInput) { try Realm(fileURL: url) }
+        #expect(throws: Realm.Error.invalidInput) { try realm.writeCopy(toFile: url) }
+        #expect(throws: Realm.Error.invalidInput) { try Realm.deleteFiles(for: Realm.Configuration(fileURL: url)) }
+        #expect(throws: Realm.Error.invalidInput) { try schemaVersionAtURL(url) }
+        for name in ["nul-", "host", "https"] { #expect(!FileManager.default.fileExists(atPath: "/tmp/firn-" + name)) }
+    }
+
+    @Test func aURLMayNameThisMachine() throws {
+        let folder = TemporaryFolder()
+        let url = try #require(URL(string: "file://localhost" + folder.path + "/live"))
+        try Realm(fileURL: url).write {}
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/live/manifest"))
+    }
 }

@@ -111,7 +111,12 @@ extension LogWalk {
         } else if isLast {
             let durable = max(state.mark, store.page?.durable ?? 0, store.limit ?? 0)
             if durable > state.version {
-                return try damage("the log ends with version \(state.version), but version \(durable) was durable")
+                let isCopied = durable == store.page?.durable && store.page?.isCopied ?? false
+                return try damage(
+                    "the log ends with version \(state.version), but version \(durable) was durable"
+                        + (isCopied
+                            ? ": this folder was copied while the store was written, and lacks what was committed meanwhile"
+                            : ""))
             }
         } else {
             return try damage("the segment ends with version \(state.version); the next one does not follow it")

@@ -89,12 +89,12 @@ struct OpenedStore {
     // MARK: The page and the lock
 
     private static func readPage(_ files: StoreFiles) throws(ToolError) -> PageState? {
-        guard try stored({ () throws(StorageError) in try files.storage.status(files.shared) }) != nil else {
+        guard let status = try stored({ () throws(StorageError) in try files.storage.status(files.shared) }) else {
             return nil
         }
         // The page holds no data, so one that can't be read counts as missing.
         guard let bytes = try? files.contents(of: files.shared, limit: 1 << 20) else { return nil }
-        return bytes.withUnsafeBytes { PageState.read($0) }
+        return bytes.withUnsafeBytes { PageState.read($0, in: status.identity) }
     }
 
     /// Byte 2 of the lock file is held by every process that has the store open for writing.

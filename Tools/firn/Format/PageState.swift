@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnStorage
 
 /// The contents of the shared page: the file `shared`, which is read and never mapped, since mapping it would be
 /// writing to it.
@@ -8,7 +9,7 @@ import FirnBytes
 /// 32 durable mark u64 · 40 its check · 48 durable mark u64 · 56 its check
 ///    (check: mark ^ store id's first half ^ "MARK")
 /// 64 published version u64 · 72 failure mark u64 · 80 wake word u32 · 88 manifest's generation u64
-/// 96 writer's process id u64
+/// 96 writer's process id u64 · 240 device and 248 inode of the file in which the page was made u64
 /// ```
 ///
 /// The durable mark is written to the two pairs in turn, so that one of them is valid at any moment. A pair whose
@@ -24,9 +25,13 @@ struct PageState: Equatable {
     var published: UInt64
     var hasFailed: Bool
     var writerProcess: UInt64
+    /// Whether the page was made in another file than the one that was read: somebody has copied the store's folder.
+    var isCopied: Bool
 
     /// Reads the page; nil if the bytes are not a page.
-    static func read(_ bytes: UnsafeRawBufferPointer) -> PageState? {
+    ///
+    /// - Parameter file: the file that has the bytes.
+    static func read(_ bytes: UnsafeRawBufferPointer, in file: FileIdentity) -> PageState? {
         guard bytes.count >= byteCount else { return nil }
         let fields = Fields(bytes)
         guard fields.u64(0) == magic, fields.u32(8) == FormatNumbers.format,
@@ -39,6 +44,8 @@ struct PageState: Equatable {
         }
         return PageState(
             epoch: fields.u32(12), storeHigh: storeHigh, durable: durable, published: fields.u64(64),
-            hasFailed: fields.u64(72) != 0, writerProcess: fields.u64(96))
+            hasFailed: fields.u64(72) != 0, writerProcess: fields.u64(96),
+            isCopied: fields.u64(248) != 0
+                && FileIdentity(device: fields.u64(240), number: fields.u64(248)) != file)
     }
 }

@@ -1,0 +1,297 @@
+import FirnStorage
+import FirnTestSupport
+import Testing
+
+@testable import FirnLog
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// People move, remove and replace folders and files under open stores. Nothing acknowledged is lost without an error,
+/// and no store is touched but the one that is open.
+@Suite("A store that is moved, replaced or removed while it is open", .timeLimit(.minutes(20)))
+struct ReplacedStoreTests {
+    /// All files below a folder, with their bytes. The lock and the page hold no data.
+    private func content(_ storage: any Storage, _ path: String) throws -> [String: [UInt8]] {
+        var result: [String: [UInt8]] = [:]
+        for name in try storage.list(path) where name != "lock" && name != "shared" {
+            let inner = path + "/" + name
+            if try storage.status(inner)?.kind == .folder {
+                result.merge(try content(storage, inner)) { old, _ in old }
+            } else {
+                let file = try storage.open(inner, .read)
+                result[inner] = try file.read(try file.size(), at: 0)
+            }
+        }
+        return result
+    }
+
+    /// Removes everything, as `rm -rf` does.
+    private func removeAll(_ storage: any Storage, _ path: String) throws {
+        if try storage.status(path)?.kind == .folder {
+            for name in try storage.list(path) { try removeAll(storage, path + "/" + name) }
+        }
+        try storage.remove(path)
+    }
+
+    private func makeStore(_ bench: Bench, _ folder: String, commits: Int) throws {
+        var other = bench.another()
+        other.options.folder = folder
+        let log = try other.open()
+        for _ in 0..<commits { try other.commit(log, [3000]) }
+        try log.close()
+    }
+
+    private func expectReplaced(_ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) {
+        let error = #expect(throws: LogError.self, sourceLocation: sourceLocation) { try body() }
+        let text = error.map { "\($0)" } ?? ""
+        #expect(text.contains("moved, replaced or removed while the store was open"), "\(text)", sourceLocation: sourceLocation)
+    }
+
+    @Test("goes on if it is moved as a whole, and leaves alone what stands at its path now", arguments: [true, false])
+    func exchanged(isReplaced: Bool) throws {
+        let bench = Bench { $0.segmentByteCount = 4096 }
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        let user = bench.storage.disk.newProcess()
+        if isReplaced { try makeStore(bench, "/backup", commits: 9) }
+        try user.rename("/store", to: "/away")
+        if isReplaced { try user.rename("/backup", to: "/store") }
+        let before = isReplaced ? try content(user, "/store") : [:]
+        for _ in 1...8 { try log.waitUntilDurable(try bench.commit(log, [3000])) }
+        try bench.publishCheckpoint(log)
+        #expect(try log.removeUnneeded(held: []))
+        try log.waitUntilDurable(try bench.commit(log))
+        try log.close()
+        if isReplaced {
+            #expect(try content(user, "/store") == before)
+        } else {
+            #expect(try user.status("/store") == nil)
+        }
+        var moved = bench.another()
+        moved.options.folder = "/away"
+        let again = try moved.open()
+        #expect(again.recovery.outcome == .clean && again.recovery.lastVersion == 10)
+    }
+
+    @Test("commits nothing any more once it is removed", arguments: [Durability.full, .relaxed(milliseconds: 1)])
+    func removed(durability: Durability) throws {
+        let bench = Bench { $0.durability = durability }
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        let user = bench.storage.disk.newProcess()
+        try removeAll(user, "/store")
+        expectReplaced { try log.waitUntilDurable(try bench.commit(log)) }
+        #expect(throws: LogError.self) { try bench.commit(log) }
+        #expect(log.durableVersion == 1)
+        // Somebody makes a new store at the path. The old one does nothing to it.
+        try makeStore(bench, "/store", commits: 3)
+        let before = try content(user, "/store")
+        try? log.close()
+        #expect(try content(user, "/store") == before)
+    }
+
+    @Test(
+        "commits nothing any more once one of its files or folders is another one",
+        arguments: ["log", "checkpoint", "lock", "log/0000000001.segment"], [true, false])
+    func part(_ name: String, isCopied: Bool) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try bench.publishCheckpoint(log)
+        try log.waitUntilDurable(try bench.commit(log))
+        let user = bench.storage.disk.newProcess()
+        let path = "/store/" + (name.hasSuffix("segment") ? "log/0000000002.segment" : name)
+        let exists = try user.status(path) != nil
+        let target = exists ? path : "/store/log/0000000001.segment"
+        let isFolder = try user.status(target)?.kind == .folder
+        // A hard link or a renamed original would keep the number of links above zero.
+        try user.rename(target, to: target + ".away")
+        if isCopied {
+            if isFolder {
+                try user.createFolder(target)
+            } else {
+                let old = try user.open(target + ".away", .read)
+                try user.open(target, .create).write(try old.read(old.size(), at: 0), at: 0)
+            }
+        }
+        expectReplaced { try log.waitUntilDurable(try bench.commit(log)) }
+        #expect(throws: LogError.self) { try bench.commit(log) }
+    }
+
+    /// A backup was restored file by file, into the same folder.
+    @Test("does not replace a manifest that it has not read") func manifest() throws {
+        let bench = Bench { $0.segmentByteCount = 4096 }
+        let log = try bench.open()
+        let user = bench.storage.disk.newProcess()
+        let old = try user.open("/store/manifest", .read)
+        let bytes = try old.read(old.size(), at: 0)
+        for _ in 1...4 { try log.waitUntilDurable(try bench.commit(log, [3000])) }
+        try user.remove("/store/manifest")
+        try user.open("/store/manifest", .create).write(bytes, at: 0)
+        expectReplaced { try log.sealSegment() }
+        #expect(try user.open("/store/manifest", .read).read(bytes.count, at: 0) == bytes)
+        #expect(throws: LogError.self) { try bench.commit(log) }
+    }
+
+    @Test("keeps others out although its lock file is removed, and takes no more commits") func lock() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        try bench.storage.disk.newProcess().remove("/store/lock")
+        let error = #expect(throws: LogError.self) { _ = try bench.another().open() }
+        #expect(error?.code == .replaced && error.map { "\($0)" }?.contains("remove, replace and move nothing") == true)
+        #expect(throws: LogError.self) { try Log.remove("/store", storage: bench.storage.disk.newProcess()) }
+        expectReplaced { try log.waitUntilDurable(try bench.commit(log)) }
+        try? log.close()
+        let again = try bench.another().open()
+        #expect(again.recovery.lastVersion >= 1)
+    }
+
+    @Test("has one page that its openers share", arguments: [true, false]) func page(isCopied: Bool) throws {
+        let bench = Bench { $0.usesThreads = true }
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        let user = bench.storage.disk.newProcess()
+        let old = try user.open("/store/shared", .read)
+        let bytes = try old.read(old.size(), at: 0)
+        try user.remove("/store/shared")
+        if isCopied { try user.open("/store/shared", .create).write(bytes, at: 0) }
+        let error = #expect(throws: LogError.self) { _ = try bench.another().open() }
+        #expect(error?.code == .replaced && error?.path == "/store/shared")
+        try log.waitUntilDurable(try bench.commit(log))
+        try log.close()
+        #expect(try bench.another().open().recovery.lastVersion == 2)
+    }
+
+    @Test("is left alone by relative paths and folders that change") func workingFolder() async {
+        await #expect(processExitsWith: .success) {
+            let folder = TemporaryFolder()
+            let storage = PosixStorage.shared
+            for name in ["a", "b"] { try storage.createFolder(folder.path + "/" + name) }
+            #expect(chdir(folder.path + "/a") == 0)
+            var options = LogOptions(folder: "store")
+            options.usesThreads = false
+            options.segmentByteCount = 4096
+            let log = try Log.open(options, storage: storage)
+            #expect(chdir(folder.path + "/b") == 0)
+            for version in 1...5 as ClosedRange<UInt64> {
+                try LogScript.commit(log, version: version, [3000])
+                try log.waitUntilDurable(version)
+            }
+            try log.close()
+            #expect(try storage.list(folder.path + "/b").isEmpty)
+            options.folder = folder.path + "/a/store"
+            #expect(try Log.open(options, storage: storage).recovery.lastVersion == 5)
+        }
+    }
+
+    @Test("is not followed through a link that is turned to another store") func link() throws {
+        let folder = TemporaryFolder()
+        let storage = PosixStorage.shared
+        func options(_ path: String) -> LogOptions {
+            var options = LogOptions(folder: folder.path + path)
+            options.usesThreads = false
+            options.segmentByteCount = 4096
+            return options
+        }
+        for release in ["/1", "/2"] {
+            try storage.createFolder(folder.path + release)
+            try Log.open(options(release + "/store"), storage: storage).close()
+        }
+        #expect(symlink("1", folder.path + "/current") == 0)
+        let log = try Log.open(options("/current/store"), storage: storage)
+        #expect(unlink(folder.path + "/current") == 0 && symlink("2", folder.path + "/current") == 0)
+        let before = try content(storage, folder.path + "/2")
+        for version in 1...5 as ClosedRange<UInt64> {
+            try LogScript.commit(log, version: version, [3000])
+            try log.waitUntilDurable(version)
+        }
+        try log.close()
+        #expect(try content(storage, folder.path + "/2") == before)
+        #expect(try Log.open(options("/1/store"), storage: storage).recovery.lastVersion == 5)
+    }
+
+    /// A retry once the program has closed some files must succeed: a descriptor that is missing for a moment is no
+    /// reason to end the writing.
+    @Test("goes on when descriptors run out for a moment") func descriptors() throws {
+        let bench = Bench { $0.segmentByteCount = 4096 }
+        let log = try bench.open()
+        let start = bench.storage.callCount
+        // Every call that opens something fails once, one after the other.
+        var version: UInt64 = 0
+        for call in 0..<60 {
+            bench.storage.inject(
+                SimulatedFault(.tooManyOpenFiles, number: 24) { now in
+                    now.index >= start + call && [.open, .create, .openFolder].contains(now.operation)
+                })
+            do {
+                version = try bench.commit(log, [3000])
+                try log.waitUntilDurable(version)
+                try log.sealSegment()
+            } catch let error as LogError {
+                if case .unknownOutcome = error.code { Issue.record("call \(call): \(error)") }
+            }
+            #expect(log.failure == nil)
+        }
+        bench.storage.removeFaults()
+        try log.waitUntilDurable(try bench.commit(log))
+    }
+
+    /// `cp -r` reads the log before the page, while commits go on. The page then says what the copy lacks.
+    @Test("a copy that was made while the store was written says so", arguments: [false, true])
+    func copiedWhileWritten(isReader: Bool) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        let user = bench.storage.disk.newProcess()
+        try copy(user, "/store/log", "/copy/log")
+        for _ in 1...2 { try log.waitUntilDurable(try bench.commit(log)) }
+        try copy(user, "/store", "/copy")
+        var copied = bench.another()
+        copied.options.folder = "/copy"
+        if isReader { copied.options.access = .readOnly }
+        let error = #expect(throws: LogError.self) { _ = try copied.open() }
+        let text = error.map { "\($0)" } ?? ""
+        #expect(error?.code == .damage && text.contains("this folder was copied while the store was written"), "\(text)")
+        #expect(text.contains("versions 2 to 3 were durable there") && text.contains("firn recover"), "\(text)")
+        // The store itself, with the same page, is whole.
+        try log.close()
+        #expect(try bench.another().open().recovery.lastVersion == 3)
+    }
+
+    @Test("a copy of a store that is quiet or closed opens as it is", arguments: [false, true])
+    func copiedWhileQuiet(isClosed: Bool) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        for _ in 1...2 { try log.waitUntilDurable(try bench.commit(log)) }
+        if isClosed { try log.close() }
+        try copy(bench.storage.disk.newProcess(), "/store", "/copy")
+        var copied = bench.another()
+        copied.options.folder = "/copy"
+        let other = try copied.open()
+        #expect(other.recovery.lastVersion == 2)
+        try other.waitUntilDurable(try copied.commit(other))
+        try other.close()
+        #expect(try copied.another().open().recovery.lastVersion == 3)
+    }
+
+    /// Copies what is not there yet, as `cp -r --no-clobber` does.
+    private func copy(_ storage: any Storage, _ from: String, _ to: String) throws {
+        guard try storage.status(from)?.kind == .folder else {
+            if try storage.status(to) == nil {
+                let file = try storage.open(from, .read)
+                try storage.open(to, .create).write(try file.read(file.size(), at: 0), at: 0)
+            }
+            return
+        }
+        for folder in [splitPath(to).folder, to] where try storage.status(folder) == nil {
+            try storage.createFolder(folder)
+        }
+        for name in try storage.list(from) { try copy(storage, from + "/" + name, to + "/" + name) }
+    }
+}
