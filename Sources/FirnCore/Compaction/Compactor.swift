@@ -17,6 +17,8 @@ final class Compactor: @unchecked Sendable {
     private let hurrying = Atomic<Bool>(false)
     private let ending = Atomic<Bool>(false)
     private let asked = Atomic<Bool>(false)
+    /// When a checkpoint is tried again for which there was no space.
+    let spaceRetry = Guarded<SpaceRetry>(.innermost, SpaceRetry())
 
     /// Writes checkpoints as fast as the disk allows from now on, because somebody waits for them.
     func hurry() {

@@ -24,7 +24,9 @@ extension Store {
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
-    /// - Throws: `.log(.diskFull)` if the disk is full. Then the store is unchanged.
+    /// If there is no space for that, only so much is moved at a time as there is space for, several times.
+    ///
+    /// - Throws: `.log(.diskFull)` if there is not even space for what has changed. Then the store is unchanged.
     /// - Returns: nil if the store is in memory, nothing was written since the last checkpoint, or another process is
     ///   writing one.
     @discardableResult
@@ -45,6 +47,7 @@ extension Store {
         let report = try compactor.run { () throws(StoreError) in
             try writeCheckpoint(CompactionOptions(garbageShare: garbageShare, rewritesAll: rewritesAll, limiter: nil))
         }
+        compactor.spaceRetry.withLock { $0.noteSuccess() }
         noteCompaction(report, since: start)
         return report
     }
@@ -97,6 +100,7 @@ extension Store {
         guard let log,
             log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || fileReferences.hasReleased
                 || deferredHoles.areMany || heap.byteCount > options.transactionMemoryByteCount
+                || mayBeShortOfSpace(log)
         else { return }
         compactIfDue(log)
     }
@@ -106,7 +110,8 @@ extension Store {
         let rule = options.compaction
         let live = checkpointLiveByteCount.load(ordering: .relaxed)
         let isDue =
-            rule.isDue(log: log.byteCountSinceCheckpoint, live: live) || rule.isAutomatic && isHeapDue(live: live)
+            (rule.isDue(log: log.byteCountSinceCheckpoint, live: live)
+                || rule.isAutomatic && (isHeapDue(live: live) || isDueForSpace(log))) && mayRetry(log)
         let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased, log.options.usesThreads else { return }
         compactor.start { [reference] () throws(StoreError) in
@@ -118,8 +123,10 @@ extension Store {
                     try store.removeReleased()
                     return nil
                 }
+                if isDue { store.noteSpace(log, after: nil) }
                 store.noteCompaction(report, since: start)
             } catch {
+                store.noteSpace(log, after: error)
                 if error.code != .closed { store.options.onEvent?(.compactionFailed(error)) }
                 throw error
             }
@@ -158,10 +165,30 @@ extension Store {
     private func writeCheckpoint(_ compaction: CompactionOptions) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
         return try withCompactorLock(log) {
-            let report = try writeCheckpoint(log, compaction)
-            // The pin of the written version was released. If nobody else needs the files before, they can go now.
-            try removeUnneeded(log)
-            return report
+            var sum: CompactionReport?
+            while true {
+                let before = fileByteCount
+                var isCut = false
+                let report: CompactionReport?
+                do throws(StoreError) {
+                    report = try writeCheckpoint(log, compaction, &isCut)
+                } catch {
+                    // The steps before have freed something.
+                    if sum != nil, error.isDiskFull { break }
+                    throw error
+                }
+                // The pin of the written version was released. If nobody else needs the files before, they can go now.
+                try removeUnneeded(log)
+                sum =
+                    report.map {
+                        CompactionReport(
+                            version: $0.version, byteCount: $0.byteCount + (sum?.byteCount ?? 0), isWhole: $0.isWhole)
+                    } ?? sum
+                // What this step has freed makes room for the next one.
+                if !isCut || fileByteCount >= before { break }
+            }
+            try restoreReserveIfShort(log)
+            return sum
         } ?? nil
     }
 
@@ -177,7 +204,11 @@ extension Store {
         }
     }
 
-    private func writeCheckpoint(_ log: Log, _ compaction: CompactionOptions) throws(StoreError) -> CompactionReport? {
+    /// - Parameter isCut: set to whether more would be moved if there were more space.
+    private func writeCheckpoint(
+        _ log: Log, _ compaction: CompactionOptions, _ isCut: inout Bool
+    ) throws(StoreError) -> CompactionReport? {
+        let room = try makeRoom(log)
         try withWriteLock { () throws(LogError) in
             try log.adoptCheckpoint()
             // Only sealed segments can be removed, so the checkpoint must cover sealed segments only.
@@ -187,12 +218,13 @@ extension Store {
         let pin = versions.pinForStore(.published)
         let logByteCount = log.byteCountSinceCheckpoint
         let planned = try Faults.throwing { () throws(StoreError) in
-            guard let plan = try self.plan(pin, log, compaction) else {
+            guard let plan = try self.plan(pin, log, compaction, room: room) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
             }
             return (plan, try write(pin, log, plan, compaction.limiter))
         }
         guard let (plan, written) = planned else { return nil }
+        isCut = plan.isCut
         let checkpoint = written.checkpoint
         let history = try neededByHistory(log)
         let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
@@ -220,6 +252,8 @@ extension Store {
         if let spiller, let stamp = versions.newestSpilledStamp { spiller.writeAgain(bornThrough: stamp) }
         announce(checkpoint.version)
         try punchHoles(plan, log)
+        garbageBefore.store(context.checkpointGarbage.load(ordering: .relaxed), ordering: .relaxed)
+        spaceCheckAt.store(0, ordering: .relaxed)
         withExtendedLifetime(pin) {}
         return CompactionReport(
             version: checkpoint.version, byteCount: file.byteCount, isWhole: plan.addition == nil)
