@@ -48,7 +48,7 @@ final class CleaningPlan {
     init(
         _ snapshot: Snapshot, in mapping: CheckpointMapping, besides holes: [Range<Int>],
         clearing byteCount: (Int) -> Int,
-        fileCount: Int?, room: Int, by compactor: Compactor
+        fileCount: Int?, room: Int = .max, by compactor: Compactor
     ) throws(StoreError) {
         self.mapping = mapping
         base = UInt(bitPattern: mapping.base)
