@@ -96,8 +96,11 @@ final class Compactor: @unchecked Sendable {
         return try body()
     }
 
-    /// Starts `body` on a thread of its own, unless one was started that has not ended.
-    func start(_ body: @escaping @Sendable () throws(StoreError) -> Void) {
+    /// Starts `body` on a thread of its own, unless one was started that has not ended. If it has not failed,
+    /// `afterwards` is called there when the next one may be started.
+    func start(
+        _ body: @escaping @Sendable () throws(StoreError) -> Void, afterwards: @escaping @Sendable () -> Void
+    ) {
         if asked.load(ordering: .relaxed) || asked.exchange(true, ordering: .acquiringAndReleasing) { return }
         lock.lock()
         defer { lock.unlock() }
@@ -110,6 +113,7 @@ final class Compactor: @unchecked Sendable {
                 do throws(StoreError) { try body() } catch { failure = error }
                 lock.withLock { self.failure = failure }
                 asked.store(false, ordering: .releasing)
+                if failure == nil { afterwards() }
             }
         } catch {
             failure = StoreError(LogError(error))

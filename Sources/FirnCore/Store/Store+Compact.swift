@@ -52,7 +52,7 @@ extension Store {
         return report
     }
 
-    private func noteCompaction(_ report: CompactionReport?, since start: Int64) {
+    func noteCompaction(_ report: CompactionReport?, since start: Int64) {
         if let report { options.onEvent?(.compacted(report, nanoseconds: clock.monotonic() - start)) }
     }
 
@@ -89,50 +89,6 @@ extension Store {
     /// About how many bytes of the checkpoint's files are still reached.
     var liveStoredByteCount: Int { max(storedByteCount - context.checkpointGarbage.load(ordering: .relaxed), 0) }
 
-    /// Why the last automatic checkpoint could not be written; nil if it could. It is tried again after the next
-    /// commits.
-    package var compactionFailure: StoreError? { compactor.lastFailure }
-
-    /// Starts a checkpoint if the rule wants one, or the removal of files that versions have released. Called after
-    /// each commit. Costs four loads and compares.
-    @inline(__always)
-    func compactIfDue() {
-        guard let log,
-            log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || fileReferences.hasReleased
-                || deferredHoles.areMany || heap.byteCount > options.transactionMemoryByteCount
-                || mayBeShortOfSpace(log)
-        else { return }
-        compactIfDue(log)
-    }
-
-    @inline(never)
-    private func compactIfDue(_ log: Log) {
-        let rule = options.compaction
-        let live = checkpointLiveByteCount.load(ordering: .relaxed)
-        let isDue =
-            (rule.isDue(log: log.byteCountSinceCheckpoint, live: live)
-                || rule.isAutomatic && (isHeapDue(live: live) || isDueForSpace(log))) && mayRetry(log)
-        let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
-        guard isDue || hasReleased, log.options.usesThreads else { return }
-        compactor.start { [reference] () throws(StoreError) in
-            guard let store = reference.object else { return }
-            let start = store.clock.monotonic()
-            do throws(StoreError) {
-                let report = try store.compactor.run { () throws(StoreError) -> CompactionReport? in
-                    if isDue { return try store.writeDueCheckpoint(rule) }
-                    try store.removeReleased()
-                    return nil
-                }
-                if isDue { store.noteSpace(log, after: nil) }
-                store.noteCompaction(report, since: start)
-            } catch {
-                store.noteSpace(log, after: error)
-                if error.code != .closed { store.options.onEvent?(.compactionFailed(error)) }
-                throw error
-            }
-        }
-    }
-
     /// Writes a checkpoint according to the rule. One at a time: see `Compactor.run`.
     @discardableResult
     func writeDueCheckpoint(_ rule: CompactionRule) throws(StoreError) -> CompactionReport? {
@@ -140,14 +96,6 @@ extension Store {
             CompactionOptions(
                 garbageShare: rule.garbageShare, rewritesAll: false,
                 limiter: rule.bytesPerSecond > 0 ? RateLimiter(bytesPerSecond: rule.bytesPerSecond) : nil))
-    }
-
-    /// Whether a checkpoint is due because of the memory that the newest version takes: a few bytes of the log may
-    /// change many leaves, and each of them is then on the heap or in scratch files.
-    private func isHeapDue(live: Int) -> Bool {
-        let limit = max(options.transactionMemoryByteCount, live / 4)
-        // A checkpoint does not free what only older versions need.
-        return heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
     }
 
     /// Removes the files that versions have released since the last time, unless another process is doing that. The
@@ -166,12 +114,12 @@ extension Store {
         guard let log else { return nil }
         return try withCompactorLock(log) {
             var sum: CompactionReport?
-            while true {
-                let before = fileByteCount
-                var isCut = false
+            var steps = CompactionSteps(fileByteCount)
+            repeat {
+                var cleaning: CleaningPlan?
                 let report: CompactionReport?
                 do throws(StoreError) {
-                    report = try writeCheckpoint(log, compaction, &isCut)
+                    report = try writeCheckpoint(log, compaction, &cleaning)
                 } catch {
                     // The steps before have freed something.
                     if sum != nil, error.isDiskFull { break }
@@ -184,9 +132,8 @@ extension Store {
                         CompactionReport(
                             version: $0.version, byteCount: $0.byteCount + (sum?.byteCount ?? 0), isWhole: $0.isWhole)
                     } ?? sum
-                // What this step has freed makes room for the next one.
-                if !isCut || fileByteCount >= before { break }
-            }
+                steps.note(cleaning, isShort: log.isShortOfSpace, fileByteCount)
+            } while steps.goOn
             try restoreReserveIfShort(log)
             return sum
         } ?? nil
@@ -204,9 +151,9 @@ extension Store {
         }
     }
 
-    /// - Parameter isCut: set to whether more would be moved if there were more space.
+    /// - Parameter cleaning: set to what is moved.
     private func writeCheckpoint(
-        _ log: Log, _ compaction: CompactionOptions, _ isCut: inout Bool
+        _ log: Log, _ compaction: CompactionOptions, _ cleaning: inout CleaningPlan?
     ) throws(StoreError) -> CompactionReport? {
         let room = try makeRoom(log)
         try withWriteLock { () throws(LogError) in
@@ -224,7 +171,7 @@ extension Store {
             return (plan, try write(pin, log, plan, compaction.limiter))
         }
         guard let (plan, written) = planned else { return nil }
-        isCut = plan.isCut
+        cleaning = plan.addition?.cleaning
         let checkpoint = written.checkpoint
         let history = try neededByHistory(log)
         let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
@@ -253,7 +200,7 @@ extension Store {
         announce(checkpoint.version)
         try punchHoles(plan, log)
         garbageBefore.store(context.checkpointGarbage.load(ordering: .relaxed), ordering: .relaxed)
-        spaceCheckAt.store(0, ordering: .relaxed)
+        spaceCheckAt.store(Store.spaceCheckByteCount, ordering: .relaxed)
         withExtendedLifetime(pin) {}
         return CompactionReport(
             version: checkpoint.version, byteCount: file.byteCount, isWhole: plan.addition == nil)

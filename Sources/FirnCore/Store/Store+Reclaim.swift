@@ -22,8 +22,6 @@ struct CheckpointPlan {
 
     /// Nil if everything is written again, to a new mapping.
     let addition: Addition?
-    /// Whether more would be moved if there were more space on the disk.
-    var isCut = false
     /// The bytes of dead nodes outside of holes when the plan was made.
     let garbage: Int
     /// The bytes of the dictionaries that may be dead, if no walk has checked them.
@@ -98,8 +96,8 @@ extension Store {
             if isWasteful, writesWhole { return CheckpointPlan(addition: nil, garbage: garbage) }
         }
         return CheckpointPlan(
-            addition: addition(to: mapping, pin, holes, cleaning, garbage - grown), isCut: cleaning?.isCut ?? false,
-            garbage: garbage, suspectedByteCount: cleaning == nil ? suspected : 0)
+            addition: addition(to: mapping, pin, holes, cleaning, garbage - grown), garbage: garbage,
+            suspectedByteCount: cleaning == nil ? suspected : 0)
     }
 
     private func addition(

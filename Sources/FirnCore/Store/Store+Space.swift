@@ -10,7 +10,7 @@ import FirnStorage
 ///   punched before the next are moved.
 extension Store {
     /// After so many more bytes of log, the space on the disk is asked for again.
-    private static let spaceCheckByteCount = 64 << 10
+    static let spaceCheckByteCount = 64 << 10
     /// A checkpoint that frees less is not worth its writes, if the disk has been full and if it has not.
     private static let worthwhile = (full: 64 << 10, scarce: 512 << 10)
     /// What a checkpoint needs besides its nodes: a segment, a manifest, headers and footers.
@@ -98,5 +98,35 @@ extension Store {
         var isComplete = false
         try withWriteLock { () throws(LogError) in isComplete = try log.restoreReserve() }
         if isComplete { log.noteSpace() }
+    }
+}
+
+/// Decides whether a compaction on a disk with little space goes on with another checkpoint.
+///
+/// What one checkpoint moves is dead once it is published, so the next one frees it, and that makes room for moving
+/// more.
+struct CompactionSteps {
+    /// The fewest bytes that the store has had, and how many steps have not made it smaller since.
+    private var least: Int
+    private var idleCount = 0
+    private var isShort = false
+    private(set) var goOn = false
+
+    init(_ byteCount: Int) { least = byteCount }
+
+    /// - Parameters:
+    ///   - cleaning: what the step has moved; nil if nothing.
+    ///   - isShort: whether the disk has been full.
+    ///   - byteCount: the bytes of the store after the step.
+    mutating func note(_ cleaning: CleaningPlan?, isShort: Bool, _ byteCount: Int) {
+        let isCut = cleaning?.isCut ?? false
+        self.isShort = self.isShort || isShort || isCut
+        if byteCount < least {
+            least = byteCount
+            idleCount = 0
+        } else {
+            idleCount += 1
+        }
+        goOn = self.isShort && (isCut || !(cleaning?.moved.isEmpty ?? true)) && idleCount < 3
     }
 }

@@ -38,7 +38,7 @@ package final class Store: TransactionOwner {
     /// The garbage in the checkpoint's files that the last compaction left.
     let garbageBefore = Atomic<Int>(0)
     /// The bytes of log since the last checkpoint from which on the space on the disk is looked at.
-    let spaceCheckAt = Atomic<Int>(0)
+    let spaceCheckAt = Atomic<Int>(Store.spaceCheckByteCount)
     /// The bytes of blocks in the checkpoint's files that were punched, or will be as soon as no version needs them.
     let holeByteCount = Atomic<Int>(0)
     /// Set if the file system can't punch holes.
