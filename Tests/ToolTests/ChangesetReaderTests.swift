@@ -115,7 +115,7 @@ import Testing
                         deleted[rows.keys[index], default: [:]][column] = values.cell(index).value
                     }
                 }
-            case .delete(_, let keys): for index in 0..<keys.count { deletedKeys.insert(keys[index]) }
+            case .delete(let rows): for index in 0..<rows.keys.count { deletedKeys.insert(rows.keys[index]) }
             case .update(let update):
                 var oldIndex = 0
                 for index in 0..<update.keys.count {

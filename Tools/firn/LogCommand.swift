@@ -45,6 +45,7 @@ struct LogCommand: ParsableCommand {
                 }
             }
             if counts.changesSchema { changes.insert("schema", at: 0) }
+            if counts.lacksOldValues { changes.append("old values not logged") }
             return "\(version)  \(TimeText.milliseconds(time))  \(Amount.of(parts, "part"))  "
                 + "\(Amount.bytes(stored)) stored, \(Amount.bytes(raw)) raw  "
                 + (changes.isEmpty ? "nothing changed" : changes.joined(separator: ", "))
@@ -57,12 +58,14 @@ struct LogCommand: ParsableCommand {
                     ("updated", .int(change.updatedKeys.count)), ("deleted", .int(change.deleted)),
                 ])
             }
-            return .object([
-                ("version", .int(version)), ("time", .string(TimeText.milliseconds(time))), ("nanoseconds", .int(time)),
-                ("parts", .int(parts)), ("storedBytes", .int(stored)), ("rawBytes", .int(raw)),
-                ("schemaChanged", .bool(counts.changesSchema)), ("updatedIsAtLeast", .bool(counts.isAtLeast)),
-                ("classes", .array(classes)),
-            ])
+            return .object(
+                [
+                    ("version", .int(version)), ("time", .string(TimeText.milliseconds(time))),
+                    ("nanoseconds", .int(time)),
+                    ("parts", .int(parts)), ("storedBytes", .int(stored)), ("rawBytes", .int(raw)),
+                    ("schemaChanged", .bool(counts.changesSchema)), ("updatedIsAtLeast", .bool(counts.isAtLeast)),
+                    ("classes", .array(classes)),
+                ] + (counts.lacksOldValues ? [ChangedObject.oldNotLogged] : []))
         }
     }
 

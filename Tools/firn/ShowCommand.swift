@@ -71,7 +71,7 @@ struct ShowCommand: ParsableCommand {
         private(set) var lastVersion: UInt64 = 0
         private(set) var findings: [Finding]
         /// The objects, by table, whose primary keys are looked up in older versions: those with updates, edit scripts
-        /// or further elements of a collection.
+        /// or further elements of a collection, and deleted ones whose old values were not logged.
         private(set) var wanted: [Int: Set<Int64>] = [:]
 
         /// At most this many objects are looked up, so that memory stays bounded.
@@ -111,6 +111,8 @@ struct ShowCommand: ParsableCommand {
                         case .update(let update):
                             for index in 0..<update.keys.count { want(update.table, update.keys[index]) }
                         case .script(let script): want(script.table, script.key)
+                        case .delete(let rows) where !rows.hasOldValues:
+                            for index in 0..<rows.keys.count { want(rows.table, rows.keys[index]) }
                         case .elements(let more): want(more.table, more.key)
                         default: break
                         }

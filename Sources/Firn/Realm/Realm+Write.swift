@@ -41,7 +41,7 @@ extension Realm {
     /// - Throws: the block's error, or `Realm.Error`. Unless the code is `.writeFailed`, nothing was changed:
     ///   - `.tooManyActiveVersions`: more versions or memory are held than the configuration allows. The block was
     ///     not run.
-    ///   - `.outOfDiskSpace`: the disk is full. The store can still be used: a write that deletes more objects than it
+    ///   - `.outOfDiskSpace`: the disk is full. The store can still be used: a write that removes more bytes than it
     ///     adds frees space.
     ///   - `.writeFailed`: a write or sync failed. Whether the commit is in the store is unknown until the store is
     ///     opened again; until then the realm shows the version before, and no write begins.

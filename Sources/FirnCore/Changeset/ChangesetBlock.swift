@@ -34,7 +34,8 @@ enum ChangesetBlock {
         fileprivate let unchanged: UnsafeRawPointer?
         fileprivate let unchangedCount: Int
         var new: ColumnDecoder
-        /// The old values of the cells whose value changed. Nil when reading forward, or if no value changed.
+        /// The old values of the cells whose value changed. Nil when reading forward, if no value changed, or if the
+        /// changeset has no old values.
         var old: ColumnDecoder?
 
         /// Whether the assigned value is equal to the old one.
@@ -73,7 +74,8 @@ enum ChangesetBlock {
         let operations: [Operation]
         /// One row with the new elements, as many as the operations need.
         var new: ColumnDecoder
-        /// One row with the old elements. Nil when reading forward, or if there are none.
+        /// One row with the old elements. Nil when reading forward, if there are none, or if the changeset has no
+        /// old values.
         var old: ColumnDecoder?
         let oldCount: Int
     }
@@ -123,7 +125,7 @@ enum ChangesetBlock {
         case .nextKey:
             let table = try ChangesetBlock.table(&reader)
             self = .nextKey(table, try ChangesetBlock.key(&reader))
-        case .blob, .updateOld, .scriptOld:
+        case .blob, .updateOld, .scriptOld, .withoutOld:
             throw BytesError(.invalid("old values without the block that they belong to"), offset: start)
         }
         guard isOld == mayBeOld else {

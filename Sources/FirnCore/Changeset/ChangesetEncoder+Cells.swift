@@ -117,7 +117,11 @@ extension ChangesetEncoder {
             new.add(cell.chunk, Int(cell.row))
             let isUnchanged = cell.isUnchanged
             unchanged[index] = isUnchanged ? 1 : 0
-            if isUnchanged { unchangedCount &+= 1 } else { old.add(cell.oldChunk, Int(cell.oldRow)) }
+            if isUnchanged {
+                unchangedCount &+= 1
+            } else if hasOldValues {
+                old.add(cell.oldChunk, Int(cell.oldRow))
+            }
         }
         let newBound = 128 &+ IntRun.bound(count) &+ count &+ new.byteBound
         let oldBound = 128 &+ old.byteBound
@@ -139,6 +143,7 @@ extension ChangesetEncoder {
             let cell = cells[index]
             elements(column, cell.key, .updated, ListCell(cell.chunk, Int(cell.row), ElementLayout(column)))
         }
+        guard hasOldValues else { return }
         // Writing elements reuses the staging areas, so the deferred old collections are determined again.
         let layout = ElementLayout(column)
         for cell in cells where column.collection != .none && !cell.isUnchanged {
@@ -155,6 +160,7 @@ extension ChangesetEncoder {
     ) {
         let table = table
         let scratch = keys + count
+        var byteCount = 0
         block(.update, newBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
@@ -162,14 +168,20 @@ extension ChangesetEncoder {
             IntRun.encode(keys, count, &cursor)
             cursor.byte(unchangedCount > 0 ? 1 : 0)
             if unchangedCount > 0 { cursor.bitmap(unchanged, count) }
+            let start = cursor.address
             ColumnCoding.encode(new, scratch, &cursor)
+            byteCount = cursor.address - start
         }
-        guard unchangedCount < count else { return }
+        note(byteCount, cells: new.cellCount, old: false)
+        guard unchangedCount < count, hasOldValues else { return }
         block(.updateOld, old: true, oldBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
+            let start = cursor.address
             ColumnCoding.encode(old, scratch, &cursor)
+            byteCount = cursor.address - start
         }
+        note(byteCount, cells: old.cellCount, old: true)
     }
 
     // MARK: Deletes
@@ -208,6 +220,7 @@ extension ChangesetEncoder {
 
     private mutating func deleteBlocks(_ rows: ArraySlice<DeletedRow>) {
         guard let first = rows.first else { return }
+        guard hasOldValues else { return deleteBlock(rows) }
         if rows.count == 1 {
             deleted(first.leaf, first.row..<first.row + 1)
             return
@@ -238,6 +251,7 @@ extension ChangesetEncoder {
         let scratch = integers(count + 2 * longest)
         for (index, row) in rows.enumerated() { scratch[index] = row.leaf.key(row.row) }
         let (table, columns) = (table, columns)
+        let start = part.count
         block(.deleteOld, old: true, size.bytes) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
@@ -248,10 +262,25 @@ extension ChangesetEncoder {
                 ColumnCoding.encode(stage, scratch + count, &cursor)
             }
         }
+        note(part.count - start, cells: size.cells - count, old: true)
         block(.delete, 64 + IntRun.bound(count)) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
             IntRun.encode(scratch, count, &cursor)
+        }
+    }
+
+    /// Writes the keys of deleted rows.
+    private mutating func deleteBlock(_ rows: ArraySlice<DeletedRow>) {
+        let (count, bound) = (rows.count, 64 + IntRun.bound(rows.count))
+        reserve(bound, cells: count)
+        let keys = integers(count)
+        for (index, row) in rows.enumerated() { keys[index] = row.leaf.key(row.row) }
+        let table = table
+        block(.delete, bound) { cursor in
+            cursor.varint(table.index)
+            cursor.varint(count)
+            IntRun.encode(keys, count, &cursor)
         }
     }
 }

@@ -40,7 +40,7 @@ extension ChangesetEncoder {
         let bound = 64 + stage.byteBound
         reserve(bound + 64, cells: stage.cellCount)
         let scratch = integers(2 * max(stage.valueCount, 1))
-        let table = table
+        let (table, start) = (table, part.count)
         block(.elements, old: owner.isOld, bound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column)
@@ -48,6 +48,7 @@ extension ChangesetEncoder {
             cursor.byte(owner.rawValue)
             ColumnCoding.encode(stage, scratch, &cursor)
         }
+        note(part.count - start, cells: stage.cellCount, old: owner.isOld)
     }
 
     // MARK: Scripts
@@ -70,13 +71,15 @@ extension ChangesetEncoder {
                 new.addElement(value)
                 ChangesetBlock.Operation.extend(&operations, .insert(index, count: 1))
             case .remove(let index, let value):
-                old.addElement(value)
+                if hasOldValues { old.addElement(value) }
                 ChangesetBlock.Operation.extend(&operations, .remove(index, count: 1))
             case .set(let index, let value, let replaced):
                 new.addElement(value)
-                old.addElement(replaced)
+                if hasOldValues { old.addElement(replaced) }
                 ChangesetBlock.Operation.extend(&operations, .set(index, count: 1))
             case .move(let from, let to): operations.append(.move(from: from, to: to))
+            case .removeAll(let values) where !hasOldValues:
+                ChangesetBlock.Operation.extend(&operations, .remove(0, count: values.count))
             case .removeAll(let values):
                 for value in values {
                     old.addElement(value)
@@ -123,21 +126,28 @@ extension ChangesetEncoder {
         reserve(newBound + oldBound, cells: new.cellCount + old.cellCount + operations.count)
         let scratch = integers(2 * max(new.valueCount, old.valueCount, 1))
         let table = table
+        var byteCount = 0
         block(.script, newBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
             cursor.varint(Int(key))
             cursor.varint(operations.count)
             for operation in operations { ChangesetEncoder.write(operation, &cursor) }
+            let start = cursor.address
             ColumnCoding.encode(new, scratch, &cursor)
+            byteCount = cursor.address - start
         }
+        note(byteCount, cells: new.valueCount, old: false)
         guard old.valueCount > 0 else { return }
         block(.scriptOld, old: true, oldBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
             cursor.varint(Int(key))
+            let start = cursor.address
             ColumnCoding.encode(old, scratch, &cursor)
+            byteCount = cursor.address - start
         }
+        note(byteCount, cells: old.valueCount, old: true)
     }
 
     private static func write(_ operation: ChangesetBlock.Operation, _ cursor: inout RawCursor) {

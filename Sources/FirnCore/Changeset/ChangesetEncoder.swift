@@ -28,6 +28,11 @@ struct ChangesetEncoder: ~Copyable {
     private var nextBlob = 0
     let workspace: Workspace
     private(set) var isFlushed = false
+    /// Whether old values are written, too. If not, each part begins with a block that says so.
+    let hasOldValues: Bool
+    /// How much the changeset adds and how much it removes: the bytes of its new and of its old values, and one for
+    /// each value. The keys of objects that are only deleted or updated count nothing.
+    private(set) var amounts = (added: 0, removed: 0)
 
     /// The encoder's memory. It serves one changeset after another, and one encoder at a time.
     final class Workspace {
@@ -52,13 +57,20 @@ struct ChangesetEncoder: ~Copyable {
     /// - Parameter workspace: the workspace of an encoder that has finished.
     init(
         part: consuming ByteWriter = ByteWriter(capacity: 4096), workspace: Workspace = Workspace(),
-        sink: @escaping Sink
+        hasOldValues: Bool = true, sink: @escaping Sink
     ) {
         var part = part
         part.removeAll()
         self.part = part
         self.workspace = workspace
+        self.hasOldValues = hasOldValues
         self.sink = sink
+        beginPart()
+    }
+
+    /// Says, if it is so, that the part has no old values.
+    private mutating func beginPart() {
+        if !hasOldValues { block(.withoutOld, 0) { _ in } }
     }
 
     // MARK: Tables and parts
@@ -101,6 +113,12 @@ struct ChangesetEncoder: ~Copyable {
         part.removeAll()
         partCells = 0
         partCount += 1
+        if !isLast { beginPart() }
+    }
+
+    /// Notes what a block adds or removes: the bytes of its values, and how many there are.
+    mutating func note(_ byteCount: Int, cells: Int, old: Bool) {
+        if old { amounts.removed &+= byteCount &+ cells } else { amounts.added &+= byteCount &+ cells }
     }
 
     /// Makes sure that blocks of this size fit in the current part.
@@ -180,6 +198,7 @@ struct ChangesetEncoder: ~Copyable {
                 cursor.varint(start)
                 cursor.bytes(UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
             }
+            note(count, cells: 0, old: old)
             offset += count
         }
         return id
@@ -233,7 +252,7 @@ extension ChangesetEncoder {
     /// Writes neighbouring deleted rows of a leaf of the version before.
     mutating func deleted(_ leaf: Leaf, _ rows: Range<Int>) {
         guard !rows.isEmpty else { return }
-        rowBlocks(.deleteOld, leaf, rows)
+        if hasOldValues { rowBlocks(.deleteOld, leaf, rows) }
         let bound = 64 + IntRun.bound(rows.count)
         reserve(bound, cells: rows.count)
         let table = table
@@ -351,6 +370,7 @@ extension ChangesetEncoder {
         let table = table
         // The closure must not access `self`, which the block is written into.
         let (columns, workspace) = (columns, workspace)
+        let start = part.count
         block(kind, old: isOld, size.bytes) { cursor in
             cursor.varint(table.index)
             ChangesetEncoder.keys(leaf, rows, &cursor)
@@ -373,6 +393,7 @@ extension ChangesetEncoder {
                 }
             }
         }
+        note(part.count - start, cells: size.cells, old: isOld)
         guard hasDeferred else { return }
         for columnIndex in columnIndices where leaf.hasChunk(columns[columnIndex].number) && isStaged(columnIndex) {
             let column = columns[columnIndex]

@@ -9,6 +9,8 @@
 enum BlockKind: UInt8 {
     case schema = 1
     case blob, insert, insertMore, delete, deleteOld, update, updateOld, script, scriptOld, elements, nextKey
+    /// Comes first in a part that has no old values.
+    case withoutOld
 }
 
 /// The kind of cell that the elements of an `elements` block belong to.

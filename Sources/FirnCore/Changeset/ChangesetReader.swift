@@ -18,6 +18,8 @@ final class ChangesetReader {
     let direction: Direction
     private(set) var part = 0
     private var endOfLast = 0
+    /// Whether the part that is being read has old values. Set before its first block is passed on.
+    private(set) var hasOldValues = true
     private var blobs = BlobTable()
     /// Whether the blobs belong to a block that has been read.
     private var blobsAreDue = false
@@ -35,6 +37,7 @@ final class ChangesetReader {
             throw error(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
         }
         endOfLast = bytes.count
+        hasOldValues = true
         guard !bytes.isEmpty else {
             part += 1
             return
@@ -109,6 +112,16 @@ final class ChangesetReader {
             try reader.skip(header.end - reader.offset)
             return nil
         }
+        if kind == .withoutOld {
+            guard header.offset == 0, header.end == reader.offset, !header.isOld else {
+                throw BytesError(
+                    .invalid("a block that says that a part has no old values does not stand alone before all others"),
+                    offset: header.offset)
+            }
+            hasOldValues = false
+            return nil
+        }
+        try checkMayBeOld(header)
         if header.isOld, direction == .forward {
             try reader.skip(header.end - reader.offset)
             return nil
@@ -151,12 +164,20 @@ final class ChangesetReader {
         guard header.isOld else {
             throw BytesError(.invalid("a block of old values is not marked as one"), offset: header.offset)
         }
+        try checkMayBeOld(header)
         var body = ByteReader(UnsafeRawBufferPointer(rebasing: reader.bytes[..<header.end]))
         try body.skip(reader.offset)
         try reader.skip(header.end - reader.offset)
         guard direction == .both else { return }
         try block.addOld(&body, &context)
         try body.expectEnd()
+    }
+
+    private func checkMayBeOld(_ header: Header) throws(BytesError) {
+        guard !header.isOld || hasOldValues else {
+            throw BytesError(
+                .invalid("a part that says that it has no old values has some"), offset: header.offset)
+        }
     }
 
     private func blob(_ reader: inout ByteReader) throws(BytesError) {

@@ -22,6 +22,8 @@ final class CleaningPlan {
     private var decided: BitSet
     private var moving: BitSet
     private var isCleared: [Bool] = []
+    /// Whether there is no space for moving all that should move.
+    private(set) var isCut = false
     /// The ranges of the nodes that move.
     private(set) var moved: [Range<Int>] = []
     /// Bytes of the nodes in the mapping that the version reaches.
@@ -41,11 +43,12 @@ final class CleaningPlan {
     ///   - byteCount: takes how many bytes of dead nodes there are outside of holes, and returns how many of them
     ///     must lie in what is cleared.
     ///   - fileCount: how many files may keep anything; nil for all.
+    ///   - room: how many bytes may move.
     ///   - compactor: asked from time to time whether to continue.
     init(
         _ snapshot: Snapshot, in mapping: CheckpointMapping, besides holes: [Range<Int>],
         clearing byteCount: (Int) -> Int,
-        fileCount: Int?, by compactor: Compactor
+        fileCount: Int?, room: Int = .max, by compactor: Compactor
     ) throws(StoreError) {
         self.mapping = mapping
         base = UInt(bitPattern: mapping.base)
@@ -61,8 +64,8 @@ final class CleaningPlan {
             try compactor.checkNotStopped()
         }
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
-        choose(files, holes.map(FreeSpaceMap.blocks), byteCount)
-        if let fileCount { clear(files, keeping: fileCount) }
+        choose(files, holes.map(FreeSpaceMap.blocks), byteCount, room: room)
+        if let fileCount, !isCut { clear(files, keeping: fileCount, room: room) }
         for root in roots { _ = decide(root) }
         findUnknown(files)
     }
@@ -72,7 +75,7 @@ final class CleaningPlan {
     // MARK: What moves
 
     /// Chooses the parts that are cleared, those with the smallest live share first.
-    private func choose(_ files: [Checkpoint.File], _ holes: [Range<Int>], _ byteCount: (Int) -> Int) {
+    private func choose(_ files: [Checkpoint.File], _ holes: [Range<Int>], _ byteCount: (Int) -> Int, room: Int) {
         deadByteCount = files.reduce(0) { $0 + $1.nodes.count } - liveByteCount - holes.reduce(0) { $0 + $1.count }
         let partCount = (files.last?.range.upperBound ?? 0) / CleaningPlan.partByteCount + 1
         isCleared = [Bool](repeating: false, count: partCount)
@@ -95,17 +98,25 @@ final class CleaningPlan {
         for hole in holes { addSize(hole, -1) }
         parts.removeAll { $0.size <= $0.alive }
         parts.sort { $0.alive * $1.size < $1.alive * $0.size }
+        var room = room
         for part in parts where left > 0 {
+            room -= part.alive
+            guard room >= 0 else {
+                isCut = true
+                break
+            }
             // A part in which nothing is live is cleared without moving anything.
             isCleared[part.number] = true
             left -= part.size - part.alive
         }
     }
 
-    /// Clears the files with the fewest live bytes, so that `count` files are left.
-    private func clear(_ files: [Checkpoint.File], keeping count: Int) {
+    /// Clears the files with the fewest live bytes, so that `count` files are left, if there is space for that.
+    private func clear(_ files: [Checkpoint.File], keeping count: Int, room: Int) {
         let byLife = files.map { (file: $0, alive: live.count(in: OnDiskNode.units($0.nodes))) }
-        for (file, _) in byLife.sorted(by: { $0.alive > $1.alive }).dropFirst(count) {
+        let cleared = byLife.sorted(by: { $0.alive > $1.alive }).dropFirst(count)
+        guard cleared.reduce(0, { $0 + $1.alive }) * OnDiskNode.unit <= room else { return }
+        for (file, _) in cleared {
             // A file begins where a part begins.
             let last = (file.range.upperBound - 1) / CleaningPlan.partByteCount
             for part in file.start / CleaningPlan.partByteCount...last { isCleared[part] = true }

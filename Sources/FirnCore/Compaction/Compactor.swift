@@ -17,6 +17,8 @@ final class Compactor: @unchecked Sendable {
     private let hurrying = Atomic<Bool>(false)
     private let ending = Atomic<Bool>(false)
     private let asked = Atomic<Bool>(false)
+    /// When a checkpoint is tried again for which there was no space.
+    let spaceRetry = Guarded<SpaceRetry>(.innermost, SpaceRetry())
 
     /// Writes checkpoints as fast as the disk allows from now on, because somebody waits for them.
     func hurry() {
@@ -94,8 +96,11 @@ final class Compactor: @unchecked Sendable {
         return try body()
     }
 
-    /// Starts `body` on a thread of its own, unless one was started that has not ended.
-    func start(_ body: @escaping @Sendable () throws(StoreError) -> Void) {
+    /// Starts `body` on a thread of its own, unless one was started that has not ended. If it has not failed,
+    /// `afterwards` is called there when the next one may be started.
+    func start(
+        _ body: @escaping @Sendable () throws(StoreError) -> Void, afterwards: @escaping @Sendable () -> Void
+    ) {
         if asked.load(ordering: .relaxed) || asked.exchange(true, ordering: .acquiringAndReleasing) { return }
         lock.lock()
         defer { lock.unlock() }
@@ -108,6 +113,7 @@ final class Compactor: @unchecked Sendable {
                 do throws(StoreError) { try body() } catch { failure = error }
                 lock.withLock { self.failure = failure }
                 asked.store(false, ordering: .releasing)
+                if failure == nil { afterwards() }
             }
         } catch {
             failure = StoreError(LogError(error))

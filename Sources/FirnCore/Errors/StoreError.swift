@@ -42,5 +42,10 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         text = error.description
     }
 
+    /// Whether there was no space on the disk. Then nothing has changed.
+    var isDiskFull: Bool {
+        if case .log(let error) = code { error.code == .diskFull } else { false }
+    }
+
     package var description: String { text }
 }

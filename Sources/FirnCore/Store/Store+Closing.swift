@@ -21,7 +21,7 @@ extension Store {
         do throws(StoreError) { try syncPendingCommits() } catch { failure = error }
         do throws(StoreError) { try writeClosingCheckpoint() } catch {
             // Everything is in the log, and the next opening replays it.
-            if case .log(let cause) = error.code, cause.code == .diskFull {} else { failure = error }
+            if !error.isDiskFull { failure = error }
         }
         closed.store(true, ordering: .releasing)
         try closeLog()

@@ -59,6 +59,8 @@ extension WriteTransaction {
             }
         } catch {
             cancel()
+            // A checkpoint may make room for the next one.
+            if error.isDiskFull { store.compactIfDue() }
             throw error
         }
         let root = NodeRef(rootSlot.pointee).node

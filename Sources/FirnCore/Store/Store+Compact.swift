@@ -24,7 +24,9 @@ extension Store {
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
-    /// - Throws: `.log(.diskFull)` if the disk is full. Then the store is unchanged.
+    /// If there is no space for that, only so much is moved at a time as there is space for, several times.
+    ///
+    /// - Throws: `.log(.diskFull)` if there is not even space for what has changed. Then the store is unchanged.
     /// - Returns: nil if the store is in memory, nothing was written since the last checkpoint, or another process is
     ///   writing one.
     @discardableResult
@@ -45,11 +47,12 @@ extension Store {
         let report = try compactor.run { () throws(StoreError) in
             try writeCheckpoint(CompactionOptions(garbageShare: garbageShare, rewritesAll: rewritesAll, limiter: nil))
         }
+        compactor.spaceRetry.withLock { $0.noteSuccess() }
         noteCompaction(report, since: start)
         return report
     }
 
-    private func noteCompaction(_ report: CompactionReport?, since start: Int64) {
+    func noteCompaction(_ report: CompactionReport?, since start: Int64) {
         if let report { options.onEvent?(.compacted(report, nanoseconds: clock.monotonic() - start)) }
     }
 
@@ -86,46 +89,6 @@ extension Store {
     /// About how many bytes of the checkpoint's files are still reached.
     var liveStoredByteCount: Int { max(storedByteCount - context.checkpointGarbage.load(ordering: .relaxed), 0) }
 
-    /// Why the last automatic checkpoint could not be written; nil if it could. It is tried again after the next
-    /// commits.
-    package var compactionFailure: StoreError? { compactor.lastFailure }
-
-    /// Starts a checkpoint if the rule wants one, or the removal of files that versions have released. Called after
-    /// each commit. Costs four loads and compares.
-    @inline(__always)
-    func compactIfDue() {
-        guard let log,
-            log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || fileReferences.hasReleased
-                || deferredHoles.areMany || heap.byteCount > options.transactionMemoryByteCount
-        else { return }
-        compactIfDue(log)
-    }
-
-    @inline(never)
-    private func compactIfDue(_ log: Log) {
-        let rule = options.compaction
-        let live = checkpointLiveByteCount.load(ordering: .relaxed)
-        let isDue =
-            rule.isDue(log: log.byteCountSinceCheckpoint, live: live) || rule.isAutomatic && isHeapDue(live: live)
-        let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
-        guard isDue || hasReleased, log.options.usesThreads else { return }
-        compactor.start { [reference] () throws(StoreError) in
-            guard let store = reference.object else { return }
-            let start = store.clock.monotonic()
-            do throws(StoreError) {
-                let report = try store.compactor.run { () throws(StoreError) -> CompactionReport? in
-                    if isDue { return try store.writeDueCheckpoint(rule) }
-                    try store.removeReleased()
-                    return nil
-                }
-                store.noteCompaction(report, since: start)
-            } catch {
-                if error.code != .closed { store.options.onEvent?(.compactionFailed(error)) }
-                throw error
-            }
-        }
-    }
-
     /// Writes a checkpoint according to the rule. One at a time: see `Compactor.run`.
     @discardableResult
     func writeDueCheckpoint(_ rule: CompactionRule) throws(StoreError) -> CompactionReport? {
@@ -133,14 +96,6 @@ extension Store {
             CompactionOptions(
                 garbageShare: rule.garbageShare, rewritesAll: false,
                 limiter: rule.bytesPerSecond > 0 ? RateLimiter(bytesPerSecond: rule.bytesPerSecond) : nil))
-    }
-
-    /// Whether a checkpoint is due because of the memory that the newest version takes: a few bytes of the log may
-    /// change many leaves, and each of them is then on the heap or in scratch files.
-    private func isHeapDue(live: Int) -> Bool {
-        let limit = max(options.transactionMemoryByteCount, live / 4)
-        // A checkpoint does not free what only older versions need.
-        return heap.byteCount > limit && heap.byteCount - versions.withLock { $0.deadByteCount } > limit
     }
 
     /// Removes the files that versions have released since the last time, unless another process is doing that. The
@@ -158,10 +113,29 @@ extension Store {
     private func writeCheckpoint(_ compaction: CompactionOptions) throws(StoreError) -> CompactionReport? {
         guard let log else { return nil }
         return try withCompactorLock(log) {
-            let report = try writeCheckpoint(log, compaction)
-            // The pin of the written version was released. If nobody else needs the files before, they can go now.
-            try removeUnneeded(log)
-            return report
+            var sum: CompactionReport?
+            var steps = CompactionSteps(fileByteCount)
+            repeat {
+                var cleaning: CleaningPlan?
+                let report: CompactionReport?
+                do throws(StoreError) {
+                    report = try writeCheckpoint(log, compaction, &cleaning)
+                } catch {
+                    // The steps before have freed something.
+                    if sum != nil, error.isDiskFull { break }
+                    throw error
+                }
+                // The pin of the written version was released. If nobody else needs the files before, they can go now.
+                try removeUnneeded(log)
+                sum =
+                    report.map {
+                        CompactionReport(
+                            version: $0.version, byteCount: $0.byteCount + (sum?.byteCount ?? 0), isWhole: $0.isWhole)
+                    } ?? sum
+                steps.note(cleaning, isShort: log.isShortOfSpace, fileByteCount)
+            } while steps.goOn
+            try restoreReserveIfShort(log)
+            return sum
         } ?? nil
     }
 
@@ -177,7 +151,11 @@ extension Store {
         }
     }
 
-    private func writeCheckpoint(_ log: Log, _ compaction: CompactionOptions) throws(StoreError) -> CompactionReport? {
+    /// - Parameter cleaning: set to what is moved.
+    private func writeCheckpoint(
+        _ log: Log, _ compaction: CompactionOptions, _ cleaning: inout CleaningPlan?
+    ) throws(StoreError) -> CompactionReport? {
+        let room = try makeRoom(log)
         try withWriteLock { () throws(LogError) in
             try log.adoptCheckpoint()
             // Only sealed segments can be removed, so the checkpoint must cover sealed segments only.
@@ -187,12 +165,13 @@ extension Store {
         let pin = versions.pinForStore(.published)
         let logByteCount = log.byteCountSinceCheckpoint
         let planned = try Faults.throwing { () throws(StoreError) in
-            guard let plan = try self.plan(pin, log, compaction) else {
+            guard let plan = try self.plan(pin, log, compaction, room: room) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
             }
             return (plan, try write(pin, log, plan, compaction.limiter))
         }
         guard let (plan, written) = planned else { return nil }
+        cleaning = plan.addition?.cleaning
         let checkpoint = written.checkpoint
         let history = try neededByHistory(log)
         let needed = min(pin.version, history.after, log.oldestVersionNeededByOthers ?? .max)
@@ -220,6 +199,8 @@ extension Store {
         if let spiller, let stamp = versions.newestSpilledStamp { spiller.writeAgain(bornThrough: stamp) }
         announce(checkpoint.version)
         try punchHoles(plan, log)
+        garbageBefore.store(context.checkpointGarbage.load(ordering: .relaxed), ordering: .relaxed)
+        spaceCheckAt.store(Store.spaceCheckByteCount, ordering: .relaxed)
         withExtendedLifetime(pin) {}
         return CompactionReport(
             version: checkpoint.version, byteCount: file.byteCount, isWhole: plan.addition == nil)

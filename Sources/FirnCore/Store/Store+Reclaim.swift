@@ -49,7 +49,11 @@ extension Store {
     private static let wantedFileCount = 64
 
     /// Decides what to write; nil if nothing has to be written.
-    func plan(_ pin: Pin, _ log: Log, _ compaction: CompactionOptions) throws(StoreError) -> CheckpointPlan? {
+    ///
+    /// - Parameter room: how many bytes may be written.
+    func plan(
+        _ pin: Pin, _ log: Log, _ compaction: CompactionOptions, room: Int
+    ) throws(StoreError) -> CheckpointPlan? {
         guard let mapping = pin.mapping, let previous = log.checkpoint, mapping.files == previous.files,
             previous.files.count < LogLimits.checkpointFileCount / 8
         else {
@@ -71,9 +75,8 @@ extension Store {
             try punchHoles(in: mapping, log)
             return nil
         }
-        if isWasteful, compaction.rewritesAll || !punchesHoles {
-            return CheckpointPlan(addition: nil, garbage: garbage)
-        }
+        let writesWhole = (compaction.rewritesAll || !punchesHoles) && fitsWhole(room)
+        if isWasteful, writesWhole { return CheckpointPlan(addition: nil, garbage: garbage) }
         var cleaning: CleaningPlan?
         let mayBeWasteful = Double(garbage + suspected - grown - waiting) > share
         if isWasteful || mayBeWasteful || isLong && punchesHoles {
@@ -82,14 +85,15 @@ extension Store {
                 clearing: { dead in
                     // The walk has found the dead dictionaries, too.
                     isWasteful = isWasteful || Double(dead - waiting) > share
+                    // Without holes, moving frees nothing.
+                    if isWasteful, !punchesHoles { return 0 }
                     // This clears a quarter of the share more than needed, so that not every compaction has to clear
                     // something.
                     return isWasteful || isLong ? dead - waiting - Int(share * 3 / 4) : 0
                 },
-                fileCount: isLong && punchesHoles ? Store.wantedFileCount / 2 : nil, by: compactor)
-            if isWasteful, compaction.rewritesAll || !punchesHoles {
-                return CheckpointPlan(addition: nil, garbage: garbage)
-            }
+                fileCount: isLong && punchesHoles ? Store.wantedFileCount / 2 : nil, room: roomForMoving(room),
+                by: compactor)
+            if isWasteful, writesWhole { return CheckpointPlan(addition: nil, garbage: garbage) }
         }
         return CheckpointPlan(
             addition: addition(to: mapping, pin, holes, cleaning, garbage - grown), garbage: garbage,

@@ -35,6 +35,10 @@ package final class Store: TransactionOwner {
     /// The bytes of the nodes that the checkpoint's version reaches: how much data there is, for the compaction rule.
     let checkpointLiveByteCount: Atomic<Int>
     let deferredHoles = DeferredHoles()
+    /// The garbage in the checkpoint's files that the last compaction left.
+    let garbageBefore = Atomic<Int>(0)
+    /// The bytes of log since the last checkpoint from which on the space on the disk is looked at.
+    let spaceCheckAt = Atomic<Int>(Store.spaceCheckByteCount)
     /// The bytes of blocks in the checkpoint's files that were punched, or will be as soon as no version needs them.
     let holeByteCount = Atomic<Int>(0)
     /// Set if the file system can't punch holes.
@@ -161,6 +165,7 @@ package final class Store: TransactionOwner {
                 heap, log, stamp: start.state.stamp, checkpointGarbage: start.state.garbage,
                 streamedByteCount: options.streamedByteCount, onDamage: options.onDamage)
             holeByteCount.store(FreeSpaceMap.blockByteCount(of: start.state.holes), ordering: .relaxed)
+            garbageBefore.store(start.state.garbage, ordering: .relaxed)
             checkpointLiveByteCount = Atomic(
                 Store.liveByteCount(
                     of: start.checkpoint, holes: start.state.holes, garbage: start.state.garbage))

@@ -20,8 +20,10 @@ final class PartSink {
     }
 
     /// Makes an encoder whose parts this sink takes.
-    func makeEncoder(workspace: ChangesetEncoder.Workspace = ChangesetEncoder.Workspace()) -> ChangesetEncoder {
-        ChangesetEncoder(part: log.takeBuffer(), workspace: workspace) { part, isLast in
+    func makeEncoder(
+        workspace: ChangesetEncoder.Workspace = ChangesetEncoder.Workspace(), hasOldValues: Bool = true
+    ) -> ChangesetEncoder {
+        ChangesetEncoder(part: log.takeBuffer(), workspace: workspace, hasOldValues: hasOldValues) { part, isLast in
             self.take(part, isLast: isLast)
         }
     }

@@ -4,46 +4,72 @@ import FirnLog
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`, and returns the commit's time.
     ///
-    /// If the disk is full, a transaction that deletes more objects than it adds is written a second time, into the
-    /// space of the reserve.
+    /// If the disk is full, a transaction that removes more than it adds is written once more, without its old values
+    /// and into the space of the reserve: an application must always be able to make room by deleting, however much
+    /// it deletes at once.
     func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
-        let mayUseReserve = isSmaller(deltas)
+        var frees = false
         do {
             if let streamed = takeStreamed(deltas), let encoder = streamed.takeEncoder() {
-                return try encode(deltas, encoder, streamed.sink, behind: streamed)
+                return try encode(deltas, encoder, streamed.sink, behind: streamed, &frees)
             }
-            return try append(deltas, to: log, version: version, mayUseReserve: mayUseReserve)
+            return try append(deltas, PartSink(log, version, mayUseReserve: false), hasOldValues: true, &frees)
         } catch {
-            guard mayUseReserve, error.code == .diskFull, try log.useReserve() else { throw error }
-            return try append(deltas, to: log, version: version, mayUseReserve: true)
+            guard frees, error.code == .diskFull else { throw error }
+            return try appendWithoutOldValues(deltas, to: log, version: version)
+        }
+    }
+
+    private func appendWithoutOldValues(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
+        var frees = false
+        do {
+            return try append(deltas, PartSink(log, version, mayUseReserve: true), hasOldValues: false, &frees)
+        } catch {
+            // Only a commit of one part takes the reserve by itself.
+            guard error.code == .diskFull, try log.useReserve() else { throw error }
+            return try append(deltas, PartSink(log, version, mayUseReserve: true), hasOldValues: false, &frees)
         }
     }
 
     private func append(
-        _ deltas: Deltas, to log: Log, version: UInt64, mayUseReserve: Bool
+        _ deltas: Deltas, _ sink: PartSink, hasOldValues: Bool, _ frees: inout Bool
     ) throws(LogError) -> Int64 {
-        let sink = PartSink(log, version, mayUseReserve: mayUseReserve)
         if isSchemaChanged {
             var bytes = ByteWriter(capacity: 1024)
             SchemaCoding.encode(resolvedSchema.schema, into: &bytes)
             sink.add(.schema, bytes)
         }
-        let encoder = sink.makeEncoder(workspace: context.workspace.takeEncoder())
-        return try encode(deltas, encoder, sink, behind: nil)
+        let encoder = sink.makeEncoder(workspace: context.workspace.takeEncoder(), hasOldValues: hasOldValues)
+        return try encode(deltas, encoder, sink, behind: nil, &frees)
     }
 
     /// Encodes everything that was not streamed before, and ends the commit.
+    ///
+    /// - Parameter frees: set to whether the transaction removes more than it adds, also if this throws. (The sink
+    ///   takes parts after a failure, too, so everything is encoded.)
     private func encode(
-        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind streamed: StreamedInserts?
+        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind streamed: StreamedInserts?,
+        _ frees: inout Bool
     ) throws(LogError) -> Int64 {
         var encoder = encoder
         for (id, delta) in deltas where !resolvedSchema.tables[id.index].schema.isRemoved {
             encode(id, delta, &encoder, from: streamed?.end(of: id) ?? .min)
         }
         encoder.flush()
+        frees = Self.mayUseReserve(encoder.amounts)
         // A workspace that served a large commit would keep memory that nobody needs.
         if encoder.partCount == 1 { context.workspace.keep(encoder.workspace) }
         return try sink.seal()
+    }
+
+    /// The most bytes that a commit may add which is written into the reserve.
+    private static let reserveAdded = 256 << 10
+
+    /// Whether a transaction may use the reserve. What it removes is compared with what it adds, in bytes: a list
+    /// that is emptied counts, and so does a long text that becomes a short one. (Each such commit makes the store's
+    /// values shorter, so there can't be many that give nothing back.)
+    private static func mayUseReserve(_ amounts: (added: Int, removed: Int)) -> Bool {
+        amounts.added < amounts.removed && amounts.added <= reserveAdded
     }
 
     /// Encodes the changes of a table. Of the inserted rows, it encodes those from key `start` on.
@@ -91,14 +117,5 @@ extension WriteTransaction {
         let before = baseTable(id).schema.columns
         return column < before.count
             && before[column].isNullable == resolvedSchema.tables[id.index].columns[column].isNullable
-    }
-
-    /// Whether all tables together have fewer objects than when the transaction began. Such a commit may use the
-    /// reserve if the disk is full. That one table has fewer is not enough: a transaction that adds more to another
-    /// table would use up the space that is kept for those that delete.
-    private func isSmaller(_ deltas: Deltas) -> Bool {
-        deltas.reduce(0) {
-            $0 + (root.table($1.table)?.rowCount ?? 0) - (baseRoot.table($1.table)?.rowCount ?? 0)
-        } < 0
     }
 }

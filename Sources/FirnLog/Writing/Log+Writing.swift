@@ -6,15 +6,14 @@ extension Log {
 
     /// Begins the commit of `version`, which follows the last version written. At most one commit is begun at a time.
     ///
-    /// - Parameter mayUseReserve: true for a commit that frees space (a compaction, or one that deletes more objects
-    ///   than it adds): if the disk is full, it may take the 4 MiB of the reserve. After that, other commits fail with
-    ///   `.diskFull` until the reserve can be made again.
+    /// - Parameter mayUseReserve: true for a commit that removes more than it adds: if the disk is full, it may take the
+    ///   space of the reserve. After that, other commits fail with `.diskFull` until the reserve can be made again.
     package func beginCommit(version: UInt64, mayUseReserve: Bool = false) throws(LogError) -> CommitAppender {
         try CommitAppender(writing(), of: self, version: version, mayUseReserve: mayUseReserve)
     }
 
-    /// Frees the reserve's space for the next commit that may use it. A commit of one part does so by itself; a
-    /// commit of several parts is written again.
+    /// Frees the reserve's space for the next commit that may use it, or for a checkpoint. A commit of one part does so
+    /// by itself; a commit of several parts is written again.
     ///
     /// - Returns: false if it is free already.
     package func useReserve() throws(LogError) -> Bool {

@@ -23,17 +23,18 @@ extension LogWriter {
 
     private func prepare(mayUseReserve: Bool) throws(LogError) {
         if tail.isReserveGone, !mayUseReserve {
-            guard reserve.make() else {
+            guard restoreReserve() else {
                 throw LogError(
                     .diskFull, path: path,
                     detail: "the reserve for deleting has been used, and the disk has no space to make it again")
             }
-            tail.isReserveGone = false
         }
         if tail.wantsRoll {
             do {
                 try tail.roll()
-            } catch  where error.code == .diskFull && mayUseReserve && releaseReserve() {
+            } catch  where error.code == .diskFull {
+                isShortOfSpace.store(true, ordering: .relaxed)
+                guard mayUseReserve, releaseReserve() else { throw error }
                 try tail.roll()
             }
         }
@@ -45,7 +46,20 @@ extension LogWriter {
     func releaseReserve() -> Bool {
         guard !tail.isReserveGone else { return false }
         tail.isReserveGone = true
+        isReserveUsed.store(true, ordering: .relaxed)
+        isShortOfSpace.store(true, ordering: .relaxed)
         return reserve.remove()
+    }
+
+    /// Makes the reserve again if it was used. Called by the appender.
+    ///
+    /// - Returns: false if there is no space for it.
+    func restoreReserve() -> Bool {
+        guard tail.isReserveGone else { return true }
+        guard reserve.make() else { return false }
+        tail.isReserveGone = false
+        isReserveUsed.store(false, ordering: .relaxed)
+        return true
     }
 
     /// Compresses and writes a commit of one part on the calling thread.
@@ -73,7 +87,10 @@ extension LogWriter {
     /// file's content is unknown, and the log takes no more writes.
     func writeFailure(_ error: StorageError, version: UInt64) -> LogError {
         let error = LogError(error)
-        if error.code == .diskFull { return error }
+        if error.code == .diskFull {
+            isShortOfSpace.store(true, ordering: .relaxed)
+            return error
+        }
         group.fail(error)
         return LogError(.unknownOutcome(version: version), path: error.path, detail: error.detail)
     }

@@ -5,7 +5,8 @@ import Synchronization
 /// The parts of a log that only exist if it is open for writing, and the steps of a commit (`LogWriter+Commits`).
 ///
 /// `scratch` and `encoder` belong to the appender (see `LogTail`). `spareLock` guards `spare`; it is held for a few
-/// instructions. `byteCountSinceCheckpoint` is atomic, because any thread may read it as an estimate.
+/// instructions. `byteCountSinceCheckpoint`, `isShortOfSpace` and `isReserveUsed` are atomic, because any thread may
+/// read them as an estimate.
 final class LogWriter: @unchecked Sendable {
     let group: GroupCommit
     let tail: LogTail
@@ -17,6 +18,10 @@ final class LogWriter: @unchecked Sendable {
     let maintenance: LogMaintenanceThread?
     /// The bytes of the commits since the last checkpoint began.
     let byteCountSinceCheckpoint = Atomic<Int>(0)
+    /// Set when the disk is full, until there is space again.
+    let isShortOfSpace: Atomic<Bool>
+    /// The tail's `isReserveGone`.
+    let isReserveUsed: Atomic<Bool>
     @exclusivity(unchecked) var scratch = ByteWriter(capacity: 4096)
     @exclusivity(unchecked) var encoder = PartEncoder()
     /// The memory of a part that was written, to be used again.
@@ -30,6 +35,8 @@ final class LogWriter: @unchecked Sendable {
         self.lock = lock
         self.follower = follower
         self.reserve = reserve
+        isShortOfSpace = Atomic(tail.isReserveGone)
+        isReserveUsed = Atomic(tail.isReserveGone)
         queue = PartQueue(tail: tail)
         maintenance =
             tail.options.usesThreads ? LogMaintenanceThread(tail: tail, group: group, writerLock: lock) : nil

@@ -60,10 +60,12 @@ struct ChangeCollector {
         case .insert(let rows): try add(rows, .inserted)
         case .insertMore(let rows): try add(rows, .inserted)
         case .deleteOld(let rows): try add(rows, .deleted)
-        case .delete(let table, let keys):
-            for index in 0..<keys.count where filter.includes(table, keys[index]) {
-                let identity = Identity(table: table, key: keys[index])
-                if deleted.remove(identity) == nil { try change(identity, .deleted, nil) }
+        case .delete(let rows):
+            for index in 0..<rows.keys.count where filter.includes(rows.table, rows.keys[index]) {
+                let identity = Identity(table: rows.table, key: rows.keys[index])
+                if deleted.remove(identity) == nil {
+                    try change(identity, .deleted, nil, lacksOldValues: !rows.hasOldValues)
+                }
             }
         case .update(let update): try add(update)
         case .script(let script): try add(script)
@@ -105,17 +107,23 @@ struct ChangeCollector {
             defer { if !isUnchanged { oldIndex += 1 } }
             guard filter.includes(update.table, update.keys[index]) else { continue }
             let new = update.values.cell(index)
-            let old = isUnchanged ? new : update.old?.cell(oldIndex) ?? new
             let property: Property
-            if isJSON {
+            if isUnchanged {
                 // A value that was assigned again without a change has no old value of its own.
-                property = Property(
-                    name: name,
-                    json: isUnchanged
-                        ? [("new", json(new)), ("unchanged", .bool(true))] : [("old", json(old)), ("new", json(new))])
+                property =
+                    isJSON
+                    ? Property(name: name, json: [("new", json(new)), ("unchanged", .bool(true))])
+                    : Property(name: name, text: "\(text(new)), assigned again")
+            } else if let old = update.old?.cell(oldIndex) {
+                property =
+                    isJSON
+                    ? Property(name: name, json: [("old", json(old)), ("new", json(new))])
+                    : Property(name: name, text: "\(text(old)) -> \(text(new))")
             } else {
-                property = Property(
-                    name: name, text: isUnchanged ? "\(text(new)), assigned again" : "\(text(old)) -> \(text(new))")
+                property =
+                    isJSON
+                    ? Property(name: name, json: [ChangedObject.oldNotLogged, ("new", json(new))])
+                    : Property(name: name, text: "\(ChangedObject.notLogged) -> \(text(new))")
             }
             try change(Identity(table: update.table, key: update.keys[index]), .updated, property)
         }
@@ -162,10 +170,11 @@ struct ChangeCollector {
     }
 
     private mutating func change(
-        _ identity: Identity, _ kind: ChangedObject.Change, _ property: Property?
+        _ identity: Identity, _ kind: ChangedObject.Change, _ property: Property?, lacksOldValues: Bool = false
     ) throws {
         let index = object(identity, kind)
         byteCount += 64
+        if lacksOldValues { objects[index].lacksOldValues = true }
         if let property {
             objects[index].properties.append(property)
             byteCount += property.byteCount

@@ -46,11 +46,18 @@ struct ChangedObject {
     /// A text if the output is text.
     var primaryKey: JSON?
     var properties: [Property] = []
+    /// Whether the object was deleted, and its old values were not logged.
+    var lacksOldValues = false
+
+    /// What stands in the place of a value that was not logged: in text, and in JSON.
+    static let notLogged = "(old value not logged)"
+    static let oldNotLogged = ("oldNotLogged", JSON.bool(true))
 
     func text(_ schema: DecodedSchema?) -> String {
         var line = "\(change.sign) \(schema?.shownName(identity.table) ?? "table \(identity.table)") #\(identity.key)"
         if case .string(let key)? = primaryKey { line += " \(key)" }
         for property in properties { line += "\n    \(property.name): \(property.text)" }
+        if lacksOldValues { line += "\n    \(properties.isEmpty ? "" : "other ")old values not logged" }
         return line
     }
 
@@ -65,7 +72,7 @@ struct ChangedObject {
     /// - Parameter stamp: members that come first.
     func json(_ schema: DecodedSchema?, stamp: [(String, JSON)] = []) -> JSON {
         .object(
-            stamp + [
+            stamp + (lacksOldValues ? [Self.oldNotLogged] : []) + [
                 ("change", .string(change.rawValue)),
                 ("class", .string(schema?.name(identity.table) ?? "table \(identity.table)")),
                 ("key", .int(identity.key)), ("primaryKey", primaryKey ?? .null),
@@ -89,7 +96,8 @@ struct Element {
     }
 }
 
-/// One operation of an edit script, with the elements that it adds and removes, as text or as JSON.
+/// One operation of an edit script, with the elements that it adds and removes, as text or as JSON. There are fewer
+/// elements than the operation says if they were not logged.
 struct ShownEdit {
     var operation: EditScript.Operation
     var new: ArraySlice<Element>
@@ -103,10 +111,13 @@ struct ShownEdit {
             if elements.count > shown.count { shown.append("… \(elements.count - shown.count) more") }
             return shown.joined(separator: ", ")
         }
+        func before(_ count: Int) -> String { old.count < count ? missing(count) : text(old) }
+        func after(_ count: Int) -> String { new.count < count ? missing(count) : text(new) }
+        func missing(_ count: Int) -> String { count == 1 ? "(value not logged)" : "(\(count) values not logged)" }
         switch operation {
-        case .insert(let index, _): return "insert at \(index): \(text(new))"
-        case .remove(let index, _): return "remove at \(index): \(text(old))"
-        case .replace(let index, _): return "replace at \(index): \(text(old)) -> \(text(new))"
+        case .insert(let index, let count): return "insert at \(index): \(after(count))"
+        case .remove(let index, let count): return "remove at \(index): \(before(count))"
+        case .replace(let index, let count): return "replace at \(index): \(before(count)) -> \(after(count))"
         case .move(let from, let to): return "move \(from) -> \(to)"
         }
     }
@@ -121,15 +132,23 @@ struct ShownEdit {
                     } ?? value
                 })
         }
+        // Elements that were not logged are counted instead.
+        func before(_ count: Int) -> [(String, JSON)] {
+            old.count < count
+                ? [ChangedObject.oldNotLogged, ("oldCount", .int(count))] : [("old", values(old))]
+        }
+        func after(_ count: Int) -> [(String, JSON)] {
+            new.count < count
+                ? [("newNotLogged", .bool(true)), ("newCount", .int(count))] : [("new", values(new))]
+        }
         switch operation {
-        case .insert(let index, _):
-            return .object([("edit", .string("insert")), ("index", .int(index)), ("new", values(new))])
-        case .remove(let index, _):
-            return .object([("edit", .string("remove")), ("index", .int(index)), ("old", values(old))])
-        case .replace(let index, _):
-            return .object([
-                ("edit", .string("replace")), ("index", .int(index)), ("old", values(old)), ("new", values(new)),
-            ])
+        case .insert(let index, let count):
+            return .object([("edit", .string("insert")), ("index", .int(index))] + after(count))
+        case .remove(let index, let count):
+            return .object([("edit", .string("remove")), ("index", .int(index))] + before(count))
+        case .replace(let index, let count):
+            return .object(
+                [("edit", .string("replace")), ("index", .int(index))] + before(count) + after(count))
         case .move(let from, let to):
             return .object([("edit", .string("move")), ("from", .int(from)), ("to", .int(to))])
         }

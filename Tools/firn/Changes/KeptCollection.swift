@@ -20,7 +20,8 @@ struct KeptCollection {
         var byteCount: Int { 16 + value.byteCount + (key?.byteCount ?? 0) }
     }
 
-    /// An operation of a script with its own elements.
+    /// An operation of a script with its own elements. `old` is empty if they were not logged, and so is `new` of the
+    /// inverse.
     struct Edit {
         var operation: EditScript.Operation
         var new: [Item]
@@ -44,6 +45,9 @@ struct KeptCollection {
             }
             return inverse
         }
+
+        /// Whether it has the elements that it adds.
+        var hasNew: Bool { new.count == operation.newCount }
 
         /// Valid as long as the edit.
         var shown: ShownEdit {
@@ -86,7 +90,7 @@ struct KeptCollection {
         return nil
     }
 
-    /// Whether the elements that an operation removes or replaces are those that it says.
+    /// Whether the elements that an operation removes or replaces are those that it says, as far as it says.
     func fits(_ edit: Edit) -> Bool {
         let (index, count): (Int, Int)
         switch edit.operation {
@@ -94,7 +98,9 @@ struct KeptCollection {
         case .move(let from, let to): return from < items.count && to < items.count
         case .remove(let at, let removed), .replace(let at, let removed): (index, count) = (at, removed)
         }
-        guard index <= items.count, count <= items.count - index, edit.old.count == count else { return false }
+        guard index <= items.count, count <= items.count - index else { return false }
+        if edit.old.isEmpty { return true }
+        guard edit.old.count == count else { return false }
         return zip(items[index..<index + count], edit.old).allSatisfy(Self.areSame)
     }
 

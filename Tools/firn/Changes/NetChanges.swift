@@ -43,13 +43,15 @@ struct NetChanges {
                 // The delete block that follows forgets an object that was not there before.
                 if object.change == .inserted { return }
                 if values.collection == .none {
-                    let old = object.singles[column]?.old ?? KeptCell(values.cell(row))
-                    object.singles[column] = NetValue(old: old)
+                    let known = object.singles[column]
+                    let lacksOld = known?.lacksOld ?? false
+                    object.singles[column] = NetValue(
+                        old: lacksOld ? nil : known?.old ?? KeptCell(values.cell(row)), lacksOld: lacksOld)
                 } else {
                     object.collection(column, values.collection).delete(values.cell(row))
                 }
             }
-        case .delete(let table, let keys): try delete(table, keys)
+        case .delete(let rows): try delete(rows)
         case .update(let update): try self.update(update)
         case .script(let script):
             let isSalvage = isSalvage
@@ -67,6 +69,7 @@ struct NetChanges {
 
     private mutating func update(_ update: UpdateRun) throws(BytesError) {
         var oldIndex = 0
+        let lacksOld = update.lacksOldValues
         for index in 0..<update.keys.count {
             let isUnchanged = update.unchanged?[index] ?? false
             let old = isUnchanged ? nil : update.old?.cell(oldIndex)
@@ -75,27 +78,34 @@ struct NetChanges {
                 let new = update.values.cell(index)
                 if update.values.collection != .none {
                     object.collection(update.column, update.values.collection)
-                        .assign(new, old: old, isInserted: object.change == .inserted)
+                        .assign(
+                            new, old: old, isOldLogged: isUnchanged || !lacksOld,
+                            isInserted: object.change == .inserted)
                 } else {
                     // A value that is assigned unchanged counts, too: also those of a column that the transaction has
                     // added are listed so.
                     let known = object.singles[update.column]
                     let isOwn = known == nil && object.change != .inserted
+                    let isOldLogged = isUnchanged || !lacksOld
                     object.singles[update.column] = NetValue(
-                        old: isOwn ? KeptCell(old ?? new) : known?.old, new: KeptCell(new))
+                        old: isOwn ? (isOldLogged ? KeptCell(old ?? new) : nil) : known?.old, new: KeptCell(new),
+                        lacksOld: isOwn ? !isOldLogged : known?.lacksOld ?? false)
                 }
             }
         }
     }
 
-    private mutating func delete(_ table: Int, _ keys: KeyRun) throws(BytesError) {
-        for index in 0..<keys.count {
-            let identity = Identity(table: table, key: keys[index])
+    private mutating func delete(_ rows: DeleteRun) throws(BytesError) {
+        for index in 0..<rows.keys.count {
+            let identity = Identity(table: rows.table, key: rows.keys[index])
             if let object = objects[identity], object.change == .inserted {
                 objects[identity] = nil
                 byteCount -= object.byteCount
             } else {
-                try change(identity) { object throws(BytesError) in object.change = .deleted }
+                try change(identity) { object throws(BytesError) in
+                    object.change = .deleted
+                    if !rows.hasOldValues { object.deleteWithoutOldValues() }
+                }
             }
         }
     }
@@ -177,7 +187,9 @@ struct NetChanges {
             if isReversed, change != .updated { change = change == .inserted ? .deleted : .inserted }
             let primaryKey = text.primaryKey(of: object, identity.table) ?? names[identity.table, identity.key]
             result.append(
-                ChangedObject(identity: identity, change: change, primaryKey: primaryKey, properties: properties))
+                ChangedObject(
+                    identity: identity, change: change, primaryKey: primaryKey, properties: properties,
+                    lacksOldValues: object.lacksOldValues))
         }
         return result
     }
@@ -206,7 +218,8 @@ private struct NetText {
             let name = schema?.name(table, column) ?? "column \(column)"
             var property = ChangedObject.Property(name: isJSON ? name : DisplayText.line(name))
             if let value = object.singles[column] {
-                guard show(value.old?.cell, value.new?.cell, object.change, &property) else { continue }
+                guard show(value.old?.cell, value.new?.cell, lacksOld: value.lacksOld, object.change, &property)
+                else { continue }
             } else if let collection = object.collections[column] {
                 guard try show(collection, object.change, &property) else { continue }
             }
@@ -216,17 +229,25 @@ private struct NetText {
     }
 
     /// Puts a value into a property; returns false if it has not changed.
+    ///
+    /// - Parameter lacksOld: whether there is an old value, and it was not logged. Then it may be the same.
     private func show(
-        _ old: Cell?, _ new: Cell?, _ change: ChangedObject.Change, _ property: inout ChangedObject.Property
+        _ old: Cell?, _ new: Cell?, lacksOld: Bool = false, _ change: ChangedObject.Change,
+        _ property: inout ChangedObject.Property
     ) -> Bool {
         if change == .updated, let old, let new, old.isSame(as: new) { return false }
         let (before, after) = isReversed ? (new, old) : (old, new)
-        let shown = (old: before.map(self.shown), new: after.map(self.shown))
+        var shown = (old: before.map(self.shown), new: after.map(self.shown))
         if isJSON {
             property.json = [("old", shown.old), ("new", shown.new)].compactMap { name, value in
                 value.map { (name, $0) }
             }
+            if lacksOld { property.json.append((isReversed ? "newNotLogged" : "oldNotLogged", .bool(true))) }
             return true
+        }
+        if lacksOld {
+            let text = JSON.string(ChangedObject.notLogged)
+            if isReversed { shown.new = text } else { shown.old = text }
         }
         let texts = [shown.old, shown.new].compactMap { if case .string(let text)? = $0 { text } else { nil } }
         property.text = texts.joined(separator: " -> ")
@@ -238,10 +259,14 @@ private struct NetText {
     ) throws(BytesError) -> Bool {
         let old = change == .inserted ? nil : try collection.old(isDeleted: change == .deleted)
         let new = change == .deleted ? nil : collection.new
-        if old != nil || change != .updated {
+        // Of a collection that was only edited, the edits are shown.
+        let isEdited = change == .updated && collection.new == nil
+        let lacksOld = old == nil && change != .inserted && !isEdited
+        if old != nil || !isEdited {
             if let old, let new, old.isSame(as: new) { return false }
             return withExtendedLifetime((old, new)) {
-                show(old?.cell(collection.kind), new?.cell(collection.kind), change, &property)
+                show(
+                    old?.cell(collection.kind), new?.cell(collection.kind), lacksOld: lacksOld, change, &property)
             }
         }
         let versions = isReversed ? collection.edits.reversed() : collection.edits

@@ -7,6 +7,8 @@ final class NetObject {
     /// By the column's number.
     var singles: [Int: NetValue] = [:]
     var collections: [Int: NetCollection] = [:]
+    /// Whether the object was deleted, and its old values were not logged.
+    var lacksOldValues = false
 
     init(_ change: ChangedObject.Change) { self.change = change }
 
@@ -14,6 +16,13 @@ final class NetObject {
     var byteCount: Int {
         singles.values.reduce(128) { $0 + 64 + ($1.old?.byteCount ?? 0) + ($1.new?.byteCount ?? 0) }
             + collections.values.reduce(0) { $0 + 64 + $1.byteCount }
+    }
+
+    /// The object is deleted, and its old values were not logged. What earlier versions tell of them stays.
+    func deleteWithoutOldValues() {
+        lacksOldValues = true
+        for (column, value) in singles { singles[column] = NetValue(old: value.old, lacksOld: value.lacksOld) }
+        for collection in collections.values { collection.delete(nil) }
     }
 
     func collection(_ column: Int, _ kind: CellCollection) -> NetCollection {
@@ -31,6 +40,8 @@ final class NetObject {
 struct NetValue {
     var old: KeptCell?
     var new: KeptCell?
+    /// Whether there was an old value, and it was not logged.
+    var lacksOld = false
 }
 
 /// A collection before and after. What is known of it depends on what the versions did: the log has the complete
@@ -45,6 +56,8 @@ final class NetCollection {
     private(set) var new: KeptCollection?
     /// The last version that has edited the elements; 0 if none has.
     private(set) var lastEdit: UInt64 = 0
+    /// Whether the elements before are unknown, because they were not logged.
+    private(set) var lacksOld = false
     /// Whether the edits of a version were passed over, because they did not fit: versions before it are missing.
     private(set) var isDoubtful = false
     /// Whether further old elements of the log belong to `base`, and further new ones to `new`, or to both.
@@ -71,21 +84,34 @@ final class NetCollection {
         return result
     }
 
-    /// - Parameter old: nil if the assigned elements are equal to those before.
-    func assign(_ cell: Cell, old: Cell?, isInserted: Bool) {
+    /// - Parameters:
+    ///   - old: nil if the assigned elements are equal to those before, or if those were not logged.
+    ///   - isOldLogged: whether the elements before are known.
+    func assign(_ cell: Cell, old: Cell?, isOldLogged: Bool, isInserted: Bool) {
         isBaseOpen = false
         isNewOpen = true
         isDoubtful = false
-        // Unchanged elements were the same before, and so are further ones that follow.
-        if !isInserted { begin(old ?? cell) }
+        if !isInserted {
+            // Unchanged elements were the same before, and so are further ones that follow.
+            if isOldLogged { begin(old ?? cell) } else { forgetOld() }
+        }
         areBothOpen = old == nil && isBaseOpen
         replace(KeptCollection(cell))
     }
 
-    func delete(_ cell: Cell) {
-        begin(cell)
+    /// The object is deleted.
+    ///
+    /// - Parameter cell: nil if the elements were not logged.
+    func delete(_ cell: Cell?) {
+        if let cell { begin(cell) } else { forgetOld() }
         replace(nil)
         isNewOpen = false
+    }
+
+    /// The complete elements are not known before this moment, unless an earlier version told of them.
+    private func forgetOld() {
+        isBaseOpen = false
+        if base == nil { lacksOld = true }
     }
 
     func append(_ cell: Cell, _ owner: MoreElements.Owner) {
@@ -138,15 +164,19 @@ final class NetCollection {
 
     /// The complete elements before the first version; nil if only edits are known.
     func old(isDeleted: Bool) throws(BytesError) -> KeptCollection? {
-        guard var old = base ?? (isDeleted ? KeptCollection(.list([])) : nil) else { return nil }
+        guard !lacksOld, var old = base ?? (isDeleted ? KeptCollection(.list([])) : nil) else { return nil }
         for (_, edits) in edits.reversed() {
-            for edit in edits.reversed() { try Self.check(old.apply(edit.inverse)) }
+            for edit in edits.reversed() {
+                let inverse = edit.inverse
+                guard inverse.hasNew else { return nil }
+                try Self.check(old.apply(inverse))
+            }
         }
         return old
     }
 
     private func begin(_ cell: Cell) {
-        isBaseOpen = base == nil
+        isBaseOpen = base == nil && !lacksOld
         guard isBaseOpen else { return }
         let elements = KeptCollection(cell)
         byteCount += elements.byteCount

@@ -45,7 +45,10 @@ extension ObjectFilter {
                 throw ToolError(
                     .usage,
                     "\(store.files.path) holds no \(DisplayText.line(type)) with the primary key \(DisplayText.quoted(text)), "
-                        + "and its log has none.")
+                        + "and its log has none."
+                        + (search.lacksOldValues
+                            ? " Some objects were deleted on a full disk, without their values in the log: give --object and the number that `firn show` shows after #."
+                            : ""))
             }
             self.init(table: number, keys: Set(search.found.keys), names: search.found)
         }
@@ -127,7 +130,7 @@ extension OpenedStore {
 /// and another one got its primary key.
 ///
 /// An object that the log does not insert was there before the log began. It is in the checkpoint, or the log deletes
-/// it, with its old values.
+/// it, with its old values, unless the disk was full.
 struct PrimaryKeySearch {
     private let table: Int
     private let text: String
@@ -136,6 +139,8 @@ struct PrimaryKeySearch {
     private(set) var found: [Int64: JSON] = [:]
     /// Damage of the checkpoint, behind which nothing was searched.
     private(set) var damage: Finding?
+    /// Whether objects of the table were deleted whose values the log does not have.
+    private(set) var lacksOldValues = false
 
     init(table: Int, text: String, isJSON: Bool) {
         self.table = table
@@ -167,6 +172,7 @@ struct PrimaryKeySearch {
     private mutating func search(_ block: ChangeBlock, _ schema: DecodedSchema) {
         guard let column = schema.tables.indices.contains(table) ? schema.tables[table].primaryKey : nil else { return }
         switch block {
+        case .delete(let rows) where rows.table == table && !rows.hasOldValues: lacksOldValues = true
         case .insert(let rows), .insertMore(let rows), .deleteOld(let rows):
             guard rows.table == table, let values = rows.primaryKeys(in: schema) else { return }
             for index in 0..<rows.keys.count { take(rows.keys[index], values.cell(index)) }

@@ -17,6 +17,8 @@ struct CommitCounts {
     var tables: [Int: Table] = [:]
     var changesSchema = false
     var isAtLeast = false
+    /// Whether objects were deleted or changed whose old values were not logged.
+    private(set) var lacksOldValues = false
     private var updatedCount = 0
     private let countsUpdates: Bool
     /// The objects that are counted.
@@ -44,12 +46,17 @@ struct CommitCounts {
             tables[rows.table, default: Table()].inserted += count(rows.table, rows.keys)
             tables[rows.table]!.firstInserted = min(tables[rows.table]!.firstInserted, rows.keys[0])
             tables[rows.table]!.nextKey = max(tables[rows.table]!.nextKey, rows.keys[rows.keys.count - 1] + 1)
-        case .delete(let table, let keys): tables[table, default: Table()].deleted += count(table, keys)
+        case .delete(let rows):
+            tables[rows.table, default: Table()].deleted += count(rows.table, rows.keys)
+            if !rows.hasOldValues { lacksOldValues = true }
         case .nextKey(let table, let key):
             tables[table, default: Table()].nextKey = max(tables[table]?.nextKey ?? 0, key)
         case .update(let update):
             for index in 0..<update.keys.count { noteUpdate(update.table, update.keys[index]) }
-        case .script(let script): noteUpdate(script.table, script.key)
+            if update.lacksOldValues { lacksOldValues = true }
+        case .script(let script):
+            noteUpdate(script.table, script.key)
+            if script.lacksOldValues { lacksOldValues = true }
         case .insertMore, .deleteOld, .elements, .unknown: break
         }
     }

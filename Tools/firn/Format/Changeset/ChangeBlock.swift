@@ -40,6 +40,14 @@ struct RowRun {
     }
 }
 
+/// Objects that were deleted.
+struct DeleteRun {
+    let table: Int
+    let keys: KeyRun
+    /// Whether the log has their old values, in the deleteOld blocks before this one.
+    let hasOldValues: Bool
+}
+
 /// Assignments of one property of several objects.
 struct UpdateRun {
     let table: Int
@@ -48,11 +56,14 @@ struct UpdateRun {
     /// A bit for each cell: set if the assigned value equals the old one. Nil if no value does.
     let unchanged: Bitmap?
     let values: CellRun
-    /// The old values of the cells whose bit is not set, in order; nil if all bits are.
+    /// The old values of the cells whose bit is not set, in order; nil if all bits are, or if they were not logged.
     var old: CellRun?
 
     /// How many old values there must be.
     var oldCount: Int { keys.count - (unchanged?.setCount ?? 0) }
+
+    /// Whether there are old values, and they were not logged.
+    var lacksOldValues: Bool { old == nil && oldCount > 0 }
 
     init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
         table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
@@ -97,7 +108,7 @@ struct EditScript {
     let operations: [Operation]
     /// One row: all new elements, in the order of the operations.
     let new: CellRun
-    /// One row: all old elements; nil if there are none.
+    /// One row: all old elements; nil if there are none, or if they were not logged.
     var old: CellRun?
 
     init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
@@ -119,6 +130,9 @@ struct EditScript {
     }
 
     var oldCount: Int { operations.reduce(0) { $0 + $1.oldCount } }
+
+    /// Whether there are old elements, and they were not logged.
+    var lacksOldValues: Bool { old == nil && oldCount > 0 }
 
     private static func operation(_ reader: inout ByteReader) throws(BytesError) -> Operation {
         let start = reader.offset
@@ -168,7 +182,7 @@ enum ChangeBlock {
     case schema(DecodedSchema)
     case insert(RowRun)
     case insertMore(RowRun)
-    case delete(table: Int, KeyRun)
+    case delete(DeleteRun)
     case deleteOld(RowRun)
     case update(UpdateRun)
     case script(EditScript)
@@ -182,7 +196,8 @@ enum ChangeBlock {
         switch self {
         case .schema, .unknown: nil
         case .insert(let rows), .insertMore(let rows), .deleteOld(let rows): rows.table
-        case .delete(let table, _), .nextKey(let table, _): table
+        case .delete(let rows): rows.table
+        case .nextKey(let table, _): table
         case .update(let update): update.table
         case .script(let script): script.table
         case .elements(let more): more.table

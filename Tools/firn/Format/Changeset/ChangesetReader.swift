@@ -7,6 +7,8 @@ struct ChangesetReader {
     private let blobs = BlobStore()
     /// The schema in force, which a schema block changes; nil if it is not known.
     private(set) var schema: DecodedSchema?
+    /// Whether the part that is being read has old values. One that was written on a full disk has none.
+    private var hasOldValues = true
 
     init(schema: DecodedSchema?) { self.schema = schema }
 
@@ -32,6 +34,7 @@ struct ChangesetReader {
         guard part.count <= FormatNumbers.partByteCount else {
             throw BytesError(.invalid("the part has \(part.count) bytes"), offset: 0)
         }
+        hasOldValues = true
         var reader = ByteReader(part)
         var context = CellRun.Context(blobs: blobs, isOld: false, cellsLeft: FormatNumbers.partCellCount)
         var next = try raw(&reader)
@@ -74,14 +77,23 @@ struct ChangesetReader {
     private mutating func read(
         _ raw: Raw, followedBy next: Raw?, _ context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Bool {
-        guard raw.kind != 2 else {
+        try Self.within(raw) { () throws(BytesError) in try checkOld(raw) }
+        switch raw.kind {
+        case 2:
             try Self.within(raw) { () throws(BytesError) in try addBlob(raw) }
             return false
+        case 13:
+            hasOldValues = false
+            return false
+        default: break
         }
         var block = try Self.within(raw) { () throws(BytesError) in try self.block(raw, &context) }
         var takesNext = false
         if let next, next.kind == 8 || next.kind == 10 {
-            takesNext = try Self.within(next) { () throws(BytesError) in try addOld(to: &block, next, &context) }
+            takesNext = try Self.within(next) { () throws(BytesError) in
+                try checkOld(next)
+                return try addOld(to: &block, next, &context)
+            }
         }
         try Self.within(raw) { () throws(BytesError) in
             try checkComplete(block)
@@ -115,6 +127,20 @@ struct ChangesetReader {
         return block
     }
 
+    /// Checks that old values, and the block that says that there are none, are where they may be.
+    private func checkOld(_ raw: Raw) throws(BytesError) {
+        if raw.kind == 13 {
+            // The body's offset: a block's header has six bytes.
+            guard raw.offset == 6, raw.body.isEmpty, !raw.isOld else {
+                throw BytesError(
+                    .invalid("a block that says that a part has no old values is not alone before all others"),
+                    offset: 0)
+            }
+        } else if raw.isOld, !hasOldValues {
+            throw BytesError(.invalid("a part has old values, and says that it has none"), offset: 0)
+        }
+    }
+
     private static func mustBeOld(_ block: ChangeBlock) -> Bool {
         switch block {
         case .deleteOld: true
@@ -139,7 +165,8 @@ struct ChangesetReader {
         case 4: return .insertMore(try RowRun(&reader, &context))
         case 5:
             let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
-            return .delete(table: table, try KeyRun(&reader, &context))
+            return .delete(
+                DeleteRun(table: table, keys: try KeyRun(&reader, &context), hasOldValues: hasOldValues))
         case 6: return .deleteOld(try RowRun(&reader, &context))
         case 7: return .update(try UpdateRun(&reader, &context))
         case 9: return .script(try EditScript(&reader, &context))
@@ -215,9 +242,9 @@ struct ChangesetReader {
 
     private func checkComplete(_ block: ChangeBlock) throws(BytesError) {
         switch block {
-        case .update(let update) where update.old == nil && update.oldCount > 0:
+        case .update(let update) where hasOldValues && update.old == nil && update.oldCount > 0:
             throw BytesError(.invalid("the old values of \(update.oldCount) cells are missing"), offset: 0)
-        case .script(let script) where script.old == nil && script.oldCount > 0:
+        case .script(let script) where hasOldValues && script.old == nil && script.oldCount > 0:
             throw BytesError(.invalid("\(script.oldCount) old elements are missing"), offset: 0)
         case .insert(let rows), .insertMore(let rows):
             var index = 1
@@ -255,7 +282,8 @@ struct ChangesetReader {
         switch block {
         case .schema, .unknown: return
         case .insert(let rows), .insertMore(let rows), .deleteOld(let rows): try check(rows.table, rows.columns)
-        case .delete(let table, _), .nextKey(let table, _): try check(table, [])
+        case .delete(let rows): try check(rows.table, [])
+        case .nextKey(let table, _): try check(table, [])
         case .update(let update): try check(update.table, [(update.column, update.values)])
         case .script(let script): try check(script.table, [(script.column, script.new)])
         case .elements(let more): try check(more.table, [(more.column, more.values)])

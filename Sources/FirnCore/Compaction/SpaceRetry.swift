@@ -1,0 +1,30 @@
+/// When a checkpoint is tried again that failed because the disk was full.
+///
+/// Each try writes what fits and removes it again, so tries that can't succeed must not follow each other with every
+/// commit. The next one comes after a second, and then each time after twice as long, up to five minutes; or as soon
+/// as much of what was missing is there, because something was deleted.
+struct SpaceRetry {
+    private static let delays: (first: Int64, longest: Int64) = (1_000_000_000, 300_000_000_000)
+
+    private var delay: Int64 = 0
+    private var notBefore: Int64 = .min
+    /// How many bytes were needed, and how many more these were than there were.
+    private var needed = 0
+    private var missing = 0
+
+    var hasFailed: Bool { delay > 0 }
+
+    /// Whether it may be tried. `now` is a time of the monotonic clock in nanoseconds.
+    func isDue(at now: Int64, needed: Int, space: Int) -> Bool {
+        !hasFailed || now >= notBefore || needed - space < missing - self.needed / 4
+    }
+
+    mutating func noteFailure(at now: Int64, needed: Int, space: Int) {
+        delay = delay == 0 ? Self.delays.first : min(delay * 2, Self.delays.longest)
+        notBefore = now + delay
+        self.needed = needed
+        missing = needed - space
+    }
+
+    mutating func noteSuccess() { self = SpaceRetry() }
+}
