@@ -70,8 +70,8 @@ package struct LogOptions: Sendable {
     /// 4,096 is the smallest size that helps. Cost: up to that many bytes of log per sync.
     package var sectorByteCount = 0
     /// The size of the reserve, the file that is removed when the disk is full so that a transaction that removes
-    /// more than it adds can still commit; 0 keeps none.
-    package var reserveByteCount = LogLimits.reserveByteCount
+    /// more than it adds can still commit; 0 keeps none, and nil follows the size of the store (`LogReserve`).
+    package var reserveByteCount: Int?
     /// Whether the opener of this log writes a checkpoint before it ends, so that another process that ends first
     /// can leave the checkpoint to it (`Log.beginEnding`).
     package var endsWithCheckpoint = true

@@ -105,7 +105,9 @@ extension StoreFolder {
         switch name.name {
         case "lock": return status.byteCount == 0
         case "reserve":
-            return [LogLimits.reserveByteCount, reserveByteCount].contains(status.byteCount)
+            return status.byteCount == reserveByteCount
+                || status.byteCount <= LogLimits.reserveByteCount
+                    && status.byteCount.isMultiple(of: LogReserve.stepByteCount)
         case "shared":
             guard status.byteCount <= SharedPage.byteCount else { return false }
             return try begins(name, with: SharedPage.magic)

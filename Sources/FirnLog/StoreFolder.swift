@@ -10,7 +10,7 @@ import FirnStorage
 ///       checkpoint/   checkpoint files
 ///       shared        the page that processes share (SharedPage); holds no data
 ///       lock          locks of bytes (StoreLocks); empty
-///       reserve       4 MiB of random bytes, removed when the disk is full
+///       reserve       random bytes, removed when the disk is full (LogReserve)
 ///       copying       there while a copy is written (Log.create); without a manifest, no store is there yet
 /// ```
 ///
@@ -22,8 +22,8 @@ struct StoreFolder: Sendable {
     let inner = Guarded(.innermost, LinearMap<StoreFileName.Folder, any StorageFolder>())
     /// The mode of the files that are created.
     var fileMode = FileMode.ownerOnly
-    /// The length of the file `reserve`.
-    var reserveByteCount = LogLimits.reserveByteCount
+    /// The length of the file `reserve`, if it does not follow the store's size.
+    var reserveByteCount: Int?
     /// Files that are read through handles opened earlier, because their names may have been removed.
     var held: HeldLogFiles?
 

@@ -7,8 +7,8 @@ struct StoreLocation: Sendable {
     let storage: any Storage
     /// The mode of the files that are created.
     var fileMode = FileMode.ownerOnly
-    /// The length of the file `reserve`.
-    var reserveByteCount = LogLimits.reserveByteCount
+    /// The length of the file `reserve`, if it does not follow the store's size.
+    var reserveByteCount: Int?
 
     init(path: String, storage: any Storage) {
         self.path = path

@@ -66,7 +66,7 @@ package final class OperatorDay {
     private static let paths = [live, "/spare", "/away"]
 
     private let seed: UInt64
-    private let random: SeededRandom
+    private var random: SeededRandom
     private let disk: SimulatedDisk
     /// The operator's shell.
     private let shell: SimulatedStorage

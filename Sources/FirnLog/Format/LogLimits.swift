@@ -31,7 +31,7 @@ package enum LogLimits {
     /// The length at which a segment is sealed and the log continues in a new one. A commit is never split between
     /// segments, so a commit that is longer than a segment makes a longer segment.
     package static let segmentByteCount = 64 << 20
-    /// The length of the reserve: a file that is removed when the disk is full, so that a transaction that removes
+    /// The greatest length of the reserve (`LogReserve`): a file that is removed when the disk is full, so that a transaction that removes
     /// more than it adds can still commit.
     package static let reserveByteCount = 4 << 20
     /// The first and the greatest step in which zeros are preallocated behind the tail.

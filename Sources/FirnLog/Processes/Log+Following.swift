@@ -199,7 +199,7 @@ extension Log {
             if old !== file { old.close() }
             return file
         }
-        tail.isReserveGone = !writer.reserve.make()
+        tail.isReserveGone = !writer.reserve.make(for: tail.storeByteCount)
         tail.startWriting(file, byteCount: byteCount)
         // Set before anything is changed: if this process dies after a manifest change that the page does not show,
         // the next holder must not take the manifest that it knows for the one in force.

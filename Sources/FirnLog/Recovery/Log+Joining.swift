@@ -91,7 +91,7 @@ extension Log {
             schema: position.schema ?? [], sector: position.sector, isReserveGone: false, isWriter: false)
         tail.markWritten = position.mark
         let lock = WriterLock(locks: locks, page: page, isReady: false, options, clock)
-        let reserve = LogReserve(folder: folder, storeID: listed.storeID, byteCount: options.reserveByteCount)
+        let reserve = LogReserve(folder: folder, storeID: listed.storeID, fixedByteCount: options.reserveByteCount)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: follower, reserve: reserve)
         let report = RecoveryReport(
             outcome: .clean, lastVersion: published, lastTime: position.time, storeID: listed.storeID,

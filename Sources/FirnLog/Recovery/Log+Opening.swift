@@ -163,8 +163,8 @@ extension Log {
         let segment = folder.segment(recovery.manifest.openSegment.segment)
         let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
         let size = try stored { () throws(StorageError) in try file.size() }
-        let reserve = LogReserve(folder: folder, storeID: manifest.storeID, byteCount: options.reserveByteCount)
-        let isReserveGone = !reserve.make()
+        let reserve = LogReserve(folder: folder, storeID: manifest.storeID, fixedByteCount: options.reserveByteCount)
+        let isReserveGone = !reserve.make(for: recovery.storeByteCount)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: try locks.isAlone())

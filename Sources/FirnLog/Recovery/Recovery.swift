@@ -88,6 +88,8 @@ struct Recovery {
     let sector: Int
 
     var lastVersion: UInt64 { scan.lastVersion }
+    /// About the bytes of the store's files.
+    var storeByteCount: Int { manifest.byteCount(openSegment: scan.end) }
     var needsRewrite: Bool { tornTail != nil || lastVersion > durable || missing != nil }
 
     /// Reads and decides (steps 1 to 4), changing nothing.

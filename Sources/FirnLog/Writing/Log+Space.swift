@@ -12,11 +12,11 @@ extension Log {
     /// The space on the disk. One system call.
     package var diskSpace: DiskSpace {
         // It is used for decisions only: a wrong one costs a write that fails as on any full disk.
-        let available = min((try? folder.storage.volume(of: folder.path))?.availableByteCount ?? .max, 1 << 60)
+        let available = min((try? folder.root.volume())?.availableByteCount ?? .max, 1 << 60)
         guard let writer, !writer.isReserveUsed.load(ordering: .relaxed) else {
             return DiskSpace(available: available, reserve: 0)
         }
-        return DiskSpace(available: available, reserve: writer.reserve.byteCount)
+        return DiskSpace(available: available, reserve: writer.reserve.presentByteCount)
     }
 
     /// Whether the disk had no space for something that this process wanted to write, and has had none since.

@@ -1,7 +1,7 @@
 import FirnStorage
 import Synchronization
 
-/// The log's one thread for work that no other thread waits for: preallocation, syncs for asynchronous commits and
+/// The log's one thread for work that no other thread waits for: preallocation, the reserve, syncs for asynchronous commits and
 /// for `relaxed`, the mark of an idle log.
 ///
 /// **Relaxed.** The first commit after a quiet interval wakes the thread, which syncs one interval later. From then
@@ -23,6 +23,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
     private let tail: LogTail
     private let group: GroupCommit
     private let writerLock: WriterLock
+    private let reserve: LogReserve
     private let lock = Lock(.innermost)
     private let wake = Condition()
     private let isAwake = Atomic<Bool>(false)
@@ -35,8 +36,9 @@ final class LogMaintenanceThread: @unchecked Sendable {
     private let idle: Int64
     private let syncInterval: Int64?
 
-    init(tail: LogTail, group: GroupCommit, writerLock: WriterLock) {
+    init(tail: LogTail, group: GroupCommit, writerLock: WriterLock, reserve: LogReserve) {
         self.writerLock = writerLock
+        self.reserve = reserve
         self.tail = tail
         self.group = group
         idle = tail.options.idleNanoseconds
@@ -130,6 +132,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
                 wantsPreallocation = false
                 lock.unlock()
                 tail.preallocate()
+                growReserve()
                 lock.lock()
                 continue
             }
@@ -204,6 +207,13 @@ final class LogMaintenanceThread: @unchecked Sendable {
             agenda.quietSince = now
         }
         return nil
+    }
+
+    /// Makes the reserve as long as the store wants it by now. If a commit is being written, the next step does it.
+    private func growReserve() {
+        guard tail.tryBegin() else { return }
+        if tail.isWriter, !tail.isReserveGone { _ = reserve.make(for: tail.storeByteCount) }
+        tail.endAppending()
     }
 
     /// Writes the durable mark once more for an idle log, if no frame has it yet and nobody is writing, and lets

@@ -122,6 +122,9 @@ final class LogTail: @unchecked Sendable {
         return lastTime
     }
 
+    /// About the bytes of the store's files. Called by the appender.
+    var storeByteCount: Int { manifest.byteCount(openSegment: end) }
+
     /// The segments, and how far the open one is written. It is an estimate, and must not be used to read them.
     var extent: (manifest: Manifest, end: Int) { lock.withLock { (manifest, min(filled, end)) } }
 

@@ -26,7 +26,9 @@ extension LogWriter {
             guard restoreReserve() else {
                 throw LogError(
                     .diskFull, path: path,
-                    detail: "the reserve for deleting has been used, and the disk has no space to make it again")
+                    detail:
+                        "the reserve for deleting has been used; to make it again, \(2 * reserve.byteCount(for: tail.storeByteCount)) bytes must be free"
+                )
             }
         }
         if tail.wantsRoll {
@@ -37,6 +39,7 @@ extension LogWriter {
                 guard mayUseReserve, releaseReserve() else { throw error }
                 try tail.roll()
             }
+            if !tail.isReserveGone { _ = reserve.make(for: tail.storeByteCount) }
         }
     }
 
@@ -56,7 +59,7 @@ extension LogWriter {
     /// - Returns: false if there is no space for it.
     func restoreReserve() -> Bool {
         guard tail.isReserveGone else { return true }
-        guard reserve.make() else { return false }
+        guard reserve.make(for: tail.storeByteCount) else { return false }
         tail.isReserveGone = false
         isReserveUsed.store(false, ordering: .relaxed)
         return true

@@ -39,7 +39,8 @@ final class LogWriter: @unchecked Sendable {
         isReserveUsed = Atomic(tail.isReserveGone)
         queue = PartQueue(tail: tail)
         maintenance =
-            tail.options.usesThreads ? LogMaintenanceThread(tail: tail, group: group, writerLock: lock) : nil
+            tail.options.usesThreads
+            ? LogMaintenanceThread(tail: tail, group: group, writerLock: lock, reserve: reserve) : nil
     }
 
     /// The folder's path, for errors.
