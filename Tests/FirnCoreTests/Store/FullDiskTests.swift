@@ -353,9 +353,14 @@ import Testing
         }
         let before = try #require(store.log?.checkpoint).id
         let report = try #require(try store.compact())
-        #expect(!report.isWhole && store.fileByteCount < live * 2)
-        let written = try #require(store.log?.checkpoint).files.filter { $0.id > before }
-        #expect(written.count > 1 && written.allSatisfy { $0.byteCount < space })
+        #expect(store.fileByteCount < live * 2)
+        let checkpoint = try #require(store.log?.checkpoint)
+        #expect(checkpoint.id > before + 1)
+        // On a real disk the first steps make so much room that everything fits into the last one.
+        if folder == nil {
+            let written = checkpoint.files.filter { $0.id > before }
+            #expect(!report.isWhole && written.count > 1 && written.allSatisfy { $0.byteCount < space })
+        }
         store._checkInvariants()
         try store.close()
         options.log?.verify = .everything

@@ -98,7 +98,7 @@ import Testing
             try transaction.commit()
         }
         let before = script.oracle
-        for (deleting, creating) in [(1, 3), (2, 2)] {
+        for (deleting, creating) in [(1, 3), (1, 4)] {
             #expect(logCode { try change(deleting: deleting, creating: creating) } == .diskFull)
             script.oracle = before
             #expect(try storage.status("/store/reserve") != nil)

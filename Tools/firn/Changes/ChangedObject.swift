@@ -72,11 +72,12 @@ struct ChangedObject {
     /// - Parameter stamp: members that come first.
     func json(_ schema: DecodedSchema?, stamp: [(String, JSON)] = []) -> JSON {
         .object(
-            stamp + (lacksOldValues ? [Self.oldNotLogged] : []) + [
+            stamp + [
                 ("change", .string(change.rawValue)),
                 ("class", .string(schema?.name(identity.table) ?? "table \(identity.table)")),
                 ("key", .int(identity.key)), ("primaryKey", primaryKey ?? .null),
-                ("properties", .array(properties.map { .object([("name", .string($0.name))] + $0.json) })),
+            ] + (lacksOldValues ? [Self.oldNotLogged] : []) + [
+                ("properties", .array(properties.map { .object([("name", .string($0.name))] + $0.json) }))
             ])
     }
 }
