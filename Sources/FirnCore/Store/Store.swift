@@ -107,6 +107,7 @@ package final class Store: TransactionOwner {
             }
             self.follower = follower
         }
+        reportClockChange()
     }
 
     deinit {

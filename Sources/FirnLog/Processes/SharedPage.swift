@@ -24,7 +24,8 @@ import FirnStorage
 ///    112 ├───────────────────────┼───────────┴───────────┤
 ///        │ slots used            │ session               │
 ///    128 ├───────────────────────┴───────────────────────┤
-///        │ zero                                          │
+///        │ how long ago frames were written              │
+///        │ (SharedPage+Ages)                             │
 ///    256 ├───────────────────────────────────────────────┤
 ///        │ 60 slots of 64 bytes, one per opener          │
 ///        │ (SharedPage+Slots)                            │
@@ -95,6 +96,11 @@ final class SharedPage: @unchecked Sendable {
         storeHigh = storeID.high
     }
 
+    init(memory: any SharedMemory, storeHigh: UInt64) {
+        self.memory = memory
+        self.storeHigh = storeHigh
+    }
+
     /// Maps the page for a reader, which creates nothing. If there is no page, or this user may not open it, the
     /// reader gets a page of its own that says nothing.
     init(reading folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
@@ -159,9 +165,11 @@ final class SharedPage: @unchecked Sendable {
     private static let extentOffset = 112
     private static let sessionOffset = 120
     private static let wakeOffset = 80
-    /// The words that are kept when the page is made again: they only rise, and a process that has the page mapped
-    /// already may rely on that. Any initial value will do.
-    private static func isKept(_ offset: Int) -> Bool { [wakeOffset, extentOffset, sessionOffset].contains(offset) }
+    /// The words that are kept when the page is made again. Some only rise, and a process that has the page mapped
+    /// already may rely on that; any initial value will do. The ages have a check of their own.
+    private static func isKept(_ offset: Int) -> Bool {
+        [wakeOffset, extentOffset, sessionOffset].contains(offset) || agesRange.contains(offset)
+    }
 
     /// Rises whenever the page is made again.
     var session: UInt64 { load(Self.sessionOffset) }
