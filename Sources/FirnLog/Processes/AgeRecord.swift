@@ -44,7 +44,7 @@ struct AgeRecord: Equatable {
     /// The nanoseconds by which frames' times may rise more than the time that has passed before a point is made.
     static let tolerance: Int64 = 1_000_000_000
     /// The nanoseconds between two readings of a clock that nobody sets.
-    static let interval: Int64 = 10_000_000_000
+    static let interval: Int64 = 1_000_000_000
     /// The nanoseconds after which a second reading confirms the time between two starts.
     static let confirmation: Int64 = 600_000_000_000
     /// What may lie between the readings of two clocks, because a thread was interrupted.
@@ -121,9 +121,9 @@ struct AgeRecord: Equatable {
         let passed = max(min(boot, wall), 0)
         for index in points.indices { points[index].age = points[index].age.clampedAdding(passed) }
         confirmGap(now, set: wall.clampedSubtracting(boot))
-        let excess = next.clampedSubtracting(time).clampedSubtracting(passed + passed / Self.driftShare)
-        let grown = max(slack.clampedAdding(excess), 0)
-        if grown <= Self.tolerance { slack = grown } else { addPoint(last) }
+        let allowed = passed + passed / Self.driftShare
+        let grown = max(slack.clampedAdding(next.clampedSubtracting(time).clampedSubtracting(allowed)), 0)
+        if grown <= Self.tolerance { slack = grown } else { addPoint(last, passed: passed) }
     }
 
     /// - Parameter change: by how much the wall clock was set since the reading before.
@@ -149,7 +149,7 @@ struct AgeRecord: Equatable {
 
     private mutating func beginBoot(_ now: ClockReading, _ last: Int64) {
         if let gap, now.wall >= reading.wall { count(gap) }
-        addPoint(last)
+        addPoint(last, passed: 0)
         // Counted from the last frame's time also if that was ahead of the clock, because the clock may have been
         // behind.
         let claimed = now.wall.clampedSubtracting(max(last, reading.wall))
@@ -158,12 +158,26 @@ struct AgeRecord: Equatable {
 
     // MARK: Points
 
-    /// All frames up to `last` are at least as old as this moment.
-    private mutating func addPoint(_ last: Int64) {
+    /// Notes that all frames up to `last` are at least as old as this moment.
+    ///
+    /// - Parameter passed: the nanoseconds since the reading before.
+    private mutating func addPoint(_ last: Int64, passed: Int64) {
         defer { slack = 0 }
         // Of frames that have a point already, more is known.
         if let newest = points.last, newest.time >= last { return }
-        points.append(Point(time: last, age: -slack))
+        // Frames whose times are later than the reading accounts for: the record is older than they are, because a
+        // power cut has lost the newer one, or their writer kept none. The clock may have been set between them.
+        let unknown = max(last.clampedSubtracting(time).clampedSubtracting(passed + passed / Self.driftShare), 0)
+        if unknown <= Self.tolerance {
+            insert(Point(time: last, age: -slack - unknown))
+        } else {
+            if points.last?.time ?? .min < time { insert(Point(time: time, age: passed - slack)) }
+            insert(Point(time: last, age: 0, isMerged: true))
+        }
+    }
+
+    private mutating func insert(_ point: Point) {
+        points.append(point)
         guard points.count > Self.pointCount else { return }
         // The one whose frames lose the least part of their age if they count as old as those of the next point.
         func loss(_ index: Int) -> Double {

@@ -58,8 +58,8 @@ import Testing
         #expect(log.ages(Self.hour).old == 10 * Self.hour, "what sleeps grows older")
     }
 
-    @Test("a clock that was ahead for a moment makes nothing old, and keeps nothing young") func aheadForAMoment() throws
-    {
+    @Test("a clock that was ahead for a moment makes nothing old, and keeps nothing young")
+    func aheadForAMoment() throws {
         var log = Frames()
         log.write(60, every: 60 * Self.second)
         log.clock.jump(by: Self.year)
