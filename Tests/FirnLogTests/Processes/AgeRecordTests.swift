@@ -143,6 +143,7 @@ import Testing
             if let (ahead, until) = wrong, log.clock.passed >= until || random.below(8) == 0 {
                 log.clock.jump(by: -ahead)
                 wrong = nil
+                log.write()
             }
             switch random.below(20) {
             case 0 where wrong == nil:
@@ -151,11 +152,15 @@ import Testing
                 log.clock.jump(by: -Int64(random.below(1000)) * [Self.second, Self.hour][random.below(2)])
             case 2 where wrong == nil: log.clock.sleep(for: Int64(random.below(100)) * 60 * Self.second)
             case 3 where wrong == nil:
+                // A clock that is wrong in all readings before a start, or in all after it, is believed. So it is read
+                // before and after the start, and set in between only if that is mended soon.
+                log.write()
                 log.clock.reboot(after: Int64(random.below(100)) * 60 * Self.second)
                 if random.below(3) == 0 {
                     wrong = (Int64(random.below(100)) * Self.hour, log.clock.passed + 300 * Self.second)
                     log.clock.jump(by: wrong!.ahead)
                 }
+                log.write()
             case 4 where wrong == nil: log.clock.advance(by: Int64(random.below(3000)) * Self.second)
             default: log.clock.advance(by: Int64(random.below(60)) * Self.second)
             }
