@@ -120,7 +120,9 @@ final class SharedPage: @unchecked Sendable {
     /// Whether this process may write to the page: to wake others, and to take a slot.
     var isWritable: Bool { memory.isWritable }
 
-    private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }
+    func address(_ offset: Int) -> UnsafeMutableRawPointer { memory.bytes.baseAddress! + offset }
+
+    private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(address(offset)) }
 
     func load(_ offset: Int) -> UInt64 { word(offset).load() }
     func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
