@@ -155,7 +155,7 @@ import Testing
 
     @Test(arguments: [2, 3]) func processesThatSpillDoNotRefuseEachOthersWrites(count: Int) throws {
         let folder = TemporaryFolder()
-        let stores = try openSpilling(count, versions: 3, in: folder.path + "/store")
+        let stores = try openSpilling(count, versions: count, in: folder.path + "/store")
         var held: [(pin: Pin, value: Int64)] = []
         for round in 1...8 as ClosedRange<Int64> {
             for (index, store) in stores.enumerated() {
