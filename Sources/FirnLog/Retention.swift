@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// Which past versions of a store stay openable.
 package enum HistoryRetention: Sendable, Hashable {
     /// The newest version alone.
@@ -5,7 +7,7 @@ package enum HistoryRetention: Sendable, Hashable {
     /// This many of the newest versions, the newest included.
     case versions(Int)
     /// Every version that was the newest at some moment within this time before now: for each such moment, its
-    /// version can be opened.
+    /// version can be opened. The time is counted as it passes, whatever the system's clock is set to.
     case age(nanoseconds: Int64)
     /// Every version.
     case everything
@@ -61,8 +63,8 @@ package enum RetentionRule {
         /// `firstVersion - 1` if it holds no commit.
         package var lastVersion: UInt64
         package var byteCount: Int
-        /// The time of its last frame, in nanoseconds since 1970, or the later time of the next segment's first
-        /// frame: then more is kept, never less.
+        /// The time of its last frame, or the later time of the next segment's first frame: then more is kept, never
+        /// less.
         package var lastTime: Int64
 
         package init(firstVersion: UInt64, lastVersion: UInt64, byteCount: Int, lastTime: Int64) {
@@ -78,30 +80,46 @@ package enum RetentionRule {
     /// A segment whose last version is at most this one is not needed, if the version itself can be opened without
     /// it (from a checkpoint).
     ///
-    /// - Parameter now: nanoseconds since 1970, not before the last frame's time.
-    package static func oldestNeeded(_ retention: HistoryRetention, now: Int64, segments: [Segment]) -> UInt64 {
+    /// - Parameter timeOfAge: as for the other method.
+    package static func oldestNeeded(
+        _ retention: HistoryRetention, segments: [Segment], timeOfAge: (Int64) -> Int64?
+    ) -> UInt64 {
         guard let first = segments.first, let last = segments.last else { return 0 }
         return oldestNeeded(
-            retention, now: now, oldest: max(first.firstVersion, 1) - 1, newest: last.lastVersion
-        ) { moment in segments.last { $0.lastTime <= moment }?.lastVersion }
+            retention, oldest: max(first.firstVersion, 1) - 1, newest: last.lastVersion, timeOfAge: timeOfAge
+        ) { time in segments.last { $0.lastTime <= time }?.lastVersion }
     }
 
     /// The first of the versions `oldest ... newest` that must stay openable.
     ///
-    /// - Parameter versionAt: the newest version whose time is not after a moment; nil if there is none. Called for
-    ///   `.age` only.
+    /// - Parameters:
+    ///   - timeOfAge: the greatest time of a frame of which it is known that it was written at least so many
+    ///     nanoseconds ago; nil if nothing is known. Called for `.age` only.
+    ///   - versionAt: the newest version whose frames have a time up to this; nil if there is none. Called for `.age`
+    ///     only.
     package static func oldestNeeded<Failure: Error>(
-        _ retention: HistoryRetention, now: Int64, oldest: UInt64, newest: UInt64,
+        _ retention: HistoryRetention, oldest: UInt64, newest: UInt64, timeOfAge: (Int64) -> Int64?,
         versionAt: (Int64) throws(Failure) -> UInt64?
     ) throws(Failure) -> UInt64 {
         switch retention {
         case .none: return newest
         case .versions(let count): return newest - min(newest - oldest, UInt64(max(count, 1)) - 1)
         case .age(let nanoseconds):
-            let (moment, overflowed) = now.subtractingReportingOverflow(max(nanoseconds, 0))
-            if overflowed { return oldest }
-            return min(newest, max(oldest, try versionAt(moment) ?? oldest))
+            guard let time = timeOfAge(max(nanoseconds, 0)) else { return oldest }
+            return min(newest, max(oldest, try versionAt(time) ?? oldest))
         case .everything: return oldest
         }
+    }
+}
+
+extension Log {
+    /// The greatest time of a frame of which it is known that it was written at least `age` ago; nil if nothing is
+    /// known of it. See `AgeRecord`.
+    ///
+    /// - Parameter last: the time of the newest version that this process has read.
+    package func timeOfAge(_ age: Int64, at now: ClockReading, after last: Int64) -> Int64? {
+        guard var record = page.ages else { return nil }
+        _ = record.read(now, after: last)
+        return record.time(ofAge: age)
     }
 }

@@ -15,6 +15,25 @@ public protocol Clock: AnyObject, Sendable {
 
     /// Nanoseconds since some fixed moment; never goes back.
     func monotonic() -> Int64
+
+    /// What all clocks of the system say at this moment.
+    func reading() -> ClockReading
+}
+
+/// What the system's clocks say at one moment.
+public struct ClockReading: Sendable, Equatable {
+    /// Nanoseconds since 1970 (UTC), as `Clock.now()`: what people and time servers set.
+    public var wall: Int64
+    /// Nanoseconds since the system was started. Nobody sets it, and it goes on while the system sleeps.
+    public var boot: Int64
+    /// Which start of the system `boot` counts from. Times of different starts can't be compared.
+    public var bootID: UInt64
+
+    public init(wall: Int64, boot: Int64, bootID: UInt64) {
+        self.wall = wall
+        self.boot = boot
+        self.bootID = bootID
+    }
 }
 
 extension Int64 {
@@ -33,24 +52,60 @@ extension Int {
     }
 }
 
-/// The operating system's clocks. A call costs about 25 ns.
+/// The operating system's clocks. Reading one costs about 25 ns.
 public final class SystemClock: Clock {
     public static var shared: SystemClock { SharedObject.systemClock.get { SystemClock() } }
 
-    public init() {}
+    private let bootID: UInt64
+
+    public init() {
+        // A system that does not say which start this is gets a number of this process: then nothing relies on the
+        // boot time of another process.
+        bootID = Self.bootName().map(Self.number) ?? SystemRandomness.shared.next()
+    }
 
     public func now() -> Int64 {
-        Self.read(CLOCK_REALTIME)
+        Self.time(of: CLOCK_REALTIME)
     }
 
     public func monotonic() -> Int64 {
-        Self.read(CLOCK_MONOTONIC)
+        Self.time(of: CLOCK_MONOTONIC)
     }
 
-    private static func read(_ clock: clockid_t) -> Int64 {
+    public func reading() -> ClockReading {
+        #if canImport(Darwin)
+            // This is `mach_continuous_time`, in nanoseconds.
+            let boot = Self.time(of: CLOCK_MONOTONIC_RAW)
+        #else
+            let boot = Self.time(of: CLOCK_BOOTTIME)
+        #endif
+        return ClockReading(wall: now(), boot: boot, bootID: bootID)
+    }
+
+    private static func time(of clock: clockid_t) -> Int64 {
         var time = timespec()
         clock_gettime(clock, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    }
+
+    /// The name that the system has given to its present start; nil if it says none.
+    private static func bootName() -> [UInt8]? {
+        var name = [UInt8](repeating: 0, count: 64)
+        #if canImport(Darwin)
+            var count = name.count
+            guard sysctlbyname("kern.bootsessionuuid", &name, &count, nil, 0) == 0 else { return nil }
+        #else
+            let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else { return nil }
+            defer { close(file) }
+            let count = read(file, &name, name.count)
+        #endif
+        return count > 16 ? Array(name[..<count]) : nil
+    }
+
+    /// The FNV-1a hash.
+    private static func number(of name: [UInt8]) -> UInt64 {
+        name.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }
 
@@ -59,6 +114,11 @@ public final class ManualClock: Clock {
     // Atomic: tests move the clock while other threads read it.
     private let wall: Atomic<Int64>
     private let elapsed: Atomic<Int64>
+    /// The nanoseconds in which the system slept, which its monotonic clock leaves out.
+    private let slept = Atomic<Int64>(0)
+    /// When the system was started, in `elapsed` and `slept` together.
+    private let started = Atomic<Int64>(0)
+    private let bootID = Atomic<UInt64>(1)
 
     public init(now: Int64 = 1_700_000_000_000_000_000, monotonic: Int64 = 0) {
         wall = Atomic(now)
@@ -73,15 +133,42 @@ public final class ManualClock: Clock {
         elapsed.load(ordering: .acquiring)
     }
 
-    /// Lets `nanoseconds` pass on both clocks.
+    public func reading() -> ClockReading {
+        ClockReading(
+            wall: now(), boot: passed &- started.load(ordering: .acquiring), bootID: bootID.load(ordering: .acquiring))
+    }
+
+    /// The nanoseconds that have passed for people, whatever the clocks said, slept through or were started.
+    public var passed: Int64 { monotonic() &+ slept.load(ordering: .acquiring) }
+
+    /// Lets `nanoseconds` pass on all clocks.
     public func advance(by nanoseconds: Int64) {
         precondition(nanoseconds >= 0, "time can't pass backwards; use set(now:) to set the wall clock back")
         wall.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
         elapsed.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
     }
 
-    /// Sets the wall clock forwards or back, as a user may. The monotonic clock does not change.
+    /// Lets the system sleep for `nanoseconds`: its monotonic clock stands still meanwhile, the others go on.
+    public func sleep(for nanoseconds: Int64) {
+        precondition(nanoseconds >= 0, "nobody sleeps backwards")
+        wall.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
+        slept.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
+    }
+
+    /// Starts the system anew after it was off for `nanoseconds`. Its wall clock went on meanwhile.
+    public func reboot(after nanoseconds: Int64 = 0) {
+        sleep(for: nanoseconds)
+        started.store(passed, ordering: .releasing)
+        bootID.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    }
+
+    /// Sets the wall clock, forwards or back, as a user may. The other clocks do not change.
     public func set(now: Int64) {
         wall.store(now, ordering: .releasing)
+    }
+
+    /// Moves the wall clock by `nanoseconds`, forwards or back, as a user may. The other clocks do not change.
+    public func jump(by nanoseconds: Int64) {
+        wall.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
     }
 }

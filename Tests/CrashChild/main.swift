@@ -27,6 +27,9 @@ import FirnStorage
 // firn-crash-child FOLDER hold TIMES: pins the newest version and adds 1 to property 1 of object 0 of table 0, TIMES
 // times, and writes `held VERSION`. When the file FOLDER.release exists, it releases the pins, writes `released`, and
 // waits to be killed.
+//
+// firn-crash-child FOLDER spill TIMES: the same with a limit of two versions and `.spill`, beside other processes. After
+// each commit it writes a line `value version`, and at the end `kept N` if all N versions that it held are as they were.
 
 /// The payload of a thread's n-th entry. Most are short. Some are a blob, and a few make a commit of several parts.
 func payload(_ thread: Int, _ number: Int) -> [UInt8] {
@@ -124,10 +127,28 @@ func hold(_ store: Store, _ times: Int, _ folder: String) throws -> Never {
     while true { sleep(1) }
 }
 
+func spill(_ store: Store, _ times: Int) throws {
+    var held: [(pin: Pin, value: Int64)] = []
+    for _ in 0..<times {
+        let transaction = try store.beginWrite()
+        guard case .int(let value)? = transaction.table(TableID(0)).value(1, of: 0) else { exit(5) }
+        transaction.set(TableID(0), 1, 0, .int(value + 1))
+        let version = try transaction.commit().number
+        let pin = store.pin()
+        guard case .int(let shown)? = pin.snapshot.table(TableID(0)).value(1, of: 0) else { exit(5) }
+        held.append((pin, shown))
+        say("\(value + 1) \(version)")
+    }
+    for (pin, value) in held where pin.snapshot.table(TableID(0)).value(1, of: 0) != .int(value) { exit(7) }
+    say("kept \(held.count)")
+    held = []
+    try store.close()
+}
+
 let words = CommandLine.arguments
 guard
     words.count == 2 || words.count == 3 && words[2] == "compact"
-        || words.count == 4 && (words[2] == "count" || words[2] == "hold") && Int(words[3]) != nil
+        || words.count == 4 && ["count", "hold", "spill"].contains(words[2]) && Int(words[3]) != nil
 else { exit(64) }
 do {
     var options = LogOptions(
@@ -135,10 +156,19 @@ do {
         verify: .everything)
     options.segmentByteCount = 256 << 10
     options.reserveByteCount = 0
-    let store = try Store(StoreOptions(log: options), storage: PosixStorage.shared)
+    var storeOptions = StoreOptions(log: options)
+    if words.count == 4, words[2] == "spill" {
+        storeOptions.maximumNumberOfActiveVersions = 2
+        storeOptions.activeVersionPolicy = .spill
+    }
+    let store = try Store(storeOptions, storage: PosixStorage.shared)
     if words.count == 4 {
-        if words[2] == "hold" { try hold(store, Int(words[3]) ?? 0, words[1]) }
-        try count(store, Int(words[3]) ?? 0)
+        let times = Int(words[3]) ?? 0
+        switch words[2] {
+        case "hold": try hold(store, times, words[1])
+        case "spill": try spill(store, times)
+        default: try count(store, times)
+        }
         exit(0)
     }
     if store.schema.tables.isEmpty {

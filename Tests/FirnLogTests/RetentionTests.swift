@@ -11,14 +11,15 @@ import Testing
     ]
 
     private func oldest(_ retention: HistoryRetention, now: Int64 = 30) -> UInt64 {
-        RetentionRule.oldestNeeded(retention, now: now, segments: segments)
+        RetentionRule.oldestNeeded(retention, segments: segments) { now - $0 }
     }
 
     @Test("none keeps the newest, everything all") func ends() {
         #expect(oldest(.none) == 30)
         #expect(oldest(.everything) == 0)
-        #expect(RetentionRule.oldestNeeded(.everything, now: 9, segments: []) == 0)
-        #expect(RetentionRule.oldestNeeded(.everything, now: 9, segments: Array(segments.dropFirst())) == 10)
+        #expect(RetentionRule.oldestNeeded(.everything, segments: [], timeOfAge: { 9 - $0 }) == 0)
+        let later = Array(segments.dropFirst())
+        #expect(RetentionRule.oldestNeeded(.everything, segments: later, timeOfAge: { 9 - $0 }) == 10)
     }
 
     @Test("a number of versions is counted from the newest, which is one of them") func numbers() {
@@ -40,16 +41,22 @@ import Testing
         #expect(oldest(.age(nanoseconds: 29)) == 0)
         #expect(oldest(.age(nanoseconds: .max)) == 0)
         #expect(oldest(.age(nanoseconds: 5), now: 1000) == 30)
-        #expect(oldest(.age(nanoseconds: .max), now: .min) == 0)
+        #expect(RetentionRule.oldestNeeded(.age(nanoseconds: 0), segments: segments) { _ in .min } == 0)
         #expect(oldest(.age(nanoseconds: -5)) == 30)
-        let exact = RetentionRule.oldestNeeded(.age(nanoseconds: 5), now: 30, oldest: 0, newest: 30) { UInt64($0) }
+        let exact = RetentionRule.oldestNeeded(
+            .age(nanoseconds: 5), oldest: 0, newest: 30, timeOfAge: { 30 - $0 }, versionAt: { UInt64($0) })
         #expect(exact == 25)
+    }
+
+    @Test("as long as nothing is known of ages, everything is kept") func unknownAges() {
+        #expect(RetentionRule.oldestNeeded(.age(nanoseconds: 0), segments: segments) { _ in nil } == 0)
+        #expect(RetentionRule.oldestNeeded(.versions(5), segments: segments) { _ in nil } == 26)
     }
 
     @Test("a segment without commits changes nothing") func emptySegment() {
         let more = segments + [RetentionRule.Segment(firstVersion: 31, lastVersion: 30, byteCount: 64, lastTime: 30)]
         for retention in [.none, .versions(7), .age(nanoseconds: 15), .everything] as [HistoryRetention] {
-            #expect(RetentionRule.oldestNeeded(retention, now: 40, segments: more) == oldest(retention, now: 40))
+            #expect(RetentionRule.oldestNeeded(retention, segments: more) { 40 - $0 } == oldest(retention, now: 40))
         }
     }
 

@@ -21,8 +21,22 @@
             try self.init(program: "firn-crash-child", words)
         }
 
+        /// What starts a program as the first process of a PID namespace of its own, as in a container.
+        public static let inPIDNamespace = [
+            "unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child",
+        ]
+
+        /// Whether this system lets this user start a program in a PID namespace.
+        public static let canUsePIDNamespaces: Bool = {
+            let child = try? ChildProcess(program: "firn-crash-child", ["no", "mode"], by: inPIDNamespace)
+            // It refuses its arguments, if it is started.
+            return child?.wait() == .exited(64)
+        }()
+
         /// Starts a program that was built into the same folder as the tests.
-        public init(program name: String, _ words: [String]) throws {
+        ///
+        /// - Parameter launcher: the words before the program, if another program starts it.
+        public init(program name: String, _ words: [String], by launcher: [String] = []) throws {
             var link = [CChar](repeating: 0, count: 4096)
             let length = readlink("/proc/self/exe", &link, link.count - 1)
             guard length > 0 else { throw Failure(number: errno) }
@@ -40,10 +54,11 @@
                 posix_spawn_file_actions_destroy(&actions)
                 close(ends[1])
             }
-            var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
+            let line = launcher + [program] + words
+            var arguments: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
             defer { for argument in arguments { free(argument) } }
             var identifier: pid_t = 0
-            let result = posix_spawn(&identifier, program, &actions, nil, &arguments, environ)
+            let result = posix_spawnp(&identifier, line[0], &actions, nil, &arguments, environ)
             guard result == 0 else {
                 close(ends[0])
                 throw Failure(number: result)

@@ -8,6 +8,8 @@ struct Ledger {
     private(set) var contents: [UInt64: Oracle] = [0: Oracle(StoreSchema())]
     /// The time of each version whose commit has returned.
     private(set) var times: [UInt64: Int64] = [:]
+    /// When the commit of each version was begun, by the time that has really passed.
+    private(set) var begunAt: [UInt64: Int64] = [:]
     /// The last version that not even a power cut may lose.
     private(set) var durable: UInt64 = 0
     /// The last version that was acknowledged or seen. The end of a process must not lose it.
@@ -20,9 +22,10 @@ struct Ledger {
 
     /// A version is about to be written. So earlier attempts at it, and the versions after those, have turned out to
     /// be lost.
-    mutating func begin(_ version: UInt64, _ content: Oracle) {
+    mutating func begin(_ version: UInt64, _ content: Oracle, at passed: Int64) {
         forget(after: version - 1)
         contents[version] = content
+        begunAt[version] = passed
         begun = version
         if version > Self.memory { contents[version - Self.memory] = nil }
     }
@@ -51,6 +54,7 @@ struct Ledger {
         while begun > version {
             contents[begun] = nil
             times[begun] = nil
+            begunAt[begun] = nil
             begun -= 1
         }
     }

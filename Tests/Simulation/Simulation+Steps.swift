@@ -146,8 +146,13 @@ extension Simulation {
             if let fault = content.check(past.pin.snapshot, "past version \(wanted)") { throw fail(fault) }
         }
         guard process.store != nil, let moment = ledger.times[wanted] else { return }
+        let now = clock.now()
         let found = try perform(process, mayMiss: true) { try store.newestVersion { $0 <= moment } ?? 0 }
-        if let found, found > 0 {
+        // The clock may have been set while the process was suspended.
+        guard clock.now() == now else { return }
+        if let found, moment >= now {
+            if found < newest { throw fail("version \(found) was found for a moment after now, not \(newest)") }
+        } else if let found, found > 0 {
             if let time = ledger.times[found], time > moment {
                 throw fail("version \(found) is later than \(moment)")
             }
@@ -162,6 +167,13 @@ extension Simulation {
         switch retention {
         case .everything: false
         case .versions(let count): version + UInt64(count) <= ledger.begun
+        case .age(let nanoseconds):
+            // It was the newest one until the next was committed. Ages are known to a few milliseconds.
+            if let next = ledger.begunAt[version + 1] {
+                clock.passed - next >= nanoseconds - 5_000_000
+            } else {
+                version != ledger.begun
+            }
         default: version != ledger.begun
         }
     }
@@ -199,7 +211,7 @@ extension Simulation {
         }
         let version = base + 1
         recordStep("process \(process.number) commits version \(version)\(choice < 4 ? ", and does not wait" : "")")
-        ledger.begin(version, content)
+        ledger.begin(version, content, at: clock.passed)
         process.isBusy = false
         let committed = try perform(process, attempting: version) {
             choice < 4 ? try transaction.commitWithoutWaiting() : try transaction.commit()

@@ -12,6 +12,8 @@ import FirnTestSupport
 ///   commits that are present are the first ones without a gap, and each is complete.
 /// - After the end of a process, every commit is present that was acknowledged or that any process saw.
 /// - A held version, and one opened from history, has not changed.
+/// - The past is retained for as long as it is to be, by the time that really passes, whatever the clocks say; and at
+///   the end no longer than that.
 /// - Nothing is reported as damaged, and no call fails without a cause that the run itself has given.
 ///
 /// Everything depends on the seed: there is one thread, and with `LogOptions.usesThreads` off, stores have no threads
@@ -82,13 +84,20 @@ package final class Simulation {
     var random: SeededRandom
     var operations: RandomOperations
     var disk: SimulatedDisk
-    let clock = ManualClock()
+    let clock = ManualClock(now: Simulation.start)
     var ledger = Ledger()
     var processes: [SimulatedProcess] = []
     package var report = Report()
     /// 1 while other processes take steps because a process is suspended; otherwise 0.
     var depth = 0
     let retention: HistoryRetention
+    private static let start: Int64 = 1_700_000_000_000_000_000
+    /// By how much the clock was ahead at least since the system was started.
+    private var leastClockOffset: Int64 = 0
+    /// What the clock, which is ahead since the system was started, is to be set to next.
+    private var mendedClockOffset: Int64?
+    /// Nanoseconds by a number of which the clock is set: seconds, hours or years.
+    private let jumpUnit: Int64
     /// The last steps, for the report of a failure.
     private var recentSteps: [String] = []
 
@@ -106,7 +115,8 @@ package final class Simulation {
         traits.losesHolePunches = random.below(4) == 0
         disk = SimulatedDisk(seed: random.next(), traits: traits)
         disk.canDeallocate = random.below(4) != 0
-        retention = [.none, .none, .versions(12), .everything][random.below(4)]
+        retention = [.none, .versions(12), .everything, .age(nanoseconds: 20_000_000_000)][random.below(4)]
+        jumpUnit = [1_000_000_000, 3_600_000_000_000, 8_760 * 3_600_000_000_000][random.below(3)]
         for number in 0..<(1 + random.below(3)) { processes.append(SimulatedProcess(number)) }
     }
 
@@ -130,8 +140,21 @@ package final class Simulation {
         try open(processes[0], isLast: true)
         try transact(processes[0])
         guard processes[0].store != nil else { throw fail("the store can't be used at the end") }
+        try checkReleased(processes[0])
         try close(processes[0])
         report.hash.add(Int(truncatingIfNeeded: disk.traceHash))
+    }
+
+    /// Checks that what is older than the retention's age is released at last, whatever the clocks have done before.
+    private func checkReleased(_ process: SimulatedProcess) throws {
+        guard case .age(let age) = retention, let store = process.store else { return }
+        clock.advance(by: 2 * age)
+        try transact(process)
+        try perform(process) { try store.compact() }
+        let oldest = try store.storedVersions()[0].number
+        guard oldest + 2 >= store.publishedVersion else {
+            throw fail("version \(oldest) is still retained beside \(store.publishedVersion)")
+        }
     }
 
     func fail(_ text: String) -> Failure { Failure(description: text) }
@@ -175,7 +198,7 @@ package final class Simulation {
         case 700..<740: try compact(process)
         case 740..<780: try readHistory(process)
         case 780..<800: try close(process)
-        case 800..<830: clock.advance(by: Int64(random.below(4_000_000)))
+        case 800..<830: passTime()
         case 830..<840: jumpClock()
         case 840..<870: try syncInBackground(process)
         case 870..<890 where options.crashes: armCrash(process)
@@ -202,10 +225,42 @@ package final class Simulation {
         process.end()
     }
 
+    private func passTime() {
+        switch random.below(8) {
+        case 0: clock.advance(by: Int64(random.below(5_000)) * 1_000_000)
+        case 1: clock.sleep(for: Int64(random.below(5_000)) * 1_000_000)
+        default: clock.advance(by: Int64(random.below(4_000_000)))
+        }
+    }
+
+    /// Sets the wall clock, so that it is right, ahead or behind.
     private func jumpClock() {
-        let hour: Int64 = 3_600_000_000_000
-        clock.set(now: clock.now() + Int64(random.below(48) - 24) * hour)
-        recordStep("the clock is set")
+        let offset = mendedClockOffset ?? Int64(random.below(48) - 24) * jumpUnit
+        mendedClockOffset = nil
+        setClock(offset: offset)
+    }
+
+    private func setClock(offset: Int64) {
+        leastClockOffset = min(leastClockOffset, offset)
+        clock.set(now: Self.start + clock.passed + offset)
+        recordStep("the clock is set to \(clock.now())")
+    }
+
+    /// Starts the system anew. What its clock says is right then, as far as Firn can know: it is not ahead of what it
+    /// said at any time since the start before, when the newest reading of it may have been lost. Or it is ahead until
+    /// somebody sets it, which happens before the next start, because two readings that agree are believed.
+    private func startSystem() {
+        clock.reboot(after: Int64(random.below(8)) * 1_000_000_000)
+        let offset = leastClockOffset
+        leastClockOffset = .max
+        let wasAhead = mendedClockOffset != nil
+        mendedClockOffset = nil
+        setClock(offset: offset)
+        // Twice in a row it would be believed.
+        guard !wasAhead, random.below(4) == 0 else { return }
+        mendedClockOffset = offset
+        clock.jump(by: Int64(1 + random.below(48)) * jumpUnit)
+        recordStep("the clock is ahead after the start")
     }
 
     private func changeCapacity() {
@@ -281,6 +336,7 @@ package final class Simulation {
         recordStep("the power fails")
         report.hash.add(Int(truncatingIfNeeded: disk.traceHash))
         disk = disk.powerOff(survival)
+        startSystem()
         disk.capacity = nil
         ledger.losePower()
         isRecovered = false

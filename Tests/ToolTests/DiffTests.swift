@@ -62,6 +62,11 @@ import Testing
             try DiffCommand.run(SampleStore.path, moment, nil, json: false, storage: sample.storage, $0)
         }
         #expect(run.out.hasSuffix("versions 3 and 8: 1 updated, 1 deleted\n"), "\(run.out)\(run.error)")
+        // Of now and of later moments it is the newest one, even if the clock was ahead when that was committed.
+        let store = try OpenedStore.open(SampleStore.path, storage: sample.storage)
+        let second = try #require(Moment(argument: "2023-11-14T22:13:24")).nanoseconds
+        #expect(try moment.number(in: store, now: second) == 8)
+        #expect(try moment.number(in: store, now: second + 1_000_000_000) == 3)
         let early = try #require(VersionChoice(argument: "2023-11-13"))
         let refused = try Run {
             try DiffCommand.run(SampleStore.path, early, nil, json: false, storage: sample.storage, $0)

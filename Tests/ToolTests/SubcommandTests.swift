@@ -72,6 +72,12 @@ import Testing
         #expect(run.out.contains("name: string, primary key"))
         #expect(run.out.contains("dogs: list of Dog"))
         #expect(run.out.contains("last version  5, 2023-11-14T22:13:27.500Z"))
+        #expect(!run.out.contains("clock"))
+        let ahead = sample.clock.now() - 90_000_000_000
+        let behind = try Run {
+            try InfoCommand.run(SampleStore.path, json: false, storage: sample.storage, now: ahead, $0)
+        }
+        #expect(behind.out.contains("clock         90 s behind the last version's time"), "\(behind.out)")
         let json = try Run.info(sample.storage, json: true)
         #expect(
             json.out.contains(#""lastVersion":5"#)

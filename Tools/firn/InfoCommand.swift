@@ -32,7 +32,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     static func run(
-        _ path: String, json: Bool, storage: any Storage, _ output: Output
+        _ path: String, json: Bool, storage: any Storage, now: Int64 = SystemClock.shared.now(), _ output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         var findings = store.findings
@@ -76,7 +76,7 @@ struct InfoCommand: ParsableCommand {
         counts.finish(lastVersion: summary.lastVersion)
         let facts = Facts(
             store: store, openers: try store.openers(), checkpoint: checkpoint, segments: segments, summary: summary,
-            schema: commits.schema ?? checkpoint?.opened.schema, counts: counts, stored: stored, raw: raw)
+            schema: commits.schema ?? checkpoint?.opened.schema, counts: counts, stored: stored, raw: raw, now: now)
         try output.line(json ? facts.json.text : facts.text)
         try output.flush()
         return output.report(findings, in: store)
@@ -162,11 +162,20 @@ struct InfoCommand: ParsableCommand {
         let counts: ObjectCounts
         let stored: Int
         let raw: Int
+        /// What the clock says.
+        let now: Int64
 
         var fileBytes: Int { segments.reduce(checkpoint?.opened.byteCount ?? 0) { $0 + $1.byteCount } }
         var lastTime: Int64? {
             let times = [segments.last { $0.last != nil }?.last?.time, checkpoint?.opened.footer.time]
             return times.compactMap(\.self).max()
+        }
+
+        /// By how many whole seconds the last version's time is ahead of the clock.
+        var secondsAhead: Int64 {
+            guard let lastTime, lastTime > now else { return 0 }
+            let (ahead, overflowed) = lastTime.subtractingReportingOverflow(now)
+            return (overflowed ? .max : ahead) / 1_000_000_000
         }
 
         var use: String {
@@ -193,6 +202,11 @@ struct InfoCommand: ParsableCommand {
                 "sizes         \(Amount.bytes(fileBytes)) in files; changes \(Amount.bytes(stored)) stored, \(Amount.bytes(raw)) raw"
                     + (stored > 0 ? ", ratio \(Amount.fixed(Double(raw) / Double(stored)))" : ""),
             ]
+            if secondsAhead > 0 {
+                lines.append(
+                    "clock         \(secondsAhead) s behind the last version's time: it was ahead when that was committed, or is wrong now"
+                )
+            }
             if let checkpoint { lines += checkpoint.text }
             lines.append("segments")
             for segment in segments {
@@ -242,6 +256,7 @@ struct InfoCommand: ParsableCommand {
                 ("openForWriting", .bool(store.hasWriter)),
                 ("openers", .array(openers.map(\.json))), ("lastVersion", .int(summary.lastVersion)),
                 ("lastTime", lastTime.map { .string(TimeText.milliseconds($0)) } ?? .null),
+                ("secondsAheadOfClock", .int(secondsAhead)),
                 ("durableVersion", .int(summary.durable)), ("fileBytes", .int(fileBytes)),
                 ("storedBytes", .int(stored)),
                 ("rawBytes", .int(raw)),

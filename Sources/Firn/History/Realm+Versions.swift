@@ -8,7 +8,7 @@ extension Realm {
         /// The number of the version. Each commit makes the next one.
         public let number: UInt64
         /// When it was committed. Never before the date of the version before it, even if the system's clock was set
-        /// back.
+        /// back: then dates go on from that date, and may be later than now.
         public let date: Date
         /// Bytes of its commit in the log; 0 for version 0, for versions whose commit the log no longer has, and for
         /// realms in memory.
@@ -79,7 +79,8 @@ extension Realm {
         return Realm(try instance.past(past, at: CallSite(file, line)))
     }
 
-    /// The realm as it was at a moment: the newest version whose date is not later, as `asOf(version:)` opens it.
+    /// The realm as it was at a moment: the newest version whose date is not later, as `asOf(version:)` opens it. For now
+    /// and for each later date, that is the newest version, whatever its date.
     ///
     /// ```swift
     /// let lastNight = try realm.asOf(date: Date(timeIntervalSinceNow: -12 * 3600))

@@ -76,6 +76,16 @@ package final class StoreMonitor: Sendable {
                 .error,
                 "\(name) could not be compacted: \(error). It is tried again after the next commits; until then the log grows."
             )
+        case .clockChanged(.forward(let nanoseconds)):
+            RealmLogger.shared.log(
+                .warn,
+                "\(name): the system's clock was set forward by \(nanoseconds / 1_000_000_000) s. New versions are dated by it. How long the past is retained does not change: that is counted by the time that passes."
+            )
+        case .clockChanged(.behind(let nanoseconds)):
+            RealmLogger.shared.log(
+                .warn,
+                "\(name): the system's clock is \(nanoseconds / 1_000_000_000) s behind the date of the newest version: it was ahead before, or is wrong now. Dates of versions never go back, so new versions are dated after that one until the clock has caught up. How long the past is retained does not change: that is counted by the time that passes. Check the system's clock."
+            )
         }
     }
 

@@ -7,3 +7,4 @@ package typealias LogError = FirnLog.LogError
 package typealias HistoryRetention = FirnLog.HistoryRetention
 package typealias RecoveryReport = FirnLog.RecoveryReport
 package typealias StoreRemoval = FirnLog.StoreRemoval
+package typealias ClockChange = FirnLog.ClockChange

@@ -73,11 +73,19 @@ extension WriteTransaction {
         let pin = pins ? store.versions.pinForStore(.tip) : nil
         store.endTransaction(wakesFollower: wakesFollower)
         store.compactIfDue()
+        store.reportClockChange()
         return CommittedVersion(number: version, time: time, pin: pin)
     }
 }
 
 extension Store {
+    /// Reports that the clock was set, as the log has noticed it. Called under no lock. Costs a load if it was not.
+    @inline(__always)
+    func reportClockChange() {
+        guard let log, log.hasClockChange, let change = log.takeClockChange() else { return }
+        options.onEvent?(.clockChanged(change))
+    }
+
     /// Waits until a written version is durable, and publishes it.
     package func waitUntilPublished(_ version: UInt64) throws(StoreError) {
         guard let log else { return publish(through: version) }

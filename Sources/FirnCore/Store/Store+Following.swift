@@ -185,8 +185,11 @@ extension Store {
         // An opener that asks for retained bytes may have come. After a failure, this process reads nothing more, and
         // the slot must show that.
         if log.isAskedForRetainedBytes || log.failure != nil { publishHoldings() }
+        writeOutIfAsked()
         // An error is thrown again by the next refresh, opening or write, whose caller can handle it.
         ignoringError { () throws(StoreError) in try catchUp() }
+        // What was the newest version before may be one that is held besides it now.
+        writeOutIfAsked()
     }
 
     /// Makes the version table publish to the other processes what this one holds, from now on. Called before the
@@ -202,6 +205,7 @@ extension Store {
         }
         publishHoldings()
         if limit.byteCount < .max { log.askForRetainedBytes() }
+        if spiller != nil { log.announceWritingOut() }
     }
 
     /// Shows the other processes what this one holds.

@@ -68,10 +68,12 @@ extension Store {
 
     /// The newest version whose time fulfils a condition; nil if all versions are later. The condition must hold up
     /// to some moment, and not after it. The version need not be retained.
+    ///
+    /// If the condition holds now, this is the newest version, even if the clock was ahead when it was committed.
     package func newestVersion(where isNotLater: (Int64) -> Bool) throws(StoreError) -> UInt64? {
         try checkOpen()
         let newest = versions.published
-        if newest.version > 0, isNotLater(newest.time) { return newest.version }
+        if isNotLater(clock.now()) || newest.version > 0 && isNotLater(newest.time) { return newest.version }
         let log = try historyLog("earlier versions of a store in memory can't be found by their time")
         do throws(LogError) {
             if let found = try log.newestVersion(through: newest.version, where: isNotLater) { return found }
@@ -146,14 +148,16 @@ extension Store {
         // Another process may have written a checkpoint of a version that this one has not read yet.
         let bases = all.filter { $0.version <= newest.version }
         let oldest = bases.first?.version ?? newest.version
-        // The clock may be behind the log, whose time never goes back.
-        let now = max(clock.now(), newest.time)
+        let now = clock.reading()
         var result = newest.version
         do throws(LogError) {
             for retention in history.retained + (try log.retentionsOfOthers) {
                 let needed = try RetentionRule.oldestNeeded(
-                    retention, now: now, oldest: oldest, newest: newest.version
-                ) { moment throws(LogError) in try log.newestVersion(through: newest.version) { $0 <= moment } }
+                    retention, oldest: oldest, newest: newest.version,
+                    timeOfAge: { log.timeOfAge($0, at: now, after: newest.time) },
+                    versionAt: { time throws(LogError) in
+                        try log.newestVersion(through: newest.version) { $0 <= time }
+                    })
                 result = min(result, needed)
             }
         } catch {

@@ -1,5 +1,6 @@
 import FirnLog
 import FirnStorage
+import Synchronization
 
 /// The limits on what may be held when a transaction begins.
 ///
@@ -15,7 +16,8 @@ import FirnStorage
 /// out beside the transaction (`VersionSpiller`).
 /// 5. What other processes hold counts, too, as the shared page shows it: each process writes there what it holds as
 /// soon as that changes. They wake nobody here, so a transaction that waits for them checks again every 10 ms.
-/// Nothing can be written out for them.
+/// 6. A transaction that waits asks the other processes to write out what they hold. Those with `.spill` do so, and it
+/// no longer counts. So a transaction with `.spill` waits, too, but only for these, and not for long.
 extension Store {
     /// Pins the base of the next transaction. Returns nil if more is held than the limit allows. The write lock is
     /// held.
@@ -23,27 +25,89 @@ extension Store {
         let others = limit.isSet ? log?.heldByOthers ?? HeldByOthers() : HeldByOthers()
         while true {
             if let pin = versions.pinTip(within: limit, and: others, replacing: own, at: callSite) { return pin }
-            guard let spiller, let oldest = versions.beginSpill(sparing: own.pin) else { return nil }
-            spiller.add(oldest)
+            guard spillOldest(sparing: own.pin) else { return nil }
         }
+    }
+
+    /// Begins to write out the oldest version that counts. Returns false if there is none, or if this store writes none
+    /// out.
+    private func spillOldest(sparing own: Pin?) -> Bool {
+        guard let spiller, let oldest = versions.beginSpill(sparing: own) else { return false }
+        spiller.add(oldest)
+        return true
+    }
+
+    /// Writes out everything that is held, if another process asks for it and this one can.
+    func writeOutIfAsked() {
+        guard spiller != nil, let log, log.isAskedForWritingOut else { return }
+        while spillOldest(sparing: nil) {}
     }
 
     /// The bytes of memory that held versions of this process retain beyond what the newest version needs.
     package var heldByteCount: Int { versions.withLock { $0.retainedByteCount(without: nil) } }
 
     /// Waits until what is held is within the limit, and then returns nil. At `deadline`, returns what exceeds the
-    /// limit.
+    /// limit. If `deadline` is nil, looks once.
     func excess(without own: Pin?, until deadline: Int64?) -> VersionExcess? {
-        versions.excess(over: limit, without: own, until: deadline) {
-            (log?.otherProcesses ?? []).filter { $0.heldVersionCount > 0 || $0.retainedByteCount > 0 }
+        guard let deadline else { return currentExcess(without: own, until: nil) }
+        return askForWritingOut {
+            guard spiller != nil else { return currentExcess(without: own, until: deadline) }
+            while true {
+                // What this process has come to hold meanwhile can be written out, too.
+                while isOver(without: own), spillOldest(sparing: own) {}
+                let end = min(deadline, SystemClock.shared.monotonic() + Store.spillInterval)
+                let excess = currentExcess(without: own, until: end)
+                if excess == nil || end == deadline { return excess }
+            }
         }
+    }
+
+    private func currentExcess(without own: Pin?, until end: Int64?) -> VersionExcess? {
+        versions.excess(over: limit, without: own, until: end) {
+            (log?.otherProcesses ?? []).filter(\.holdsAnything)
+        }
+    }
+
+    private func isOver(without own: Pin?) -> Bool {
+        let others = log?.heldByOthers ?? HeldByOthers()
+        return versions.withLock { $0.isOver(limit, and: others, without: own) }
+    }
+
+    /// Asks the other processes to write out what they hold, as long as transactions here wait for holders.
+    private func askForWritingOut(_ body: () -> VersionExcess?) -> VersionExcess? {
+        guard let log else { return body() }
+        waitingForHolders.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        log.askForWritingOut(true)
+        defer {
+            if waitingForHolders.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue == 0 {
+                log.askForWritingOut(false)
+                // Another transaction may have begun to wait, and asked, just before that.
+                if waitingForHolders.load(ordering: .sequentiallyConsistent) > 0 { log.askForWritingOut(true) }
+            }
+        }
+        return body()
+    }
+
+    /// The nanoseconds after which a transaction that waits for other processes writes out what is held here by then.
+    private static let spillInterval: Int64 = 50_000_000
+    /// The nanoseconds for which a transaction with `.spill` waits for other processes to write out what they hold. They
+    /// need not write anything before it no longer counts, so only one that is stopped takes as long.
+    private static let spillPatience: Int64 = 5_000_000_000
+
+    /// How long a transaction waits for holders; nil if waiting can't help it, or if it is not to wait.
+    private var patience: Int64? {
+        if policy.waits { return policy.nanoseconds }
+        guard spiller != nil, log?.options.usesThreads ?? false,
+            otherProcesses.contains(where: { $0.writesOut && $0.holdsAnything })
+        else { return nil }
+        return Store.spillPatience
     }
 
     /// Waits until what is held is within the limit, if the policy waits. The write lock is not held.
     ///
     /// - Parameter deadline: when waiting ends. A transaction's first wait sets it.
     func waitForHolders(replacing own: Pin?, _ deadline: inout Int64?) throws(StoreError) {
-        if deadline == nil, policy.waits { deadline = SystemClock.shared.monotonic() + policy.nanoseconds }
+        if deadline == nil, let patience { deadline = SystemClock.shared.monotonic() + patience }
         if let excess = excess(without: own, until: deadline) {
             throw excess.error(policy: policy, now: clock.now())
         }
@@ -53,13 +117,18 @@ extension Store {
     /// The write lock is not held.
     func postpone(_ request: PostponedWrites.Request) throws(StoreError) {
         var request = request
-        guard policy.waits else {
+        guard request.deadline != nil || patience != nil else {
             try waitForHolders(replacing: nil, &request.deadline)
             return self.request(request)
         }
-        if request.deadline == nil { request.deadline = SystemClock.shared.monotonic() + policy.nanoseconds }
+        if request.deadline == nil, let patience { request.deadline = SystemClock.shared.monotonic() + patience }
         try postponed.add(request, self)
     }
+}
+
+extension OtherProcess {
+    /// Whether it holds versions besides its newest, or retains memory.
+    fileprivate var holdsAnything: Bool { heldVersionCount > 0 || retainedByteCount > 0 }
 }
 
 /// Transactions with a callback that wait until less is held.

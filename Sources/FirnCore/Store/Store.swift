@@ -25,6 +25,8 @@ package final class Store: TransactionOwner {
     let policy: ActiveVersionPolicy
     let postponed = PostponedWrites()
     let waitingRequests = WaitingRequests()
+    /// How many transactions wait for holders to release versions.
+    let waitingForHolders = Atomic<Int>(0)
     /// Writes out versions that are held; nil unless the policy is `.spill`.
     let spiller: VersionSpiller?
     let history = History()
@@ -112,6 +114,7 @@ package final class Store: TransactionOwner {
             }
             self.follower = follower
         }
+        reportClockChange()
     }
 
     deinit {

@@ -1,7 +1,11 @@
+import FirnLog
+
 /// What a store reports besides results: see `StoreOptions.onEvent`.
 package enum StoreEvent: Sendable {
     /// A checkpoint was written, in so many nanoseconds.
     case compacted(CompactionReport, nanoseconds: Int64)
     /// A checkpoint that was due could not be written.
     case compactionFailed(StoreError)
+    /// The system's clock was set by so much that somebody should know: versions are dated by it.
+    case clockChanged(ClockChange)
 }

@@ -126,6 +126,7 @@ struct VersionExcess: Sendable {
                 "\n- process \(process.processID) holds \(count) version\(count == 1 ? "" : "s") besides its newest, "
             text += "the oldest \(process.oldestVersion)"
             if limit.byteCount < .max { text += ", and retains \(process.retainedByteCount) bytes" }
+            if process.writesOut, policy != .fail { text += "; it did not write them out, although it was asked to" }
         }
         return StoreError(.tooManyActiveVersions, text)
     }

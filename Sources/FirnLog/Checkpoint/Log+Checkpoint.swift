@@ -72,6 +72,8 @@ extension Log {
         let tail = try writing().tail
         tail.begin()
         defer { tail.endAppending() }
+        // What is removed is judged by its age.
+        tail.readClock()
         if tail.holdsCommits { try tail.roll() }
     }
 

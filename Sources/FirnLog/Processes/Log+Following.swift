@@ -288,12 +288,25 @@ extension Log {
 
     /// Asks the other processes to publish the bytes that they retain; without this, their slots may say 0.
     package func askForRetainedBytes() {
-        withSlot { page.askForBytes($0) }
+        withSlot { page.setFlags($0, .asksForBytes) }
         page.wakeAll()
     }
 
     /// Whether another process has asked for the bytes that this one retains.
-    package var isAskedForRetainedBytes: Bool { page.isAskedForBytes(but: slot) }
+    package var isAskedForRetainedBytes: Bool { page.isAnySet(.asksForBytes, but: slot) }
+
+    /// Says that this process writes out what it holds if another one asks for it.
+    package func announceWritingOut() { withSlot { page.setFlags($0, .writesOut) } }
+
+    /// Asks the other processes to write out what they hold, until this is called with false. Those that can
+    /// (`OtherProcess.writesOut`) do so.
+    package func askForWritingOut(_ asks: Bool) {
+        withSlot { page.setFlags($0, .asksForWritingOut, asks) }
+        if asks { page.wakeAll() }
+    }
+
+    /// Whether another process asks this one to write out what it holds.
+    package var isAskedForWritingOut: Bool { page.isAnySet(.asksForWritingOut, but: slot) }
 
     // MARK: Retention
 

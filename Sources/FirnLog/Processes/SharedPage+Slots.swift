@@ -15,6 +15,8 @@ package struct OtherProcess: Sendable, Equatable {
     package var activeVersionCount: Int
     /// The bytes of memory that the held versions retain besides its newest, if some process has asked for that.
     package var retainedByteCount: Int
+    /// Whether it writes out versions when it is asked to (`.spill`), so that they do not count any more.
+    package var writesOut = false
     /// What it retains of the past.
     var retention: RetentionWord
 
@@ -41,6 +43,17 @@ package struct HeldByOthers: Sendable {
     }
 }
 
+/// What the owner of a slot asks of the others, and what it does if they ask.
+struct SlotFlags: OptionSet {
+    var rawValue: UInt64
+    /// The owner asks the others for the bytes that they retain.
+    static let asksForBytes = SlotFlags(rawValue: 1)
+    /// The owner writes out what it holds if another opener asks for it.
+    static let writesOut = SlotFlags(rawValue: 2)
+    /// The owner asks the others to write out what they hold, because its own write waits for that.
+    static let asksForWritingOut = SlotFlags(rawValue: 4)
+}
+
 /// The slots of the shared page: one per opener, at byte 256 + 64 n. The owner of a slot holds byte 64 + n of the
 /// file `lock`, so a slot is free as soon as its owner has died, whatever its words say.
 ///
@@ -53,11 +66,12 @@ package struct HeldByOthers: Sendable {
 ///     32 ├───────────────────────┼───────────────────────┤
 ///        │ active versions       │ bytes they retain     │
 ///     48 ├───────────────────────┼───────────────────────┤
-///        │ 1: asks for bytes     │ retention             │
+///        │ flags                 │ retention             │
 ///     64 └───────────────────────┴───────────────────────┘
 /// ```
 ///
-/// Counting retained bytes takes a while, so it is done only if another opener asks for it: one that limits them.
+/// **flags** (`SlotFlags`) are what the owner asks of the others, and what it does if they ask. Counting retained bytes
+/// takes a while, so it is done only if another opener asks for it: one that limits them.
 ///
 /// Each word is written by the slot's owner alone, in one piece. A reader of several words gets values of about the
 /// same moment, which is all that is required of them.
@@ -97,12 +111,25 @@ extension SharedPage {
 
     func setRetention(_ slot: Int, _ retention: RetentionWord) { store(retention.raw, offset(slot) + 56) }
 
-    /// Asks the other openers for the bytes that they retain, from now on. `wakeAll` makes them look.
-    func askForBytes(_ slot: Int) { store(1, offset(slot) + 48) }
+    /// Sets or clears flags in a slot. Any thread of its owner may call this. `wakeAll` makes the others look.
+    func setFlags(_ slot: Int, _ flags: SlotFlags, _ isSet: Bool = true) {
+        let word = SharedLongWord(address(offset(slot) + Self.flagsOffset))
+        var seen = word.load()
+        while true {
+            let wanted = isSet ? seen | flags.rawValue : seen & ~flags.rawValue
+            let result = word.compareExchange(expected: seen, desired: wanted)
+            if result.exchanged { return }
+            seen = result.original
+        }
+    }
 
-    /// Whether an opener other than `own` asks for the bytes. Costs one load if there never was another opener.
-    func isAskedForBytes(but own: Int?) -> Bool {
-        (0..<slotExtent).contains { $0 != own && load(offset($0)) != 0 && load(offset($0) + 48) != 0 }
+    private static let flagsOffset = 48
+
+    private func flags(_ slot: Int) -> SlotFlags { SlotFlags(rawValue: load(offset(slot) + Self.flagsOffset)) }
+
+    /// Whether an opener other than `own` has a flag set. Costs one load if there never was another opener.
+    func isAnySet(_ flag: SlotFlags, but own: Int?) -> Bool {
+        (0..<slotExtent).contains { $0 != own && load(offset($0)) != 0 && flags($0).contains(flag) }
     }
 
     /// What all other living openers hold. Costs one load if there never was another opener, and a system call for
@@ -132,7 +159,7 @@ extension SharedPage {
                 processID: Int32(truncatingIfNeeded: process), openedAt: Int64(bitPattern: load(start + 8)),
                 version: load(start + 16), oldestVersion: load(start + 24),
                 activeVersionCount: heldCount(slot, 32), retainedByteCount: heldCount(slot, 40),
-                retention: RetentionWord(raw: load(start + 56)))
+                writesOut: flags(slot).contains(.writesOut), retention: RetentionWord(raw: load(start + 56)))
         }
     }
 }

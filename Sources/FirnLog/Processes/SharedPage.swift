@@ -24,7 +24,8 @@ import FirnStorage
 ///    112 ├───────────────────────┼───────────┴───────────┤
 ///        │ slots used            │ session               │
 ///    128 ├───────────────────────┴───────────────────────┤
-///        │ zero                                          │
+///        │ how long ago frames were written              │
+///        │ (SharedPage+Ages)                             │
 ///    240 ├───────────────────────┬───────────────────────┤
 ///        │ device                │ inode                 │
 ///    256 ├───────────────────────────────────────────────┤
@@ -112,6 +113,11 @@ final class SharedPage: @unchecked Sendable {
         }
     }
 
+    init(memory: any SharedMemory, storeHigh: UInt64) {
+        self.memory = memory
+        self.storeHigh = storeHigh
+    }
+
     /// Maps the page for a reader, which creates nothing. If there is no page, or this user may not open it, the
     /// reader gets a page of its own that says nothing.
     init(reading folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
@@ -131,7 +137,9 @@ final class SharedPage: @unchecked Sendable {
     /// Whether this process may write to the page: to wake others, and to take a slot.
     var isWritable: Bool { memory.isWritable }
 
-    private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(memory.bytes.baseAddress! + offset) }
+    func address(_ offset: Int) -> UnsafeMutableRawPointer { memory.bytes.baseAddress! + offset }
+
+    private func word(_ offset: Int) -> SharedLongWord { SharedLongWord(address(offset)) }
 
     func load(_ offset: Int) -> UInt64 { word(offset).load() }
     func store(_ value: UInt64, _ offset: Int) { word(offset).store(value) }
@@ -173,13 +181,15 @@ final class SharedPage: @unchecked Sendable {
 
     var generation: UInt64 { load(88) }
 
-    private static let identityOffset = 240
+    static let identityOffset = 240
     private static let extentOffset = 112
     private static let sessionOffset = 120
     private static let wakeOffset = 80
-    /// The words that are kept when the page is made again: they only rise, and a process that has the page mapped
-    /// already may rely on that. Any initial value will do.
-    private static func isKept(_ offset: Int) -> Bool { [wakeOffset, extentOffset, sessionOffset].contains(offset) }
+    /// The words that are kept when the page is made again. Some only rise, and a process that has the page mapped
+    /// already may rely on that; any initial value will do. The ages have a check of their own.
+    private static func isKept(_ offset: Int) -> Bool {
+        [wakeOffset, extentOffset, sessionOffset].contains(offset) || agesRange.contains(offset)
+    }
 
     /// The file that the page said it is when it was last made; nil if it does not say. A copy of the file says that it
     /// is the file that it was copied from.

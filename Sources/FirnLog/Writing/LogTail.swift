@@ -8,7 +8,7 @@ import Synchronization
 /// writes. `begin` acquires the tail, `endAppending` releases it.
 ///
 /// The state that changes:
-/// - `chain`, `lastTime`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. In a commit of many
+/// - `chain`, `lastTime`, `ages`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. In a commit of many
 ///   parts, the thread that writes a part owns them; the part queue passes them on from part to part.
 /// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
 /// - `file`, `manifest`, `schema`, `isWriter`, `sector`, `wantedSector`: changed by the appender, under `lock`. So the
@@ -33,6 +33,10 @@ final class LogTail: @unchecked Sendable {
     }
     var chain: UInt32
     var lastTime: Int64
+    /// What is known of how long ago frames were written, as the page has it while this process writes.
+    private(set) var ages: AgeRecord
+    /// How the system's clock was set, for the store to tell somebody.
+    let clockChange = PendingClockChange()
     private(set) var schema: [UInt8]
     var isReserveGone: Bool
     /// What this process asks to retain of the past. The next replacement of the manifest contains it. Atomic.
@@ -64,6 +68,7 @@ final class LogTail: @unchecked Sendable {
         file: any StorageFile, manifest: Manifest, end: Int, filled: Int, chain: UInt32, lastTime: Int64,
         schema: [UInt8], sector: Int, isReserveGone: Bool, isWriter: Bool = true
     ) {
+        ages = AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
         self.sector = sector
         wantedSector = isWriter ? options.sectorByteCount : max(options.sectorByteCount, sector)
         self.isWriter = isWriter
@@ -80,6 +85,7 @@ final class LogTail: @unchecked Sendable {
         self.lastTime = lastTime
         self.schema = schema
         self.isReserveGone = isReserveGone
+        if isWriter { adoptAges() }
     }
 
     // MARK: Owning the tail
@@ -116,12 +122,6 @@ final class LogTail: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Returns the time of a new frame: the clock's, but never before the frame that was written last.
-    func nextTime() -> Int64 {
-        lastTime = max(lastTime, clock.now())
-        return lastTime
-    }
-
     /// About the bytes of the store's files. Called by the appender.
     var storeByteCount: Int { manifest.byteCount(openSegment: end) }
 
@@ -150,6 +150,34 @@ final class LogTail: @unchecked Sendable {
         }
         page?.setGeneration(next.generation)
         lock.withLock { manifest = next }
+    }
+
+    // MARK: Time
+
+    /// Returns the time of a new frame: the clock's, but never before the frame that was written last.
+    func nextTime() -> Int64 {
+        let now = clock.reading()
+        lastTime = ages.timeIfUneventful(now, after: lastTime) ?? note(now)
+        return lastTime
+    }
+
+    /// Takes a reading of the clocks, so that the ages of frames are known as well as they can be. Called by the
+    /// appender of the process that writes.
+    func readClock() { _ = note(clock.reading()) }
+
+    /// Reads from the page what other processes know of the ages of frames. Called by the appender of the process that
+    /// begins to write.
+    private func adoptAges() {
+        ages = page?.ages ?? AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
+        readClock()
+    }
+
+    private func note(_ now: ClockReading) -> Int64 {
+        let before = ages
+        let time = ages.read(now, after: lastTime)
+        clockChange.note(now, time, since: before)
+        page?.setAges(ages)
+        return time
     }
 
     // MARK: Retention
@@ -431,6 +459,7 @@ final class LogTail: @unchecked Sendable {
             isWriter = true
             filled = max(byteCount, end)
         }
+        adoptAges()
     }
 
     /// Lets another process write: from now on no thread of this process changes the file. Called by the appender.

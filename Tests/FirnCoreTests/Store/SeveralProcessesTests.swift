@@ -134,6 +134,25 @@
             try store.close()
         }
 
+        /// Each is the first process of a PID namespace where the system allows that, so that all have the same number.
+        @Test(arguments: [2, 3]) func processesThatSpillWriteAllTheyWantAndKeepWhatTheyHold(count: Int) throws {
+            let folder = TemporaryFolder()
+            let store = try open(folder)
+            try makeCounter(store)
+            try store.close()
+            let launcher = ChildProcess.canUsePIDNamespaces ? ChildProcess.inPIDNamespace : []
+            let children = try (0..<count).map { _ in
+                try ChildProcess(program: "firn-crash-child", [folder.path + "/store", "spill", "12"], by: launcher)
+            }
+            for child in children {
+                var lines: [String] = []
+                while let line = try child.readLine() { lines.append(line) }
+                #expect(lines.count == 13 && lines.last == "kept 12", "\(lines)")
+                #expect(child.wait() == .exited(0))
+            }
+            #expect(value(try open(folder).pin().snapshot) == 12 * count)
+        }
+
         @Test func aWaitingProcessWritesWhenTheWriterIsKilled() throws {
             let rounds = Int(TestEnvironment.value("FIRN_KILLS") ?? "") ?? 12
             let folder = TemporaryFolder()

@@ -142,4 +142,98 @@ import Testing
         try other.close()
         try store.close()
     }
+
+    /// Stores with threads, so that each notices by itself what the others ask of it. All have the same process id, as
+    /// processes in different PID namespaces may.
+    private func openSpilling(_ count: Int, versions: Int, bytes: Int? = nil, in folder: String) throws -> [Store] {
+        try (0..<count).map { _ in
+            try CountedThings.open(
+                versions: versions, bytes: bytes, policy: .spill, on: PosixStorage.shared, folder: folder,
+                usesThreads: true, clock: SystemClock.shared)
+        }
+    }
+
+    @Test(arguments: [2, 3]) func processesThatSpillDoNotRefuseEachOthersWrites(count: Int) throws {
+        let folder = TemporaryFolder()
+        let stores = try openSpilling(count, versions: count, in: folder.path + "/store")
+        var held: [(pin: Pin, value: Int64)] = []
+        for round in 1...8 as ClosedRange<Int64> {
+            for (index, store) in stores.enumerated() {
+                let value = round * 10 + Int64(index)
+                try store.change(3, to: value)
+                for other in stores {
+                    try other.catchUp()
+                    held.append((other.pin(), value))
+                }
+            }
+        }
+        #expect(stores.allSatisfy { $0.activeVersions.contains(where: \.isSpilled) })
+        for (pin, value) in held {
+            let table = pin.snapshot.table(CountedThings.table)
+            #expect(table.value(1, of: 3) == .int(value))
+        }
+        withExtendedLifetime(held) {}
+        held = []
+        for store in stores { try store.close() }
+    }
+
+    /// What one process retains beyond the limit, another one's write lets it write out.
+    @Test func retainedBytesOfAProcessThatSpillsAreWrittenOutForAnotherOnesWrite() throws {
+        let folder = TemporaryFolder()
+        let stores = try openSpilling(2, versions: 100, bytes: 50_000, in: folder.path + "/store")
+        let held = stores[1].pin()
+        try stores[0].rewriting(1).commit()
+        try stores[1].catchUp()
+        let more = stores[1].pin()
+        try stores[0].rewriting(2).commit()
+        try stores[1].catchUp()
+        try stores[0].rewriting(3).commit()
+        #expect(Store.isRewritten(more.snapshot, 1) && held.version == 1)
+        withExtendedLifetime((held, more)) {}
+        for store in stores { try store.close() }
+    }
+
+    @Test func aRequestedWriteWaitsForAnotherProcessToWriteOut() throws {
+        let folder = TemporaryFolder()
+        let stores = try openSpilling(2, versions: 1, in: folder.path + "/store")
+        let held = stores[1].pin()
+        try stores[0].change()
+        try stores[1].catchUp()
+        let outcome = Guarded<Result<UInt64, StoreError>?>(.unranked, nil)
+        stores[0].requestWrite { result in
+            let committed = result.flatMap { transaction in
+                Result { () throws(StoreError) in try transaction.commit().number }
+            }
+            outcome.withLock { $0 = committed }
+        }
+        stores[0].watch { outcome.withLock { $0 != nil } }
+        #expect(try outcome.withLock { $0 }?.get() == 3)
+        #expect(stores[1].activeVersions.map(\.isSpilled).first == true)
+        withExtendedLifetime(held) {}
+        for store in stores { try store.close() }
+    }
+
+    /// A write that waits by `.wait` asks for it, too; and a process that was not asked keeps its versions in memory.
+    @Test func aWaitingWriteLetsAProcessThatSpillsWriteOut() throws {
+        let holder = try open(policy: .spill, on: disk.newProcess())
+        let store = try open(versions: 1, policy: .wait(seconds: 3600), on: disk.newProcess())
+        let held = holder.pin()
+        holder.letOthersWrite()
+        try store.change()
+        holder.handleOtherProcesses()
+        #expect(holder.activeVersions.map(\.isSpilled) == [false, false])
+        let thread = try StorageThread.start(name: "writer") {
+            do { try store.change() } catch { Issue.record(error) }
+        }
+        store.awaitWaiters(1)
+        store.watch {
+            holder.handleOtherProcesses()
+            return store.publishedVersion == 3
+        }
+        thread.join()
+        #expect(holder.log?.isAskedForWritingOut == false)
+        withExtendedLifetime(held) {}
+        try holder.close()
+        try store.close()
+    }
 }

@@ -63,6 +63,17 @@ import Testing
         #expect(failed.count == 1 && failed.allSatisfy { $0.hasPrefix("error: ") && $0.contains("the log grows") })
     }
 
+    @Test func aClockThatIsSetIsLogged() throws {
+        let realm = try open()
+        for (change, text) in [
+            (.forward(nanoseconds: 400_000_000_000), "was set forward by 400 s"),
+            (.behind(nanoseconds: 90_000_000_000), "is 90 s behind the date of the newest version"),
+        ] as [(ClockChange, String)] {
+            let logged = messages { realm.instance.shared.monitor.happened(.clockChanged(change)) }
+            #expect(logged.count == 1 && logged.allSatisfy { $0.hasPrefix("warn: ") && $0.contains(text) }, "\(logged)")
+        }
+    }
+
     @Test func aMigrationIsLoggedWithItsVersions() throws {
         try open().write {}
         #expect(waitUntilClosed(url))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FirnStorage
 
 /// A moment that the user names, such as `2026-11-27T09:30`.
 struct Moment: ExpressibleByArgument {
@@ -37,12 +38,13 @@ enum VersionChoice: ExpressibleByArgument {
 
     /// The version's number.
     ///
-    /// A moment is looked up in the headers of the log's frames, and in the checkpoint if the log begins later.
-    func number(in store: OpenedStore) throws -> UInt64 {
+    /// A moment is looked up in the headers of the log's frames, and in the checkpoint if the log begins later. Of now
+    /// and of every later moment, the version is the newest one, even if the clock was ahead when it was committed.
+    func number(in store: OpenedStore, now: Int64 = SystemClock.shared.now()) throws -> UInt64 {
         let moment: Int64
         switch self {
         case .number(let number): return number
-        case .moment(let given): moment = given.last
+        case .moment(let given): moment = given.last >= now ? .max : given.last
         }
         var found: UInt64?
         var oldest: (version: UInt64, time: Int64)?

@@ -1,0 +1,230 @@
+import FirnStorage
+
+/// How long ago the frames of the log were written, whatever the system's clock said then.
+///
+/// A frame bears the time of the wall clock, which people and time servers set. So the difference of two frames' times
+/// is not the time that passed between them, if the clock was set in between. This record says where that was: it is
+/// the last **reading** of the clocks, and a few **points**. It is kept in the shared page (`SharedPage+Ages`).
+///
+/// **Elapsed time.** Between two readings as much time has passed as the boot clock *and* the wall clock agree on: the
+/// lesser of the two, so that neither of them alone can make anything old.
+///
+/// **Points.** A point (t, a) says that every frame with a time up to t was written at least a before the reading. One
+/// is made where frames' times rise by more than the time that has passed: all frames up to then are not older than that
+/// moment. Between two points, and behind the last one, differences of times are ages.
+///
+/// **Starts of the system.** How much time passed between two starts is known from the wall clock alone, which may be
+/// wrong, and more often just then. So the gap counts for nothing until a second reading confirms it: one that is
+/// `confirmation` later and finds that the clock was not set, or one after the next start that is not before the first.
+/// A gap is counted from the last frame's time, so there is none while these are ahead of the clock.
+///
+/// Whatever is unknown makes frames younger: then more of the past is retained, never less.
+struct AgeRecord: Equatable {
+    struct Point: Equatable {
+        /// The time of frames.
+        var time: Int64
+        /// How old those up to that time are at least, at the reading. Slightly below 0 for a new point.
+        var age: Int64
+        /// Whether the clock was set between the point before and this one, so that differences of times there are
+        /// not ages: then all frames up to this point are taken to be as old as the youngest.
+        var isMerged = false
+    }
+
+    /// The time between the last two starts of the system, which a second reading has yet to confirm.
+    struct Gap: Equatable {
+        var nanoseconds: Int64
+        /// How many of the points lie before it.
+        var pointCount: Int
+        /// The boot time from which on the clock was not set.
+        var since: Int64
+    }
+
+    /// The most points that fit in the page.
+    static let pointCount = 4
+    /// The nanoseconds by which frames' times may rise more than the time that has passed before a point is made.
+    static let tolerance: Int64 = 1_000_000_000
+    /// The nanoseconds between two readings of a clock that nobody sets.
+    static let interval: Int64 = 1_000_000_000
+    /// The nanoseconds after which a second reading confirms the time between two starts.
+    static let confirmation: Int64 = 600_000_000_000
+    /// What may lie between the readings of two clocks, because a thread was interrupted.
+    private static let noise: Int64 = 1_000_000
+    /// Two clocks that nobody sets differ by less than this share of the time that passes.
+    private static let driftShare: Int64 = 512
+
+    var reading: ClockReading
+    /// The time that a frame had, or would have had, at the reading.
+    var time: Int64
+    /// By how much differences of times behind the last point may exceed the time that has passed.
+    var slack: Int64 = 0
+    /// Oldest first.
+    var points: [Point] = []
+    var gap: Gap?
+
+    /// The record of a log of which nothing is known, except that its frames with times up to `last` are there; nil for
+    /// a log without any.
+    init(_ now: ClockReading, after last: Int64?) {
+        reading = now
+        time = max(last ?? now.wall, now.wall)
+        if let last { points = [Point(time: last, age: 0, isMerged: true)] }
+    }
+
+    init(reading: ClockReading, time: Int64, slack: Int64, points: [Point], gap: Gap?) {
+        self.reading = reading
+        self.time = time
+        self.slack = slack
+        self.points = points
+        self.gap = gap
+    }
+
+    // MARK: The time of a frame
+
+    /// The time of a frame that is written now, behind one of time `last`: the wall clock's, but never before `last`.
+    ///
+    /// While the wall clock is behind, times go on by 15 of 16 parts of the time that passes. So they differ, and ages
+    /// can be told by them; and the wall clock catches up, even if it was ahead for as long as times remember it.
+    func nextTime(_ now: ClockReading, after last: Int64) -> Int64 {
+        if now.wall >= last { return now.wall }
+        guard now.bootID == reading.bootID else { return last }
+        let passed = max(now.boot.clampedSubtracting(reading.boot), 0)
+        return max(last, time.clampedAdding(passed - passed / 16))
+    }
+
+    /// As `nextTime`, if the record need not be changed for it; otherwise nil.
+    func timeIfUneventful(_ now: ClockReading, after last: Int64) -> Int64? {
+        guard now.bootID == reading.bootID else { return nil }
+        let next = nextTime(now, after: last)
+        let passed = min(now.boot.clampedSubtracting(reading.boot), now.wall.clampedSubtracting(reading.wall))
+        guard passed >= 0, passed < Self.interval,
+            next.clampedSubtracting(time) <= passed + passed / Self.driftShare + Self.noise
+        else { return nil }
+        return next
+    }
+
+    // MARK: Reading the clocks
+
+    /// Takes a reading into the record, and returns the time of a frame that is written now.
+    ///
+    /// - Parameter last: the time of the last frame that was written.
+    mutating func read(_ now: ClockReading, after last: Int64) -> Int64 {
+        let next = nextTime(now, after: last)
+        if now.bootID == reading.bootID { pass(to: now, next, last) } else { beginBoot(now, last) }
+        reading = now
+        time = next
+        if gap == nil { dropNeedlessPoint() }
+        return next
+    }
+
+    private mutating func pass(to now: ClockReading, _ next: Int64, _ last: Int64) {
+        let boot = now.boot.clampedSubtracting(reading.boot)
+        let wall = now.wall.clampedSubtracting(reading.wall)
+        let passed = max(min(boot, wall), 0)
+        for index in points.indices { points[index].age = points[index].age.clampedAdding(passed) }
+        confirmGap(now, set: wall.clampedSubtracting(boot))
+        let allowed = passed + passed / Self.driftShare
+        let grown = max(slack.clampedAdding(next.clampedSubtracting(time).clampedSubtracting(allowed)), 0)
+        if grown <= Self.tolerance { slack = grown } else { addPoint(last, passed: passed) }
+    }
+
+    /// - Parameter change: by how much the wall clock was set since the reading before.
+    private mutating func confirmGap(_ now: ClockReading, set change: Int64) {
+        guard var gap else { return }
+        if change.magnitude > Self.tolerance.magnitude {
+            // Set back, the clock had claimed that much too much.
+            gap.nanoseconds = gap.nanoseconds.clampedAdding(min(change, 0))
+            gap.since = now.boot
+        } else if now.boot.clampedSubtracting(gap.since) >= Self.confirmation {
+            return count(gap)
+        }
+        self.gap = gap.nanoseconds > 0 ? gap : nil
+    }
+
+    /// Lets what lies before the gap be older by it.
+    private mutating func count(_ confirmed: Gap) {
+        for index in points.indices.prefix(confirmed.pointCount) {
+            points[index].age = points[index].age.clampedAdding(confirmed.nanoseconds)
+        }
+        gap = nil
+    }
+
+    private mutating func beginBoot(_ now: ClockReading, _ last: Int64) {
+        if let gap, now.wall >= reading.wall { count(gap) }
+        addPoint(last, passed: 0)
+        // Counted from the last frame's time also if that was ahead of the clock, because the clock may have been
+        // behind.
+        let claimed = now.wall.clampedSubtracting(max(last, reading.wall))
+        gap = claimed > 0 ? Gap(nanoseconds: claimed, pointCount: points.count, since: now.boot) : nil
+    }
+
+    // MARK: Points
+
+    /// Notes that all frames up to `last` are at least as old as this moment.
+    ///
+    /// - Parameter passed: the nanoseconds since the reading before.
+    private mutating func addPoint(_ last: Int64, passed: Int64) {
+        defer { slack = 0 }
+        // Of frames that have a point already, more is known.
+        if let newest = points.last, newest.time >= last { return }
+        // Frames whose times are later than the reading accounts for: the record is older than they are, because a
+        // power cut has lost the newer one, or their writer kept none. The clock may have been set between them.
+        let unknown = max(last.clampedSubtracting(time).clampedSubtracting(passed + passed / Self.driftShare), 0)
+        if unknown <= Self.tolerance {
+            insert(Point(time: last, age: -slack - unknown))
+        } else {
+            if points.last?.time ?? .min < time { insert(Point(time: time, age: passed - slack)) }
+            insert(Point(time: last, age: 0, isMerged: true))
+        }
+    }
+
+    private mutating func insert(_ point: Point) {
+        points.append(point)
+        guard points.count > Self.pointCount else { return }
+        // The one whose frames lose the least part of their age if they count as old as those of the next point.
+        func loss(_ index: Int) -> Double {
+            Double(max(points[index].age, 0) + Self.tolerance) / Double(max(points[index + 1].age, 0) + Self.tolerance)
+        }
+        let index = (0..<points.count - 1).min { loss($0) < loss($1) } ?? 0
+        points.remove(at: index)
+        points[index].isMerged = true
+        if let count = gap?.pointCount, count > index { gap?.pointCount = count - 1 }
+    }
+
+    /// Removes the last point if differences of times are ages across it, too: after a gap in which the clock was right.
+    private mutating func dropNeedlessPoint() {
+        guard let last = points.last, !last.isMerged else { return }
+        let needed = max(slack, time.clampedSubtracting(last.time).clampedSubtracting(last.age))
+        guard needed <= Self.tolerance else { return }
+        slack = needed
+        points.removeLast()
+    }
+
+    // MARK: Ages
+
+    /// The greatest time of which it is known that frames with times up to it were written at least `age` before the
+    /// reading.
+    func time(ofAge age: Int64) -> Int64 {
+        // As much more as the drift of the clocks may feign.
+        let age = max(age, 0).clampedAdding(max(age, 0) / (Self.driftShare / 2))
+        var limit = time.clampedSubtracting(slack).clampedSubtracting(age)
+        for point in points.reversed() {
+            // The limit may lie where no frames are, because the clock was set forward.
+            if point.age >= age { return max(limit, point.time) }
+            limit = point.isMerged ? .min : point.time.clampedSubtracting(age.clampedSubtracting(point.age))
+        }
+        return limit
+    }
+}
+
+extension Int64 {
+    /// The sum, or the number nearest to it: clocks and files may say anything.
+    func clampedAdding(_ other: Int64) -> Int64 {
+        let (sum, overflowed) = addingReportingOverflow(other)
+        return overflowed ? (other > 0 ? .max : .min) : sum
+    }
+
+    /// The difference, or the number nearest to it.
+    func clampedSubtracting(_ other: Int64) -> Int64 {
+        let (difference, overflowed) = subtractingReportingOverflow(other)
+        return overflowed ? (other > 0 ? .min : .max) : difference
+    }
+}

@@ -1,0 +1,57 @@
+import FirnStorage
+import Synchronization
+
+/// How the system's clock was set while the log was written.
+package enum ClockChange: Sendable, Equatable {
+    /// Forwards, by so many nanoseconds.
+    case forward(nanoseconds: Int64)
+    /// It is so many nanoseconds behind the newest frame: it was ahead before, or was set back.
+    case behind(nanoseconds: Int64)
+}
+
+extension Log {
+    /// The nanoseconds from which on a clock that is wrong is worth a word to somebody.
+    package static let notableClockChange: Int64 = 60_000_000_000
+
+    /// Whether `takeClockChange` has something. One load.
+    @inline(__always)
+    package var hasClockChange: Bool { writer?.tail.clockChange.isPending ?? false }
+
+    /// How the system's clock was set since the last call; nil if it was not, or not by much.
+    package func takeClockChange() -> ClockChange? { writer?.tail.clockChange.take() }
+}
+
+/// A change of the clock that the tail's appender has noticed and that any thread may take. A newer one replaces it.
+final class PendingClockChange: Sendable {
+    /// By how much the clock was set forwards, or by how much it is behind, as a negative number.
+    private let change = Atomic<Int64>(0)
+    /// Whether it was already noticed that the clock is behind. It must have caught up before that is noticed again.
+    private let isBehind = Atomic<Bool>(false)
+
+    @inline(__always)
+    var isPending: Bool { change.load(ordering: .relaxed) != 0 }
+
+    func take() -> ClockChange? {
+        let change = change.exchange(0, ordering: .relaxed)
+        if change == 0 { return nil }
+        return change > 0 ? .forward(nanoseconds: change) : .behind(nanoseconds: -change)
+    }
+
+    /// Called by the tail's appender.
+    ///
+    /// - Parameters:
+    ///   - time: the time of a frame that is written now.
+    ///   - before: what was known when the clocks were read before.
+    func note(_ now: ClockReading, _ time: Int64, since before: AgeRecord) {
+        let behind = time.clampedSubtracting(now.wall)
+        if behind >= Log.notableClockChange {
+            if !isBehind.exchange(true, ordering: .relaxed) { change.store(-behind, ordering: .relaxed) }
+            return
+        }
+        if behind < Log.notableClockChange / 2 { isBehind.store(false, ordering: .relaxed) }
+        guard now.bootID == before.reading.bootID else { return }
+        let passed = max(now.boot.clampedSubtracting(before.reading.boot), 0)
+        let forward = time.clampedSubtracting(before.time).clampedSubtracting(passed)
+        if forward >= Log.notableClockChange { change.store(forward, ordering: .relaxed) }
+    }
+}
