@@ -123,7 +123,9 @@ private func alone(_ body: @escaping () throws -> Void) throws {
     @Test func aValueOfAThreadThatKeepsNothingElseIsWhole() throws {
         let name = UUID().uuidString
         let kept = try memoryRealm([Holder.self, HolderHome.self], name)
-        try kept.write { kept.create(Holder.self, value: ["id": 0, "name": "a", "numbers": [1, 2], "ages": ["x": 1]]) }
+        try kept.write {
+            kept.create(Holder.self, value: ["id": 0, "name": "a", "numbers": [1, 2], "ages": ["x": 1]])
+        }
         try alone {
             var object: Holder? = try memoryRealm([Holder.self, HolderHome.self], name).objects(Holder.self)[0]
             let (numbers, ages) = (object!.numbers, object!.ages)

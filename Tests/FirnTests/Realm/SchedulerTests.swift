@@ -28,7 +28,7 @@ import Testing
         #expect(Scheduler.queue(queue).isQueue && Scheduler.queue(queue).key != Scheduler.queue(.main).key)
         #expect(Scheduler.queue(.main).key == .main && !Scheduler.queue(.main).isQueue)
         let name = UUID().uuidString
-        let configuration = Realm.Configuration(inMemoryIdentifier: name, objectTypes: [Dog.self])
+        let configuration = Realm.Configuration(inMemoryIdentifier: name, objectTypes: [Dog.self, Person.self])
         try queue.sync {
             let realm = try Realm(configuration: configuration, queue: queue)
             try realm.write { realm.add(Dog(1, "Rex")) }
