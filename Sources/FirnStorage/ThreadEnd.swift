@@ -10,8 +10,8 @@ package final class ThreadEnd {
         let end: (AnyObject) -> Void
     }
     private var entries: [Entry] = []
-    /// By class.
-    private var kept: [ObjectIdentifier: (object: AnyObject, end: (AnyObject) -> Void)] = [:]
+    /// One of each class.
+    private var kept: [(type: ObjectIdentifier, object: AnyObject, end: (AnyObject) -> Void)] = []
     /// The number of entries at which those whose objects are gone are dropped.
     private var limit = 8
 
@@ -29,13 +29,18 @@ package final class ThreadEnd {
     package static func kept<Object: AnyObject>(_ type: Object.Type) -> Object? {
         guard let value = firn_thread_end_value() else { return nil }
         let own = Unmanaged<ThreadEnd>.fromOpaque(value).takeUnretainedValue()
-        return own.kept[ObjectIdentifier(type)].map { unsafeDowncast($0.object, to: Object.self) }
+        guard let kept = own.kept.first(where: { $0.type == ObjectIdentifier(type) }) else { return nil }
+        return unsafeDowncast(kept.object, to: Object.self)
     }
 
     /// Keeps an object until the calling thread ends, in place of the one of its class that it has kept so far. Then
     /// `end` is called with it, after all blocks that were registered.
     package static func keep<Object: AnyObject>(_ object: Object, _ end: @escaping (Object) -> Void) {
-        current.kept[ObjectIdentifier(Object.self)] = (object, { end(unsafeDowncast($0, to: Object.self)) })
+        let (own, type) = (current, ObjectIdentifier(Object.self))
+        let old = own.kept.filter { $0.type == type }
+        own.kept.removeAll { $0.type == type }
+        own.kept.append((type, object, { end(unsafeDowncast($0, to: Object.self)) }))
+        withExtendedLifetime(old) {}
     }
 
     private static var current: ThreadEnd {
@@ -44,7 +49,7 @@ package final class ThreadEnd {
         let error = firn_thread_set_end(Unmanaged.passRetained(own).toOpaque()) { value in
             let own = Unmanaged<ThreadEnd>.fromOpaque(value).takeRetainedValue()
             for entry in own.entries { if let object = entry.object { entry.end(object) } }
-            for kept in own.kept.values { kept.end(kept.object) }
+            for kept in own.kept { kept.end(kept.object) }
         }
         precondition(error == 0, "Firn: the system refused to register a call at the end of a thread (errno \(error))")
         return own

@@ -51,6 +51,9 @@ final class OwnRunLoop: @unchecked Sendable {
     /// Whether the calling thread's run loop is running.
     static var isRunning: Bool { RunLoop.current.currentMode != nil }
 
+    /// How many works wait for their turns.
+    var count: Int { state.withLock { $0.works.count } }
+
     // MARK: Work
 
     /// Does something at a turn of the run loop, unless the realm is gone by then. May be called on any thread. False
