@@ -119,8 +119,11 @@ final class OwnRunLoop: @unchecked Sendable {
 
     private func threadEnds() {
         // Released outside the lock.
-        let old = state.exchange(State())
-        if let timer = old.timer { spent.append(timer) }
+        var old = state.exchange(State())
+        if let timer = old.timer {
+            old.timer = nil
+            spent.append(timer)
+        }
         releaseSpent()
     }
 
