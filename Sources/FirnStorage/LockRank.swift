@@ -30,6 +30,7 @@ import CFirn
 /// - `PosixLock` locks, tests and unlocks bytes and closes its file under `descriptorLock`, so that the descriptor's
 ///   number is not reused meanwhile. These calls never wait.
 /// - `Compactor` and `LogMaintenanceThread` start their threads under their locks, so that `stop` misses none.
+/// - `OwnRunLoop` adds its timer to the run loop under its lock, so that the end of the thread misses none.
 /// - Waking the waiters of a condition or a word, and allocating memory, may enter the system anywhere.
 ///
 /// Below all of these are two mutexes of CFirn (that of the list of lock files, under which such files are opened and

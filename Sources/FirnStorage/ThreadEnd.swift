@@ -10,6 +10,8 @@ package final class ThreadEnd {
         let end: (AnyObject) -> Void
     }
     private var entries: [Entry] = []
+    /// One of each class.
+    private var kept: [(type: ObjectIdentifier, object: AnyObject, end: (AnyObject) -> Void)] = []
     /// The number of entries at which those whose objects are gone are dropped.
     private var limit = 8
 
@@ -23,12 +25,31 @@ package final class ThreadEnd {
         own.entries.append(Entry(object: object) { end(unsafeDowncast($0, to: Object.self)) })
     }
 
+    /// The object of a class that the calling thread keeps; nil if it keeps none.
+    package static func kept<Object: AnyObject>(_ type: Object.Type) -> Object? {
+        guard let value = firn_thread_end_value() else { return nil }
+        let own = Unmanaged<ThreadEnd>.fromOpaque(value).takeUnretainedValue()
+        guard let kept = own.kept.first(where: { $0.type == ObjectIdentifier(type) }) else { return nil }
+        return unsafeDowncast(kept.object, to: Object.self)
+    }
+
+    /// Keeps an object until the calling thread ends, in place of the one of its class that it has kept so far. Then
+    /// `end` is called with it, after all blocks that were registered.
+    package static func keep<Object: AnyObject>(_ object: Object, _ end: @escaping (Object) -> Void) {
+        let (own, type) = (current, ObjectIdentifier(Object.self))
+        let old = own.kept.filter { $0.type == type }
+        own.kept.removeAll { $0.type == type }
+        own.kept.append((type, object, { end(unsafeDowncast($0, to: Object.self)) }))
+        withExtendedLifetime(old) {}
+    }
+
     private static var current: ThreadEnd {
         if let value = firn_thread_end_value() { return Unmanaged<ThreadEnd>.fromOpaque(value).takeUnretainedValue() }
         let own = ThreadEnd()
         let error = firn_thread_set_end(Unmanaged.passRetained(own).toOpaque()) { value in
             let own = Unmanaged<ThreadEnd>.fromOpaque(value).takeRetainedValue()
             for entry in own.entries { if let object = entry.object { entry.end(object) } }
+            for kept in own.kept { kept.end(kept.object) }
         }
         precondition(error == 0, "Firn: the system refused to register a call at the end of a thread (errno \(error))")
         return own

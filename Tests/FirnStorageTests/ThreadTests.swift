@@ -219,4 +219,30 @@ import Testing
             bytes.withUnsafeMutableBytes { source.fill(UnsafeMutableRawBufferPointer(rebasing: $0[0..<0])) }
         }
     }
+
+    private final class Kept {}
+
+    /// What a thread has done, and what it has kept.
+    private final class Notes: @unchecked Sendable {
+        var order: [String] = []
+        weak var kept: Kept?
+    }
+
+    @Test func aThreadKeepsAnObjectUntilItEndsAndIsToldLast() throws {
+        for round in 0..<3 {
+            let notes = Notes()
+            try StorageThread.start(name: "keeper") {
+                guard ThreadEnd.kept(Kept.self) == nil else { return notes.order.append("another thread's") }
+                do {
+                    let own = Kept()
+                    notes.kept = own
+                    ThreadEnd.keep(Kept()) { _ in notes.order.append("replaced") }
+                    ThreadEnd.keep(own) { notes.order.append($0 === notes.kept ? "kept" : "lost") }
+                    ThreadEnd.register(own) { _ in notes.order.append("registered") }
+                }
+                if let kept = notes.kept, ThreadEnd.kept(Kept.self) === kept { notes.order.append("runs") }
+            }.join()
+            #expect(notes.order == ["runs", "registered", "kept"] && notes.kept == nil, "round \(round)")
+        }
+    }
 }

@@ -70,9 +70,10 @@ public class CollectionBase {
         }
         let location = managed(to: "frozen")
         guard !isInvalidated,
-            let moved = location.moved(to: location.realm.freeze("a \(Self.noun)", at: CallSite(file, line)))
+            let frozen = location.moved(
+                to: location.realm.freeze("a \(Self.noun)", at: CallSite(file, line)), { Self(at: $0) })
         else { stopForMissingOwner() }
-        return Self(at: moved)
+        return frozen
     }
 
     private func stopForMissingOwner() -> Never {
@@ -89,21 +90,22 @@ public class CollectionBase {
         }
         let location = managed(to: "thawed")
         guard isFrozen else { return self }
-        return location.moved(to: location.realm.thaw(at: CallSite(file, line))).map { Self(at: $0) }
+        return location.moved(to: location.realm.thaw(at: CallSite(file, line))) { Self(at: $0) }
     }
 
     /// The same collection in another realm of the store, whether its object exists there or not; an unmanaged
     /// collection itself.
     public final func _moved(to realm: _RealmInstance) -> Self {
         if let nest { return moved(nest, to: realm) }
-        return location.map { Self(at: $0.unlocated(in: realm)) } ?? self
+        return location?.unlocated(in: realm) { Self(at: $0) } ?? self
     }
 
     private func moved(_ nest: NestedLocation, to realm: _RealmInstance) -> Self {
         let moved = Self(at: nil)
-        let owner = nest.owner.unlocated(in: realm)
-        owner.retain()
-        moved.nest = NestedLocation(owner, nest.steps)
+        nest.owner.unlocated(in: realm) { owner in
+            owner.retain()
+            moved.nest = NestedLocation(owner, nest.steps)
+        }
         return moved
     }
 

@@ -50,13 +50,22 @@ struct CollectionLocation {
 
     var isInvalidated: Bool { !_RealmInstance.isValid(row) }
 
-    /// The same collection in another realm of the store; nil if its row is not there.
-    func moved(to other: _RealmInstance) -> CollectionLocation? {
-        other.locate(unlocated(in: other).row).map { CollectionLocation($0, property) }
+    // MARK: In another realm
+
+    // A location holds no reference, and the value that is made of it is often the only one that keeps the other realm.
+    // So the location is lent to a block, which counts it, and the realm is held meanwhile.
+
+    /// Calls `body` with the same collection in another realm of the store; nil if its row is not there.
+    func moved<Result>(to other: _RealmInstance, _ body: (CollectionLocation) -> Result) -> Result? {
+        withExtendedLifetime(other) { other.locate(row(in: other)).map { body(CollectionLocation($0, property)) } }
     }
 
-    /// The same collection in another realm of the store, without looking its row up yet.
-    func unlocated(in other: _RealmInstance) -> CollectionLocation {
-        CollectionLocation(.unlocated(other.core, key: row.key, table: other.binding(like: binding).address), property)
+    /// Calls `body` with the same collection in another realm of the store, without looking its row up yet.
+    func unlocated<Result>(in other: _RealmInstance, _ body: (CollectionLocation) -> Result) -> Result {
+        withExtendedLifetime(other) { body(CollectionLocation(row(in: other), property)) }
+    }
+
+    private func row(in other: _RealmInstance) -> _Row {
+        .unlocated(other.core, key: row.key, table: other.binding(like: binding).address)
     }
 }

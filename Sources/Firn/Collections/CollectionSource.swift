@@ -234,26 +234,23 @@ public final class _CollectionSource {
     }
 
     func moved(to other: _RealmInstance) -> _CollectionSource? {
-        origin(in: other).map { _CollectionSource(other, binding, $0, query) }
+        func made(_ origin: Origin) -> _CollectionSource { _CollectionSource(other, binding, origin, query) }
+        return switch origin {
+        case .table, .unmanaged: made(origin)
+        case .list(let location): location.moved(to: other) { made(.list($0)) }
+        case .backlinks(let location, let property): location.moved(to: other) { made(.backlinks($0, property)) }
+        }
     }
 
     /// The same elements in another realm of the store, whether the object that they belong to exists there or not.
     func unlocated(in other: _RealmInstance) -> _CollectionSource {
-        let origin: Origin =
-            switch origin {
-            case .table, .unmanaged: origin
-            case .list(let location): .list(location.unlocated(in: other))
-            case .backlinks(let location, let property): .backlinks(location.unlocated(in: other), property)
-            }
-        return _CollectionSource(other, binding.map { other.binding(like: $0) }, origin, query)
-    }
-
-    private func origin(in other: _RealmInstance) -> Origin? {
-        switch origin {
-        case .table: return .table
-        case .unmanaged: return .unmanaged
-        case .list(let location): return location.moved(to: other).map { .list($0) }
-        case .backlinks(let location, let property): return location.moved(to: other).map { .backlinks($0, property) }
+        func made(_ origin: Origin) -> _CollectionSource {
+            _CollectionSource(other, binding.map { other.binding(like: $0) }, origin, query)
+        }
+        return switch origin {
+        case .table, .unmanaged: made(origin)
+        case .list(let location): location.unlocated(in: other) { made(.list($0)) }
+        case .backlinks(let location, let property): location.unlocated(in: other) { made(.backlinks($0, property)) }
         }
     }
 }

@@ -7,8 +7,14 @@ final class RealmWaker: @unchecked Sendable {
     // Unchecked because the instance is used only on its own scheduler.
     private let reference: WeakReference<_RealmInstance>
     private let scheduler: Scheduler
-    // Atomic. One turn handles all versions that were published before it.
-    private let isScheduled = Atomic<Bool>(false)
+    private let turn = Turn()
+
+    /// Whether a turn is scheduled. All that the scheduled work holds, which may be listed for longer than there is a
+    /// realm.
+    private final class Turn: Sendable {
+        // Atomic. One turn handles all versions that were published before it.
+        let isScheduled = Atomic<Bool>(false)
+    }
 
     init(_ instance: _RealmInstance, _ scheduler: Scheduler) {
         reference = instance.reference
@@ -16,10 +22,10 @@ final class RealmWaker: @unchecked Sendable {
     }
 
     func wake() {
-        guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        scheduler.schedule { [self] in
-            isScheduled.store(false, ordering: .releasing)
-            reference.object?.turn()
+        guard !turn.isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        scheduler.schedule(for: reference) { [turn] instance in
+            turn.isScheduled.store(false, ordering: .releasing)
+            instance.turn()
         }
     }
 }
@@ -257,7 +263,7 @@ extension _RealmInstance {
         let shared = shared
         let schema = schema
         nonisolated(unsafe) let configuration = configuration
-        queue.schedule {
+        queue.async {
             shared.beginObserving(configuration, schema, queue, from: start, body)
         }
     }

@@ -61,8 +61,7 @@ extension _RealmInstance {
         } else if !isCountingScheduled.exchange(true, ordering: .acquiringAndReleasing) {
             // One turn counts everything that gathers until then, even if that thread runs no run loop and so never
             // comes to it. It holds no reference: while there is something to count, the instance is there.
-            scheduler?.schedule { [reference] in
-                guard let instance = reference.object else { return }
+            scheduler?.schedule(for: reference) { instance in
                 instance.isCountingScheduled.store(false, ordering: .releasing)
                 instance.subtractReleases()
             }
@@ -97,7 +96,6 @@ extension _RealmInstance {
         asyncWrites?.end()
         ahead = nil
         _ = abandonTransaction()
-        scheduler?.threadEnds()
         endForGood()
     }
 

@@ -105,6 +105,7 @@ extension _RealmInstance {
     func accessor(_ binding: TableBinding, _ row: _Row) -> ObjectBase {
         guard let template = binding.template else {
             let object = instance(of: binding.info)
+            binding.clearReferences(of: object)
             adopt(object, binding, row)
             return object
         }

@@ -112,6 +112,7 @@ public final class _RealmInstance {
 
     deinit {
         reference.end()
+        scheduler?.forget(reference)
         transaction?.cancel()
         for core in deadCores + [core] { firn_core_free(core) }
     }

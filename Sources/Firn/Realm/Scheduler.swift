@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Immutable, so it may be used from any thread.
 final class Scheduler: @unchecked Sendable {
-    // Unchecked because of `OwnRunLoop`, which is only given work, from any thread.
+    // Unchecked because of `DispatchQueue`, which is only given work, from any thread.
     enum Kind {
         /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their
         /// jobs run on changing threads, one after the other; the realm's thread then follows (see
@@ -32,26 +32,6 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// A thread's run loop, until the thread ends: a timer added later would never fire, and would keep what it holds
-    /// for ever.
-    class OwnRunLoop: @unchecked Sendable {
-        // Unchecked because of `RunLoop`, which is only given timers, from any thread.
-        private let guarded: Guarded<RunLoop?>
-        init(_ runLoop: RunLoop) { guarded = Guarded(.innermost, runLoop) }
-        /// Runs `body` at the next turn of the run loop. False if the thread has ended.
-        func schedule(_ body: @escaping @Sendable () -> Void) -> Bool {
-            guard let runLoop = guarded.withLock({ $0 }) else { return false }
-            // `perform` alone does not wake a run loop on Linux; a timer does.
-            runLoop.add(Timer(timeInterval: 0, repeats: false) { _ in body() }, forMode: .default)
-            return true
-        }
-        /// Forgets the run loop. What it still holds is the application's, and is released outside the lock.
-        func threadEnds() {
-            let runLoop = guarded.exchange(nil)
-            withExtendedLifetime(runLoop) {}
-        }
-    }
-
     /// Identifies a queue: on Linux several `DispatchQueue` objects may stand for one queue.
     final class QueueMark: Sendable {}
 
@@ -69,12 +49,14 @@ final class Scheduler: @unchecked Sendable {
 
     /// The calling thread, or the main one if the caller runs on the main queue.
     static var current: Scheduler {
-        isOnMain ? Scheduler(.main) : Scheduler(.thread(firn_thread_number(), OwnRunLoop(.current)))
+        isOnMain ? Scheduler(.main) : Scheduler(.thread(firn_thread_number(), .current))
     }
 
     /// A queue, which must be serial. Whether it is can't be asked, but global queues stop the program.
     static func queue(_ queue: DispatchQueue) -> Scheduler {
-        if queue.label == mainLabel { return Scheduler(.main) }
+        // Not by its label, which anybody may give, and not by its address: see `QueueMark`.
+        let main = mainMark
+        if queue.getSpecific(key: queueMark) === main { return Scheduler(.main) }
         if isGlobal(queue) {
             fatalError(
                 "Firn: a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:)."
@@ -101,7 +83,6 @@ final class Scheduler: @unchecked Sendable {
         let mark = mainMark
         return DispatchQueue.getSpecific(key: queueMark) === mark
     }
-    private static let mainLabel = DispatchQueue.main.label
     private static let mainMark = {
         let mark = QueueMark()
         DispatchQueue.main.setSpecific(key: queueMark, value: mark)
@@ -176,27 +157,41 @@ final class Scheduler: @unchecked Sendable {
     /// Whether what is scheduled will run: a thread other than the main one needs a running run loop.
     var canDeliver: Bool {
         guard case .thread = kind else { return true }
-        return RunLoop.current.currentMode != nil
+        return OwnRunLoop.isRunning
     }
 
-    /// Runs `body` where the realm belongs, later. May be called on any thread.
+    /// Does something for a realm where that belongs, later, unless it is gone by then. May be called on any thread.
+    ///
+    /// The work is given the realm and must not hold it: whatever it is listed on may live longer.
     ///
     /// - Returns: false if nothing can run there any more: the thread has ended, or the actor is gone.
     @discardableResult
-    func schedule(_ body: @escaping @Sendable () -> Void) -> Bool {
+    func schedule(for realm: WeakReference<_RealmInstance>, _ work: @escaping OwnRunLoop.Work) -> Bool {
+        let run: @Sendable () -> Void = { if let realm = realm.object { work(realm) } }
         switch kind {
-        case .main: DispatchQueue.main.async(execute: body)
-        case .thread(_, let runLoop): return runLoop.schedule(body)
-        case .queue(let queue, _): queue.async(execute: body)
+        case .main: DispatchQueue.main.async(execute: run)
+        case .thread(_, let runLoop): return runLoop.schedule(for: realm, work)
+        case .queue(let queue, _): queue.async(execute: run)
         case .actor(let own):
             guard let actor = own.actor else { return false }
-            Task { await Scheduler.run(body, on: actor) }
+            Task { await Scheduler.run(run, on: actor) }
         }
         return true
     }
 
-    /// Notes that the thread ends: nothing is run there any more.
-    func threadEnds() { if case .thread(_, let runLoop) = kind { runLoop.threadEnds() } }
+    /// Forgets what was scheduled for a realm that goes, where it might never run.
+    func forget(_ realm: WeakReference<_RealmInstance>) {
+        if case .thread(_, let runLoop) = kind { runLoop.forget(realm) }
+    }
+
+    /// Runs `body` on the queue that this was made of, later.
+    func async(_ body: @escaping @Sendable () -> Void) {
+        switch kind {
+        case .main: DispatchQueue.main.async(execute: body)
+        case .queue(let queue, _): queue.async(execute: body)
+        case .thread, .actor: preconditionFailure("Firn: the scheduler is not that of a queue")
+        }
+    }
 
     /// Runs `body` on an actor.
     private static func run(_ body: @Sendable () -> Void, on actor: isolated any Actor) async { body() }

@@ -16,6 +16,8 @@ protocol AnyPersisted {
     static func mixed(_ wrapper: UnsafeMutableRawPointer) -> AnyRealmValue?
     /// Releases an unmanaged link or mixed value when the object becomes managed.
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer)
+    /// Makes the wrapper that of an accessor, whatever it holds, and releases that.
+    static func clear(_ wrapper: UnsafeMutableRawPointer)
     /// The collection that the wrapper has made; nil if it was never asked for.
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
     /// The box that the wrapper has made; nil if it was never asked for.
@@ -115,6 +117,8 @@ extension Persisted: AnyPersisted {
             at(wrapper).pointee._stored = Value._blank
         }
     }
+
+    static func clear(_ wrapper: UnsafeMutableRawPointer) { at(wrapper).pointee._stored = Value._blank }
 
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)? {
         at(wrapper).pointee._stored as? any PersistedCollection

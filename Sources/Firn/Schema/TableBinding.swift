@@ -162,6 +162,17 @@ final class TableBinding: @unchecked Sendable {
         return fit
     }
 
+    /// Empties the wrappers of an instance that becomes an accessor. Its class's initialisers may have put a collection,
+    /// a box or an object there, which would be taken for what the store has.
+    func clearReferences(of object: ObjectBase) {
+        let address = object.address
+        for step in references {
+            // The word is nil for a link without a target, and for a collection or a box that was never read.
+            let isEmpty = !step.property.isMixed && (address + step.valueOffset).load(as: UInt.self) == 0
+            if !isEmpty { step.property.wrapper.clear(address + step.property.offset) }
+        }
+    }
+
     /// Writes their columns into an instance's wrappers.
     @inline(__always)
     func bind(_ instance: UnsafeMutableRawPointer) { binds.write(to: instance) }

@@ -118,7 +118,7 @@ final class AsyncWrites {
         guard let scheduler = realm.scheduler else { return }
         let requests = realm.shared.writeRequests
         request = WriteRequest(realm.store, requests, at: callSite, patience: patience) {
-            let isScheduled = scheduler.schedule { reference.object?.asyncWrites?.runNext() }
+            let isScheduled = scheduler.schedule(for: reference) { $0.asyncWrites?.runNext() }
             if !isScheduled { AsyncWrites.end(reference) }
             return isScheduled
         }
@@ -137,8 +137,7 @@ final class AsyncWrites {
 
     /// Runs `body` at a turn of the realm.
     private func atTurn(_ body: @escaping @Sendable (AsyncWrites) -> Void) {
-        let reference = realm.reference
-        realm.scheduler?.schedule { reference.object?.asyncWrites.map(body) }
+        realm.scheduler?.schedule(for: realm.reference) { $0.asyncWrites.map(body) }
     }
 
     private func withdraw() {
@@ -258,7 +257,7 @@ final class AsyncWrites {
         let ended = ended
         @Sendable func finish(_ version: UInt64?, _ result: Result<Void, StoreError>) {
             ended.withLock { $0.append(EndedCommit(id: id, version: version, result: result)) }
-            let isScheduled = scheduler?.schedule { reference.object?.asyncWrites?.completeEnded() }
+            let isScheduled = scheduler?.schedule(for: reference) { $0.asyncWrites?.completeEnded() }
             if isScheduled != true { AsyncWrites.end(reference) }
         }
         do throws(StoreError) {

@@ -1,5 +1,6 @@
 import Dispatch
 import FirnTestSupport
+import Foundation
 import Testing
 
 @testable import Firn
@@ -19,5 +20,19 @@ import Testing
         isReading.wait()
         for _ in 0..<20_000 { #expect(Scheduler.queue(queue).key == scheduler.key) }
         done.wait()
+    }
+
+    /// Whoever chooses a label does not become the main queue.
+    @Test func aQueueWithTheLabelOfTheMainQueueIsAQueueOfItsOwn() throws {
+        let queue = DispatchQueue(label: DispatchQueue.main.label)
+        #expect(Scheduler.queue(queue).isQueue && Scheduler.queue(queue).key != Scheduler.queue(.main).key)
+        #expect(Scheduler.queue(.main).key == .main && !Scheduler.queue(.main).isQueue)
+        let name = UUID().uuidString
+        let configuration = Realm.Configuration(inMemoryIdentifier: name, objectTypes: [Dog.self, Person.self])
+        try queue.sync {
+            let realm = try Realm(configuration: configuration, queue: queue)
+            try realm.write { realm.add(Dog(1, "Rex")) }
+            #expect(realm.instance.scheduler?.isQueue == true)
+        }
     }
 }
