@@ -33,18 +33,23 @@ public func sleepThread(nanoseconds: Int64) {
 public final class StorageThread: Sendable {
     private enum State: Int, AtomicRepresentable { case running, joined }
 
-    private let handle: pthread_t
+    /// The system's name of the thread. Any thread may use it, also where it is a pointer.
+    private struct Handle: @unchecked Sendable {
+        let thread: pthread_t
+    }
+
+    private let handle: Handle
     // Atomic: of several joiners the first one wins, and `deinit` sees that.
     private let state = Atomic<State>(.running)
     /// In a forked child the handle belongs to no thread, or to another one.
     private let mark = ForkMark()
 
     private init(handle: pthread_t) {
-        self.handle = handle
+        self.handle = Handle(thread: handle)
     }
 
     deinit {
-        if state.load(ordering: .acquiring) == .running, !mark.isForked { pthread_detach(handle) }
+        if state.load(ordering: .acquiring) == .running, !mark.isForked { pthread_detach(handle.thread) }
     }
 
     /// Starts a thread that runs `body` and then ends. The thread keeps running if the returned object is dropped.
@@ -56,28 +61,25 @@ public final class StorageThread: Sendable {
         name: String, _ body: @escaping @Sendable () -> Void
     ) throws(StorageError) -> StorageThread {
         let context = Unmanaged.passRetained(Body(run: body))
-        #if canImport(Darwin)
+        // A pointer except with glibc.
+        #if canImport(Darwin) || canImport(Musl)
             var handle: pthread_t? = nil
         #else
             var handle = pthread_t()
         #endif
-        let error = withUnsafeMutablePointer(to: &handle) { slot in
-            slot.withMemoryRebound(to: pthread_t.self, capacity: 1) { slot in
-                firn_thread_start(
-                    slot, name,
-                    { context in
-                        Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-                        return nil
-                    },
-                    context.toOpaque())
-            }
-        }
+        let error = firn_thread_start(
+            &handle, name,
+            { context in
+                Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            },
+            context.toOpaque())
         if error != 0 {
             context.release()
             throw StorageError(.io, operation: "start of a thread", path: name, number: error)
         }
-        #if canImport(Darwin)
-            return StorageThread(handle: handle!)
+        #if canImport(Darwin) || canImport(Musl)
+            return StorageThread(handle: handle.unsafelyUnwrapped)
         #else
             return StorageThread(handle: handle)
         #endif
@@ -87,7 +89,7 @@ public final class StorageThread: Sendable {
     /// at once.
     public func join() {
         if mark.isForked { return }
-        if state.exchange(.joined, ordering: .acquiringAndReleasing) == .running { pthread_join(handle, nil) }
+        if state.exchange(.joined, ordering: .acquiringAndReleasing) == .running { pthread_join(handle.thread, nil) }
     }
 
     private final class Body {

@@ -45,6 +45,31 @@ import Testing
         return (process.terminationStatus, text, errorText)
     }
 
+    @Test("a killed import leaves nothing behind the next one") func killedImport() throws {
+        let folder = TemporaryFolder()
+        let store = folder.path + "/new"
+        func partial() throws -> [String] {
+            try PosixStorage.shared.list(folder.path).filter { $0.hasSuffix(".partial") }
+        }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("firn")
+        process.arguments = ["import", store, "--type", "P", "-"]
+        // It waits for its input.
+        let input = Pipe()
+        process.standardInput = input
+        try process.run()
+        let deadline = TestTimeout.deadline(TestTimeout.seconds)
+        while try partial().isEmpty, SystemClock.shared.monotonic() < deadline { sleepThread(nanoseconds: 5_000_000) }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        #expect(try partial().count == 1)
+        let next = try Self.firn(["import", store, "--type", "P", "-"], input: "{\"id\":1}\n")
+        #expect(next.status == 0 && next.error.contains(", which a run that was killed has left."), "\(next)")
+        #expect(try partial() == [] && PosixStorage.shared.list(folder.path) == ["new"])
+        try input.fileHandleForWriting.close()
+    }
+
     @Test("exits with 0 if all is well, and leaves the store as it was") func fine() throws {
         let folder = try Self.onDisk(SampleStore())
         let store = folder.path + "/store"

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnLog
 import FirnStorage
 import FirnTestSupport
 import Testing
@@ -209,21 +210,54 @@ import Testing
     @Test("what is made at a path meanwhile stays") func newStore() throws {
         let made = try SampleStore()
         let before = try made.bytes(SampleStore.path + "/manifest")
+        let output = Output(showsProgress: false, out: { _ in }, error: { _ in })
         let error = #expect(throws: ToolError.self) {
-            try NewStore.make(at: SampleStore.path, storage: made.storage) { partial in
+            try NewStore.make(at: SampleStore.path, storage: made.storage, output) { partial in
                 try made.storage.createFolder(partial)
             }
         }
         #expect(error?.status == .usage && error?.description.contains("by another process meanwhile") == true)
         struct Failure: Error {}
         #expect(throws: Failure.self) {
-            try NewStore.make(at: SampleStore.path, storage: made.storage) { partial in
+            try NewStore.make(at: SampleStore.path, storage: made.storage, output) { partial in
                 try made.storage.createFolder(partial)
                 throw Failure()
             }
         }
         #expect(try made.bytes(SampleStore.path + "/manifest") == before)
         #expect(try made.storage.list("/") == ["store"])
+    }
+
+    @Test("what killed runs have left is removed, and told; what is locked, or no store's, stays") func remains() throws
+    {
+        let storage = MemoryStorage()
+        func open(_ path: String) throws -> Store {
+            try Store(StoreOptions(log: LogOptions(folder: path)), storage: storage, clock: ManualClock())
+        }
+        try open("/new.0abcxyz9.partial").close()
+        try storage.createFolder("/new.empty.partial")
+        let held = try open("/new.held.partial")
+        for name in ["/new.notes.partial", "/new.No-1.partial", "/other.abc.partial", "/new.abc.partial.d"] {
+            try storage.createFolder(name)
+            try storage.open(name + "/text", .create).close()
+        }
+        let run = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P"))
+        #expect(run.status == .fine, "\(run)")
+        let lines = run.error.split(separator: "\n")
+        #expect(lines.count == 3, "\(run)")
+        for name in ["/new.0abcxyz9.partial", "/new.empty.partial"] {
+            #expect(lines.contains { $0 == "firn: removed \(name), which a run that was killed has left." }, "\(run)")
+        }
+        #expect(lines.contains { $0.hasPrefix("firn: /new.notes.partial may have been left by a run") }, "\(run)")
+        let stay = [
+            "input", "new", "new.No-1.partial", "new.abc.partial.d", "new.held.partial", "new.notes.partial",
+            "other.abc.partial",
+        ]
+        #expect(try storage.list("/").sorted() == stay)
+        try held.close()
+        // Also where a store is by now.
+        let again = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P"))
+        #expect(again.error.contains("removed /new.held.partial"), "\(again)")
     }
 
     @Test("nothing is made within the store that is read") func inside() throws {

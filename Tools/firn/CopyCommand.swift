@@ -11,7 +11,7 @@ struct CopyCommand: ParsableCommand {
         discussion: """
             The copy is one version: that of the moment at which the command begins. It has the version's number and \
             time, an identity of its own, and no history before it. Nobody has to wait for it. A copy that is \
-            interrupted leaves nothing.
+            interrupted leaves nothing; what one that was killed has left is removed by the next one to the same place.
 
             Example: firn copy people.firn --output backup.firn
             """)
@@ -33,7 +33,7 @@ struct CopyCommand: ParsableCommand {
         try storage.checkIsFree(new, outside: opened.files)
         var options = LogOptions(folder: opened.files.path)
         options.access = .readOnly
-        let version = try NewStore.make(at: new, storage: storage) { partial in
+        let version = try NewStore.make(at: new, storage: storage, output) { partial in
             do throws(StoreError) {
                 let store = try Store(StoreOptions(log: options), storage: storage)
                 let pin = store.pin()

@@ -65,7 +65,7 @@ struct RecoverCommand: ParsableCommand {
             )
         }
         let salvage = Salvage(log, sources, schema, byteMax: byteMax)
-        try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock)
+        try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock, output)
         var report = salvage.report
         for finding in found { report.add(finding) }
         for finding in report.findings { output.warn("firn: \(finding)") }

@@ -76,7 +76,12 @@ uint32_t firn_crc32c_software(uint32_t crc, const void *bytes, size_t count) {
 }
 
 #if defined(__x86_64__)
+// Newer compilers have a feature of its own for these instructions, which older ones don't know.
+#if defined(__clang__) && __clang_major__ >= 14
+#define TARGET __attribute__((target("sse4.2,crc32")))
+#else
 #define TARGET __attribute__((target("sse4.2")))
+#endif
 #define STEP8(crc, word) ((uint32_t)_mm_crc32_u64((crc), (word)))
 #define STEP1(crc, byte) _mm_crc32_u8((crc), (byte))
 #elif defined(__aarch64__)

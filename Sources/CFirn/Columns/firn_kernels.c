@@ -433,8 +433,7 @@ FIRN_CLONES void firn_words_f64(const double *values, uint32_t count, uint64_t *
         double value = values[i] + 0.0; /* -0 becomes 0 */
         memcpy(&bits, &value, 8);
         uint64_t word = bits ^ ((uint64_t)((int64_t)bits >> 63) | ((uint64_t)1 << 63));
-        /* NaNs sort by their bits, and below -infinity, whose word is 0x000FFFFFFFFFFFFF. */
-        word = value != value ? (bits & 0x000FFFFFFFFFFFFF) >> 1 : word;
-        words[i] = firn_word_within(word);
+        /* Every NaN has one word, whatever its sign and payload. It is below that of -infinity, 0x000FFFFFFFFFFFFF. */
+        words[i] = value != value ? 2 : word;
     }
 }

@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #else
+#include <mach/vm_inherit.h>
 #include <os/os_sync_wait_on_address.h>
 #include <sys/mount.h>
 #include <sys/param.h>

@@ -81,9 +81,9 @@ void firn_range_f32(const float *values, uint32_t count, float *range);
  * nothing. */
 void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, uint32_t *other_numbers, int64_t count);
 
-/* The words by which a chunk's values are sorted: the value with its sign bit inverted; NaN is lowest, and -0 equals
- * 0. No word is 0 or UINT64_MAX, which stand for null and for a value behind a nil link. So the values at the ends of
- * the range share the words 1 and UINT64_MAX - 1, which are ambiguous. */
+/* The words by which a chunk's values are sorted: the value with its sign bit inverted. Every NaN has the same word,
+ * which is lowest, and -0 has that of 0. No word is 0 or UINT64_MAX, which stand for null and for a value behind a nil
+ * link. So the integers at the ends of the range share the words 1 and UINT64_MAX - 1, which are ambiguous. */
 void firn_words_i64(const int64_t *values, uint32_t count, uint64_t *words);
 void firn_words_f64(const double *values, uint32_t count, uint64_t *words);
 

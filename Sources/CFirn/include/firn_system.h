@@ -39,9 +39,16 @@ int firn_callback_depth(int change);
 // begun.
 void *_Nullable firn_thread_end_value(void);
 
+// A thread of the system. Where that is a pointer, its nullability is to be given.
+#if defined(__GLIBC__)
+#define FIRN_THREAD pthread_t
+#else
+#define FIRN_THREAD pthread_t _Nullable
+#endif
+
 // Starts a joinable thread with every signal blocked, so that the application's handlers run on the application's
 // threads. Returns 0 or an error number.
-int firn_thread_start(pthread_t *_Nonnull thread, const char *_Nonnull name,
+int firn_thread_start(FIRN_THREAD *_Nonnull thread, const char *_Nonnull name,
                       void *_Nullable (*_Nonnull body)(void *_Nonnull), void *_Nonnull context);
 
 // A condition variable whose deadlines are times of the monotonic clock. Both functions return 0 or an error number.

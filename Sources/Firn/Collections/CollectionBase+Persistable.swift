@@ -71,7 +71,7 @@ extension ElementCollection {
     /// or if an element does not fit.
     static func elements(of any: Any?) throws -> [Element] {
         guard let any = unwrapped(any) else { return [] }
-        if let elements = any as? [Element] { return elements }
+        if let elements = Firn.elements(any, of: Element.self) { return elements }
         if let elements = any as? [LinkedElement] { return try elements.map { try Element._fromAny($0.object) } }
         if let elements = any as? [MixedElement] { return try elements.map { try Element._fromAny($0.mixed) } }
         guard let sequence = any as? any Sequence, !(any is String) else { throw ValueFault(any, isNot: Self.self) }
@@ -84,7 +84,7 @@ extension ElementCollection {
         return result
     }
 
-    static func isElements(_ any: Any) -> Bool { any is [Element] }
+    static func isElements(_ any: Any) -> Bool { Firn.elements(any, of: Element.self) != nil }
 
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value] {
         try elements(of: any).map { $0._element(for: realm) }

@@ -158,7 +158,7 @@ public class CollectionBase {
     /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
     final func existing(_ element: some RealmCollectionValue) -> Value? {
         let location = location!
-        if location.layout.type == .link, let object = unwrapped(element) as? ObjectBase,
+        if location.layout.type == .link, let object = instance(element, of: ObjectBase.self),
             !object.isManaged || TableBinding.of(object._row).table != location.binding.target(of: location.property)
         {
             return nil
@@ -172,7 +172,7 @@ public class CollectionBase {
     final func stored(_ element: some RealmCollectionValue) -> Value {
         let location = location!
         _ = location.realm.writing(location.change)
-        if isDynamic(Swift.type(of: element)), let object = unwrapped(element) as? DynamicObject,
+        if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
             let target = location.property.shape.target
         {
             guard let form = object.currentForm else {

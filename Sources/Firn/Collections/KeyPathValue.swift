@@ -203,7 +203,7 @@ extension ObjectBase {
         let names = keyPath.split(separator: ".", omittingEmptySubsequences: false)
         guard names.count > 1 else { return self[keyPath] = value }
         guard let owner = self.value(forKeyPath: names.dropLast().joined(separator: ".")) else { return }
-        guard let object = owner as? ObjectBase else {
+        guard let object = instance(owner, of: ObjectBase.self) else {
             fatalError(
                 "Firn: \(classInfo.name).setValue(_:forKeyPath: \"\(keyPath.prefix(200))\"): only links can stand before the last name."
             )

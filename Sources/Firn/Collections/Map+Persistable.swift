@@ -41,7 +41,7 @@ extension Map: PersistedCollection {
         try pairs(of: any).map { .map([.init(key: $0.key, value: $0.value._element(for: realm))]) }
     }
 
-    static func isElements(_ any: Any) -> Bool { any is [String: Value] }
+    static func isElements(_ any: Any) -> Bool { Firn.entries(any, of: Value.self) != nil }
 
     var linkedElements: [LinkedElement] {
         entries.map { LinkedElement(key: $0.key._keyText, object: Value._any($0.value) as? ObjectBase) }
@@ -79,16 +79,18 @@ func anyEntries(of any: Any?, as type: Any.Type) throws -> [(key: String, value:
     guard let any = unwrapped(any) else { return [] }
     let pairs: [(key: Any, value: Any?)]
     switch any {
+    case let map as any UntypedMap: pairs = map.untypedEntries
+    case _ where isInstance(any):
+        guard let dictionary = instance(any, of: NSDictionary.self) else { throw ValueFault(any, isNot: type) }
+        pairs = dictionary.map { ($0.key, $0.value) }
     case let elements as [LinkedElement]: pairs = elements.map { ($0.key as Any, $0.object) }
     case let elements as [MixedElement]: pairs = elements.map { ($0.key as Any, $0.mixed) }
-    case let map as any UntypedMap: pairs = map.untypedEntries
     case let dictionary as [AnyHashable: Any]: pairs = dictionary.map { ($0.key.base, $0.value) }
-    case let dictionary as NSDictionary: pairs = dictionary.map { ($0.key, $0.value) }
     default: throw ValueFault(any, isNot: type)
     }
     return try pairs.map { key, value in
-        guard let text = key as? String ?? (key as? NSString).map({ $0 as String }) else {
-            throw ValueFault("a map's keys are strings, but one is \(key)")
+        guard let text = key as? String ?? String._convert(key) else {
+            throw ValueFault("a map's keys are strings, but one is \(ValueFault.text(key))")
         }
         if let fault = MapKeyBytes.fault(in: text) { throw ValueFault(fault) }
         return (text, value)

@@ -16,6 +16,46 @@ func unwrapped(_ any: Any?) -> Any? {
     return nil
 }
 
+/// The instance of a class, or of a protocol of classes, that is inside any number of optionals and `AnyHashable`s; nil
+/// if there is none of that type.
+///
+/// For values of which nothing is known, instead of `as? SomeClass`. That cast tries to bridge a value that is no
+/// instance: on Linux it makes an object of each dictionary and array in it, whatever the class is, by a recursion that
+/// ends the stack at some thousand levels.
+func instance<T>(_ any: Any?, of type: T.Type) -> T? {
+    guard let value = unwrapped(any), isInstance(value) else { return nil }
+    return value as? T
+}
+
+/// The value of a type that is inside any number of optionals and `AnyHashable`s: `instance`, for a type that may be no
+/// class.
+func cast<T>(_ any: Any?, to type: T.Type) -> T? {
+    TypeKind(type).bridges ? instance(any, of: type) : unwrapped(any) as? T
+}
+
+/// Whether a value, which is unwrapped, is an instance of a class.
+@inline(__always)
+func isInstance(_ value: Any) -> Bool { TypeKind(type(of: value)).mayBeClass }
+
+/// The elements of an array of unknown type as those of another one: `any as? [Element]`, without bridging what is no
+/// instance of a class (see `instance`).
+func elements<Element>(_ any: Any, of type: Element.Type) -> [Element]? {
+    guard TypeKind(type).bridges, Swift.type(of: any) != [Element].self, let values = any as? [Any] else {
+        return any as? [Element]
+    }
+    return values.allSatisfy(isNilOrInstance) ? any as? [Element] : nil
+}
+
+/// The entries of a dictionary of unknown type as those of another one: `any as? [String: Value]`, as `elements`.
+func entries<Value>(_ any: Any, of type: Value.Type) -> [String: Value]? {
+    guard TypeKind(type).bridges, Swift.type(of: any) != [String: Value].self, let values = any as? [String: Any] else {
+        return any as? [String: Value]
+    }
+    return values.values.allSatisfy(isNilOrInstance) ? any as? [String: Value] : nil
+}
+
+private func isNilOrInstance(_ any: Any) -> Bool { unwrapped(any).map(isInstance) ?? true }
+
 /// What a type is, by the kind with which its metadata begins (Swift's ABI documentation, "Type Metadata"). Finding
 /// that out costs a load; a cast that fails searches for conformances, and bridges a dictionary with all that is in it.
 private struct TypeKind {
@@ -24,6 +64,9 @@ private struct TypeKind {
     init(_ type: Any.Type) { kind = unsafeBitCast(type, to: UnsafePointer<UInt>.self).pointee }
 
     var isOptional: Bool { kind == 0x202 }
+
+    /// Whether a cast to the type may bridge: to a class, or to an optional, which may be one of a class.
+    var bridges: Bool { isOptional || mayBeClass }
 
     /// Classes of Swift have no kind there, or one above those of other types; 0x203 is a foreign class, and 0x305 one
     /// of Objective-C.

@@ -1,4 +1,5 @@
 import FirnCore
+import Foundation
 
 /// A value that does not fit its property's type. The functions that take untyped values turn it into a `Realm.Error`
 /// or a message.
@@ -31,9 +32,24 @@ struct ValueFault: Error, CustomStringConvertible {
 
     /// A value that is not of the type that is needed.
     init(_ value: Any, isNot type: Any.Type) {
-        let text = String(describing: value)
-        let shown = text.count > 80 ? String(text.prefix(80)) + "…" : text
-        reason = "\(shown) (\(Swift.type(of: value))) is not a value of type \(type)"
+        reason = "\(Self.text(value)) (\(Swift.type(of: value))) is not a value of type \(type)"
+    }
+
+    /// A value as text, shortened. A collection of collections has none here: its text may be very long, and is made
+    /// by recursion.
+    static func text(_ value: Any) -> String {
+        let text = holdsCollections(value) ? "a collection of collections" : String(describing: value)
+        return text.count > 80 ? String(text.prefix(80)) + "…" : text
+    }
+
+    private static func holdsCollections(_ value: Any) -> Bool {
+        func isCollection(_ any: Any) -> Bool { unwrapped(any).map { $0 is any Sequence && !($0 is String) } ?? false }
+        if isInstance(value) {
+            return (value as? NSDictionary)?.allValues.contains(where: isCollection)
+                ?? (value as? NSArray)?.contains(where: isCollection) ?? false
+        }
+        if let dictionary = value as? [AnyHashable: Any] { return dictionary.values.contains(where: isCollection) }
+        return (value as? [Any])?.contains(where: isCollection) ?? false
     }
 
     /// The same fault, seen from an outer object: `outer` is put before the path.

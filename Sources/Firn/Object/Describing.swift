@@ -17,9 +17,10 @@ extension ObjectBase {
 
 func describeValue(_ any: Any?, depth: Int) -> String {
     // What a type of the application is stored as has a depth; its own text would begin anew.
-    switch storedObject(any) {
+    let value = storedObject(any)
+    if let object = instance(value, of: ObjectBase.self) { return object.describe(depth: depth) }
+    return switch value {
     case nil: "nil"
-    case let object as ObjectBase: object.describe(depth: depth)
     case let collection as any DescribedValue: collection.describe(depth: depth)
     case let mixed as AnyRealmValue: describeValue(AnyRealmValue._any(mixed), depth: depth)
     case let value?: "\(value)"

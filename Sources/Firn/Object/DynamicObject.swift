@@ -201,14 +201,16 @@ func isDynamic(_ element: Any.Type) -> Bool {
 
 /// The object of its own class, if a value is a managed dynamic one; else the value.
 func typed(_ any: Any?) -> Any? {
-    guard let object = unwrapped(any) as? DynamicObject, object.isManaged else { return any }
+    guard let object = instance(any, of: DynamicObject.self), object.isManaged else { return any }
     return _RealmInstance.of(object._row).accessor(TableBinding.of(object._row), object._row.key)
 }
 
 /// What a link is set to: as `typed`, but for an old object of a running migration its new form, which is nil if it was
 /// deleted.
 func linkTarget(_ any: Any?) -> Any? {
-    guard let object = unwrapped(any) as? DynamicObject, let run = object.runningMigration else { return typed(any) }
+    guard let object = instance(any, of: DynamicObject.self), let run = object.runningMigration else {
+        return typed(any)
+    }
     return run.new(of: object)
 }
 

@@ -145,8 +145,8 @@ extension ObjectBase {
 
     /// Sets a property to what an untyped value stands for. Throws `ValueFault` if the value does not fit.
     private final func setAny(_ property: PropertyInfo, _ any: Any?) throws {
-        if property.isCollection, let collection = unwrapped(any) as? CollectionBase,
-            (anyValue(property) as? CollectionBase)?.isAssignedToItself(collection) == true
+        if property.isCollection, let collection = instance(any, of: CollectionBase.self),
+            instance(anyValue(property), of: CollectionBase.self)?.isAssignedToItself(collection) == true
         {
             return
         }
@@ -169,7 +169,7 @@ extension ObjectBase {
                 try property.checkShowsNoNewObject()
                 return setLink(nil, to: target, column: column)
             }
-            if let object = value as? ObjectBase, type(of: object) == target {
+            if let object = instance(value, of: ObjectBase.self), type(of: object) == target {
                 return setLink(object, to: target, column: column)
             }
             if property.isOwner {

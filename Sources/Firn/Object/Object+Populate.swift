@@ -10,18 +10,20 @@ enum ValueSource {
 
     init(_ any: Any, for info: ClassInfo) throws {
         guard let value = unwrapped(any) else { throw ValueFault("an object of \(info.name) can't be made from nil") }
-        switch value {
-        case let object as ObjectBase:
+        if let object = instance(value, of: ObjectBase.self) {
             try object.checkIsThere()
             self = .object(object)
-        case let dictionary as [AnyHashable: Any]: self = .dictionary(dictionary)
-        case let dictionary as NSDictionary:
+        } else if let dictionary = instance(value, of: NSDictionary.self) {
             var result: [AnyHashable: Any] = [:]
             for (key, element) in dictionary { if let key = key as? AnyHashable { result[key] = element } }
             self = .dictionary(result)
-        case let array as [Any]: self = .array(array)
-        case let array as NSArray: self = .array(array.map { $0 })
-        default:
+        } else if let array = instance(value, of: NSArray.self) {
+            self = .array(array.map { $0 })
+        } else if let dictionary = value as? [AnyHashable: Any] {
+            self = .dictionary(dictionary)
+        } else if let array = value as? [Any] {
+            self = .array(array)
+        } else {
             var children: [String: Any] = [:]
             var mirror: Mirror? = Mirror(reflecting: value)
             // A struct that is a value by itself, such as a UUID or a date, is not read as a set of properties.

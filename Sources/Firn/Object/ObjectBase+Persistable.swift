@@ -50,7 +50,9 @@ extension ObjectBase {
     public static func _optionalStoredFromAny(_ any: Any?) throws -> ObjectBase? {
         guard let any = unwrapped(any) else { return nil }
         // A value that only describes an object has been made an object before this is called (`Resolution`).
-        guard let object = any as? ObjectBase, ObjectIdentifier(type(of: object)) == ObjectIdentifier(self) else {
+        guard let object = instance(any, of: ObjectBase.self),
+            ObjectIdentifier(type(of: object)) == ObjectIdentifier(self)
+        else {
             throw ValueFault(any, isNot: self)
         }
         return object

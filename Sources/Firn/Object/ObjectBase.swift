@@ -82,7 +82,7 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     /// Whether both are the same row, for frozen objects and for classes with a primary key; otherwise whether both are
     /// the same instance. O(1), also for objects that are gone.
     open func isEqual(_ object: Any?) -> Bool {
-        guard let other = unwrapped(object) as? ObjectBase else { return false }
+        guard let other = instance(object, of: ObjectBase.self) else { return false }
         return self === other || equalsByRow(other)
     }
 

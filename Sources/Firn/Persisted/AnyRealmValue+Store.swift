@@ -126,17 +126,17 @@ extension AnyRealmValue {
             self = .none
             return
         }
+        if isInstance(any), let value = try AnyRealmValue(instance: any) {
+            self = value
+            return
+        }
         switch any {
         case let value as AnyRealmValue: self = value
-        case let value as Object: self = .object(value)
-        case let value as List<AnyRealmValue>: self = .list(value)
-        case let value as Map<String, AnyRealmValue>: self = .dictionary(value)
         case let value as String: self = .string(value)
         case let value as Decimal128: self = .decimal128(value)
         case let value as any _Scalar: self = try AnyRealmValue(scalar: value)
         case let value as any _MappedValue: self = try AnyRealmValue(untyped: value._mapped as Any)
-        case let value as NSNumber: self = try AnyRealmValue(number: value)
-        case is NSDictionary, is [AnyHashable: Any], is any UntypedMap:
+        case _ where AnyRealmValue.isDictionary(any):
             try AnyRealmValue.check(depth)
             let map = Map<String, AnyRealmValue>()
             map.assign(
@@ -147,12 +147,27 @@ extension AnyRealmValue {
         case let value as any Sequence:
             try AnyRealmValue.check(depth)
             self = .fromArray(try anyElements(of: value).map { try AnyRealmValue(untyped: $0, depth: depth + 1) })
-        case let value as NSString: self = .string(value as String)
-        case let value as NSData: self = .data(value as Data)
         default:
             guard let number = integer(any) else { throw ValueFault(any, isNot: AnyRealmValue.self) }
             self = .int(Int(number))
         }
+    }
+
+    /// What an instance of a class is; nil if that depends on more than its class.
+    private init?(instance: Any) throws {
+        switch instance {
+        case let value as Object: self = .object(value)
+        case let value as List<AnyRealmValue>: self = .list(value)
+        case let value as Map<String, AnyRealmValue>: self = .dictionary(value)
+        case let value as NSNumber: self = try AnyRealmValue(number: value)
+        case let value as NSString: self = .string(value as String)
+        case let value as NSData: self = .data(value as Data)
+        default: return nil
+        }
+    }
+
+    private static func isDictionary(_ any: Any) -> Bool {
+        isInstance(any) ? any is NSDictionary || any is any UntypedMap : any is [AnyHashable: Any]
     }
 
     /// A number of Objective-C's kind. Its Booleans are two instances.

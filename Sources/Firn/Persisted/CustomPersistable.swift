@@ -93,13 +93,19 @@ extension _CustomPersistable {
     /// Whether the stored values are equal; embedded objects are if their members are.
     public static func == (a: Self, b: Self) -> Bool {
         let (a, b) = (a.persistableValue, b.persistableValue)
-        if let a = a as? EmbeddedObject, let b = b as? EmbeddedObject { return a.hasEqualMembers(b) }
+        if let a = instance(a, of: EmbeddedObject.self), let b = instance(b, of: EmbeddedObject.self) {
+            return a.hasEqualMembers(b)
+        }
         return a == b
     }
     /// Hashes the stored value; of an embedded object, its members.
     public func hash(into hasher: inout Hasher) {
         let value = persistableValue
-        if let object = value as? EmbeddedObject { object.hashMembers(into: &hasher) } else { hasher.combine(value) }
+        if let object = instance(value, of: EmbeddedObject.self) {
+            object.hashMembers(into: &hasher)
+        } else {
+            hasher.combine(value)
+        }
     }
 }
 

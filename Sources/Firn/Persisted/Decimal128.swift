@@ -206,11 +206,12 @@ extension Decimal128: _FixedScalar {
     /// The number that a number of any type is, or that a text stands for; nil for anything else. A floating-point
     /// number is read as its shortest decimal text.
     public static func _convert(_ any: Any) -> Decimal128? {
-        switch any {
-        case let text as String: DecimalBits(text: text).map { Decimal128($0) }
         // On Linux a number object also passes for a Float.
-        case let number as NSNumber where Swift.type(of: any) is AnyClass:
-            DecimalBits(text: number.stringValue).map { Decimal128($0) }
+        if let number = instance(any, of: NSNumber.self) {
+            return DecimalBits(text: number.stringValue).map { Decimal128($0) }
+        }
+        return switch any {
+        case let text as String: DecimalBits(text: text).map { Decimal128($0) }
         case let integer as any BinaryInteger: DecimalBits(text: "\(integer)").map { Decimal128($0) }
         case let number as Float: Decimal128(DecimalBits(float: number))
         case let number as Foundation.Decimal: DecimalBits(text: "\(number)").map { Decimal128($0) }

@@ -31,7 +31,7 @@ extension _MappingTarget where Self: EmbeddedObject {
 func storedObject(_ any: Any?) -> Any? {
     func stored(_ value: some _MappedValue) -> Any {
         let object = storedObject(value._mapped)
-        return object is EmbeddedObject ? object as Any : value
+        return instance(object, of: EmbeddedObject.self) ?? value
     }
     guard let any = unwrapped(any) else { return any }
     return (any as? any _MappedValue).map { stored($0) } ?? any
@@ -63,8 +63,8 @@ extension EmbeddedObject {
     /// Hashes the stored members, except for links and collections.
     final func hashMembers(into hasher: inout Hasher) {
         for property in classInfo.stored {
-            if let value = unwrapped(anyValue(property)) as? AnyHashable, !(value.base is ObjectBase),
-                !(value.base is CollectionBase)
+            if let value = unwrapped(anyValue(property)) as? AnyHashable,
+                instance(value, of: ObjectBase.self) == nil, instance(value, of: CollectionBase.self) == nil
             {
                 hasher.combine(value)
             }

@@ -155,7 +155,7 @@ extension _MappedValue {
     public static func _anyOptional(_ value: Self?) -> Any? { value.flatMap { _any($0) } }
     /// What the stored value that `any` stands for stands for. Throws `ValueFault` if it stands for nothing.
     public static func _fromAny(_ any: Any?) throws -> Self {
-        if let any = unwrapped(any) as? Self { return any }
+        if let any = cast(any, to: Self.self) { return any }
         let stored = try _Mapped._fromAny(any)
         guard let value = Self(_mapped: stored) else { throw ValueFault(stored, isNot: Self.self) }
         return value

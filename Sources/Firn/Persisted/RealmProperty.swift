@@ -117,7 +117,9 @@ protocol PropertyBox: AnyObject {
 extension RealmProperty: PropertyBox {
     static var contents: any _Persistable.Type { Value.self }
     var mixed: AnyRealmValue? { stored as? AnyRealmValue }
-    func assign(_ any: Any?) throws { stored = try Value._storedFromAny((any as? RealmProperty)?.value ?? any) }
+    func assign(_ any: Any?) throws {
+        stored = try Value._storedFromAny(instance(any, of: RealmProperty.self)?.value ?? any)
+    }
 
     func adopt(_ row: _Row, _ property: PropertyInfo) {
         let location = CollectionLocation(row, property)

@@ -21,11 +21,8 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
     }
     /// The string of a `Substring` or `NSString`; nil for anything else.
     public static func _convert(_ any: Any) -> String? {
-        switch any {
-        case let text as Substring: String(text)
-        case let text as NSString: text as String
-        default: nil
-        }
+        if let text = any as? Substring { return String(text) }
+        return instance(any, of: NSString.self).map { $0 as String }
     }
 
     /// The string in a column of a current row. O(length).
@@ -66,11 +63,8 @@ extension Data: _Scalar {
     }
     /// The data of a byte array or `NSData`; nil for anything else.
     public static func _convert(_ any: Any) -> Data? {
-        switch any {
-        case let bytes as [UInt8]: Data(bytes)
-        case let bytes as NSData: bytes as Data
-        default: nil
-        }
+        if let bytes = any as? [UInt8] { return Data(bytes) }
+        return instance(any, of: NSData.self).map { $0 as Data }
     }
 
     /// The data in a column of a current row, copied. O(length).

@@ -68,7 +68,7 @@ extension Date: _FixedScalar, _Indexable {
         self = value.date
     }
     /// The date of an `NSDate`; nil for anything else.
-    public static func _convert(_ any: Any) -> Date? { (any as? NSDate).map { $0 as Date } }
+    public static func _convert(_ any: Any) -> Date? { instance(any, of: NSDate.self).map { $0 as Date } }
 }
 
 extension UUID: _FixedScalar, _PrimaryKey, _Indexable {
@@ -100,6 +100,6 @@ extension UUID: _FixedScalar, _PrimaryKey, _Indexable {
     /// The UUID of its text or of an `NSUUID`; nil for anything else.
     public static func _convert(_ any: Any) -> UUID? {
         if let text = any as? String { return UUID(uuidString: text) }
-        return (any as? NSUUID).flatMap { UUID(uuidString: $0.uuidString) }
+        return instance(any, of: NSUUID.self).flatMap { UUID(uuidString: $0.uuidString) }
     }
 }

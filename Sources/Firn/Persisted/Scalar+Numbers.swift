@@ -151,21 +151,21 @@ func integer(_ any: Any) -> Int64? {
     case let value as Bool: return value ? 1 : 0
     case let value as any BinaryInteger: return Int64(exactly: value)
     case let value as any BinaryFloatingPoint: return Int64(exactly: Double(value))
-    case let value as NSNumber:
+    default:
+        guard let value = instance(any, of: NSNumber.self) else { return nil }
         switch value.objCType.pointee {
         case 0x66, 0x64: return Int64(exactly: value.doubleValue)
         case 0x51: return Int64(exactly: value.uint64Value)
         default: return value.int64Value
         }
-    default: return nil
     }
 }
 
 /// The number that a floating-point value of any type is; nil for anything else.
 func floating(_ any: Any) -> Double? {
-    switch any {
-    case let value as any BinaryFloatingPoint: return Double(value)
-    case let value as NSNumber where [0x66, 0x64].contains(value.objCType.pointee): return value.doubleValue
-    default: return nil
+    if let value = any as? any BinaryFloatingPoint { return Double(value) }
+    guard let value = instance(any, of: NSNumber.self), [0x66, 0x64].contains(value.objCType.pointee) else {
+        return nil
     }
+    return value.doubleValue
 }

@@ -32,7 +32,7 @@ extension Projection {
     public var _rowMember: _SetMember? { rootObject._rowMember }
     /// A projection of the object that an untyped value is. Throws `ValueFault` for anything else.
     public static func _fromAny(_ any: Any?) throws -> Self {
-        if let projection = unwrapped(any) as? Self { return projection }
+        if let projection = instance(any, of: Self.self) { return projection }
         return Self(projecting: try Root._fromAny(any))
     }
     /// The projection itself.

@@ -71,7 +71,7 @@ extension QueryArgument {
 
     /// What a value of the application is stored as.
     private static func mapped(_ value: some _MappedValue, _ realm: _RealmInstance) throws(QueryError) -> Value? {
-        if value._mapped is EmbeddedObject { throw fault(value) }
+        if instance(value._mapped, of: EmbeddedObject.self) != nil { throw fault(value) }
         return try single(value._mapped, realm)
     }
 
@@ -84,8 +84,7 @@ extension QueryArgument {
     }
 
     private static func single(_ any: Any, _ realm: _RealmInstance) throws(QueryError) -> Value? {
-        switch any {
-        case let object as ObjectBase:
+        if let object = instance(any, of: ObjectBase.self) {
             guard object.isManaged, _RealmInstance.of(object._row).shared === realm.shared else {
                 throw QueryError(
                     .argument,
@@ -93,6 +92,8 @@ extension QueryArgument {
                     advice: "Use an object of the realm that is queried.")
             }
             return .typedLink(TableBinding.of(object._row).table, object._row.key)
+        }
+        switch any {
         case let value as AnyRealmValue: return try mixed(value, realm)
         case let value as any _Scalar: return value._value
         case let value as any _MappedValue: return try mapped(value, realm)

@@ -14,7 +14,7 @@ extension Resolution {
             guard let value = unwrapped(any) else { return nil }
             switch values {
             case .object(let object): self.init(object, as: type)
-            case .mirror where Swift.type(of: value) is AnyClass: self.init(value as AnyObject, as: type)
+            case .mirror where isInstance(value): self.init(value as AnyObject, as: type)
             case .mirror, .dictionary, .array: return nil
             }
         }

@@ -187,7 +187,7 @@ struct Resolution {
         let isCopied = location?.property.isOwner ?? true
         let any = storedObject(isCopied ? typed(any) : linkTarget(any)) as Any
         if let location, isCopied { return try embedded(type, any, at: location, replacing: old) }
-        if let object = unwrapped(any) as? ObjectBase {
+        if let object = instance(any, of: ObjectBase.self) {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
                 if realm == nil { return object }
@@ -239,7 +239,7 @@ struct Resolution {
     private mutating func embedded(
         _ type: ObjectBase.Type, _ any: Any, at location: Location, replacing old: ObjectBase?
     ) throws -> ObjectBase {
-        if let object = unwrapped(any) as? ObjectBase {
+        if let object = instance(any, of: ObjectBase.self) {
             try object.checkIsThere()
             if let old, object.isSameObject(as: old) { return old }
             if realm == nil, !object.isManaged, ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
@@ -377,7 +377,7 @@ struct Resolution {
         if property.isLink {
             if property.isCollection { return .objects(content as? [LinkedElement] ?? []) }
             // A nil link is read as null, whichever way it is written.
-            return (content as? ObjectBase).map { .link($0) } ?? .value(.null)
+            return instance(content, of: ObjectBase.self).map { .link($0) } ?? .value(.null)
         }
         if property.isMixed {
             if property.isCollection { return .mixedElements(content as? [MixedElement] ?? []) }
@@ -391,7 +391,7 @@ struct Resolution {
 
     /// A property's value with its objects resolved.
     private mutating func content(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
-        if property.isCollection, let list = unwrapped(any) as? any PersistedCollection, list.isInvalidated {
+        if property.isCollection, let list = instance(any, of: (any PersistedCollection).self), list.isInvalidated {
             throw ValueFault("the object that the collection belongs to was deleted, or its realm was invalidated")
         }
         if unwrapped(any) == nil { try property.checkShowsNoNewObject() }
@@ -400,12 +400,10 @@ struct Resolution {
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
         // If nothing is copied, a list is taken as it is.
         if realm == nil, !property.isOwner, property.wrapper.isElements(value) {
-            if let objects = value as? [ObjectBase] {
-                for object in objects { try object.checkIsThere() }
-            } else {
-                for case let object as ObjectBase in (value as? [String: Any] ?? [:]).values {
-                    try object.checkIsThere()
-                }
+            let objects = elements(value, of: ObjectBase.self) ?? []
+            for object in objects { try object.checkIsThere() }
+            for element in (value as? [String: Any] ?? [:]).values {
+                try instance(element, of: ObjectBase.self)?.checkIsThere()
             }
             return value
         }
@@ -419,7 +417,8 @@ struct Resolution {
             location.element = key.map { "\"\($0)\"" } ?? "\(elements.count)"
             do {
                 let isGone =
-                    !property.isOwner && (unwrapped(element) as? ObjectBase).map { $0.currentForm == nil } ?? false
+                    !property.isOwner
+                    && instance(element, of: ObjectBase.self).map { $0.currentForm == nil } ?? false
                 // Links to what a migration has deleted are left out.
                 if isGone, key == nil { continue }
                 // Only a map has a nil object.

@@ -25,18 +25,31 @@ final class ChangeJournal: @unchecked Sendable {
 
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
-    /// As many summaries are kept apart. Older ones become one, unless an observer has been shown a part of it, so that
-    /// an observer that is shown nothing for long costs memory for the objects that change and the edits of lists, and
-    /// not for each commit. A version between is then reached by comparing.
+    /// As many summaries are kept apart. Older ones become one, so that an observer that is shown nothing for long
+    /// costs memory for the objects that change and the edits of lists, and not for each commit. A version between two
+    /// that became one can only be reached by comparing, which does not find an assignment of an equal value. So they
+    /// stay apart if an observer has been shown that version, or may yet be: if somebody holds it.
     private static let limit = 64
 
-    func keep(_ new: ChangeSummary, after: UInt64, _ version: UInt64) {
+    /// - Parameter active: returns the versions that somebody holds or may yet hold, ascending.
+    func keep(_ new: ChangeSummary, after: UInt64, _ version: UInt64, active: () -> [UInt64] = { [] }) {
+        let isFull = lock.withLock {
+            summaries.append((after, version, new))
+            return summaries.count > Self.limit
+        }
+        guard isFull else { return }
+        // A version that nobody holds any more never comes back. So this may be asked before the lock is taken.
+        let active = active()
+        func isActive(_ version: UInt64) -> Bool {
+            let index = active.firstIndex(notBelow: version)
+            return index < active.count && active[index] == version
+        }
         // Returned, so that what it holds is released outside of the lock.
         _ = lock.withLock { () -> ChangeSummary? in
-            summaries.append((after, version, new))
-            guard summaries.count > Self.limit,
+            guard
                 let index = summaries.indices.dropLast().first(where: {
                     summaries[$0].version == summaries[$0 + 1].after && cursorCounts[summaries[$0].version] == nil
+                        && !isActive(summaries[$0].version)
                 })
             else { return nil }
             let next = summaries.remove(at: index + 1)
@@ -154,6 +167,6 @@ extension Store {
     var keepsChangeSummaries: Bool { changeJournal.isWanted }
 
     func keep(_ summary: ChangeSummary, after: UInt64, _ version: UInt64) {
-        changeJournal.keep(summary, after: after, version)
+        changeJournal.keep(summary, after: after, version) { versions.activeVersions }
     }
 }

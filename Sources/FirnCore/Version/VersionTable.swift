@@ -413,6 +413,11 @@ final class VersionTable: @unchecked Sendable {
     /// The oldest active version. O(1), apart from transaction snapshots that are still held. The lock is held.
     var oldestVersion: UInt64 { entries.first { $0.version != 0 }?.version ?? 0 }
 
+    /// The active versions, ascending. O(active versions).
+    var activeVersions: [UInt64] {
+        lock.withLock { entries.filter { !$0.isTransactionSnapshot }.map(\.version) }
+    }
+
     /// Calls `body` with the entries and, for each, the dead nodes on its list: for `_checkInvariants`.
     func withEntries<R>(_ body: ([Entry], [[Node]]) -> R) -> R {
         lock.lock()

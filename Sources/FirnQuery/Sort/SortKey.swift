@@ -20,7 +20,8 @@ package struct SortDescriptor: Sendable, Hashable {
 /// word 1 … UInt64.max - 1    a value
 /// word UInt64.max            behind a nil link (last in ascending order)
 ///
-///   bool, int, float, double   the whole value; two values share a word only at either end of the range,
+///   bool, float, double        the whole value; all NaNs share the lowest word
+///   int                        the whole value; two values share a word only at either end of the range,
 ///                              and the word at depth 1 separates them
 ///   string, data, date, uuid,  ┌────────────────────────────┬─────────────────────────────┐  depth d: bytes from 7d;
 ///   object id                  │ 7 bytes, filled with zeros │ 1 + bytes left, at most 9   │  9 means: go deeper
@@ -39,8 +40,8 @@ struct SortKey: Sendable {
     func isOpen(_ word: UInt64, depth: Int) -> Bool {
         if word == 0 || word == .max { return false }
         switch path.type {
-        case .bool, .float: return false
-        case .int, .double: return depth == 0 && (word == 1 || word == .max - 1)
+        case .bool, .float, .double: return false
+        case .int: return depth == 0 && (word == 1 || word == .max - 1)
         case .decimal, .mixed, .link: return true
         case .string, .data, .date, .uuid, .objectID: return word & 0xFF == 9
         }
@@ -89,7 +90,7 @@ struct SortKey: Sendable {
             if depth > 0 { return value == 0 || value == .max - 1 ? 1 : 2 }
             return min(max(value, 1), .max - 1)
         case .float: return SortKey.word(Double(leaf.load(column, row, as: Float.self)))
-        case .double: return depth > 0 ? 1 : SortKey.word(leaf.load(column, row, as: Double.self))
+        case .double: return SortKey.word(leaf.load(column, row, as: Double.self))
         case .date:
             let date: Timestamp = leaf.load(column, row)
             return SortKey.word(

@@ -175,6 +175,25 @@ import Testing
         #expect(journal.summaryCount == 0)
     }
 
+    /// A version that somebody holds may yet be shown: what was assigned before it and after it stays apart.
+    @Test func summariesStayApartAtVersionsThatAreHeld() {
+        let journal = ChangeJournal()
+        let cursor = journal.addCursor(after: 0)
+        let held: [UInt64] = [3, 200, 201, 900]
+        for version in 1...1000 as ClosedRange<UInt64> {
+            journal.keep(Self.summary(version), after: version - 1, version) { held }
+        }
+        #expect(journal.summaryCount <= 66 + 2 * held.count)
+        for version in held {
+            let before = composed(journal, after: 0, through: version)
+            let after = composed(journal, after: version, through: 1000)
+            #expect(isSame(before, expected(after: 0, through: version)))
+            #expect(isSame(after, expected(after: version, through: 1000)))
+        }
+        #expect(composed(journal, after: 0, through: 300) == nil)
+        journal.remove(cursor)
+    }
+
     private func composed(_ journal: ChangeJournal, after: UInt64, through: UInt64) -> ChangeSummary? {
         var isCompared = false
         let changes = journal.changes(after: after, through: through) {

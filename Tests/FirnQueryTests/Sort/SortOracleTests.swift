@@ -104,6 +104,15 @@ import Testing
         }
     }
 
+    /// Whether a value is a NaN of a float or double: all of these are one.
+    private func isNaN(_ value: Value) -> Bool {
+        switch value {
+        case .float(let number): number.isNaN
+        case .double(let number): number.isNaN
+        default: false
+        }
+    }
+
     private func isSame(_ a: Value, _ b: Value) -> Bool {
         func isNumber(_ value: Value) -> Bool {
             switch value {
@@ -111,6 +120,7 @@ import Testing
             default: false
             }
         }
+        if isNaN(a), isNaN(b) { return true }
         return a == b || isNumber(a) && isNumber(b) && Value.order(a, b) == 0
     }
 

@@ -178,9 +178,11 @@ struct ValuePool {
     static let ints: [Int64] = [.min, .min + 1, -7, -1, 0, 1, 2, 3, 5, 8, 50, 51, 1 << 53, 1 << 53 + 1, .max - 1, .max]
     static let doubles: [Double] = [
         -.infinity, -1.5, -0.0, 0.0, .leastNonzeroMagnitude, 0.5, 1, 2.5, 3, 50, 9_007_199_254_740_992, 0x1p63,
-        .infinity, .nan,
+        .infinity, .nan, -.nan, Double(nan: 5, signaling: false), -Double(nan: 1 << 40, signaling: true),
     ]
-    static let floats: [Float] = [-.infinity, -1.5, -0.0, 0, 0.1, 0.5, 1, 2.5, 3, .infinity, .nan]
+    static let floats: [Float] = [
+        -.infinity, -1.5, -0.0, 0, 0.1, 0.5, 1, 2.5, 3, .infinity, .nan, -Float(nan: 5, signaling: false),
+    ]
     static let datas: [[UInt8]] = [
         [], [0], [0, 1], [1], [1, 2, 3], [0xFF], [0xFF, 0xFF], [UInt8](repeating: 7, count: 2000),
     ]

@@ -130,7 +130,10 @@ class Teacher: Object {
         return names[random.below(names.count)]
     }
     private func number(_ random: inout SeededRandom) -> Double {
-        let numbers = [0, -0.0, 1, 2, 3, 4, .nan, -.nan, .infinity, -.infinity, .leastNonzeroMagnitude, 0x1p53]
+        let numbers = [
+            0, -0.0, 1, 2, 3, 4, .nan, -.nan, .infinity, -.infinity, .leastNonzeroMagnitude, 0x1p53,
+            Double(nan: 3, signaling: false), -Double(nan: 1 << 40, signaling: true),
+        ]
         return numbers[random.below(numbers.count)]
     }
 

@@ -98,6 +98,31 @@ import Testing
         token?.invalidate()
     }
 
+    /// Of each version that a skipped write follows, the observer is shown what was assigned, however many versions
+    /// there are by then: also the value that was there before, which a comparison of versions would not find.
+    @Test func manySkippedWritesDuringABlockHideNoAssignment() async throws {
+        let realm = try memoryRealm(types, name)
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var received: [String] = []
+        var token: NotificationToken?
+        token = dog.observe { (change: ObjectChange<Dog>) in
+            received.append(text(change))
+            guard received.count == 1, let token else { return }
+            do {
+                for _ in 0..<100 {
+                    try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 2 } }
+                    try realm.write(withoutNotifying: [token]) { dog.name = "Own" }
+                }
+            } catch { Issue.record(error) }
+        }
+        try realm.write { dog.age = 2 }
+        await wait { received.count >= 2 }
+        await waitForDeliveries(of: realm)
+        #expect(received == ["age: - > 2"] + Array(repeating: "age: 2 > 2", count: 100))
+        token?.invalidate()
+    }
+
     @Test func deliveredInsertionsAndDeletionsAddUpIfABlockWrites() async throws {
         let realm = try memoryRealm(types, name)
         let dogs = realm.objects(Dog.self).where { $0.age > 0 }

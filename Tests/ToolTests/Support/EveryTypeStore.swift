@@ -151,13 +151,13 @@ struct EveryTypeStore {
             return .float(
                 one([
                     0, -0.0, .nan, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude, 0.1,
-                    16_777_216,
+                    16_777_216, -.nan, Float(nan: 7, signaling: false),
                 ]))
         case .double:
             return .double(
                 one([
                     0, -0.0, .nan, .infinity, -.infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude, 0.1, 1e21,
-                    5,
+                    5, -.nan, Double(nan: 7, signaling: false), Double(nan: 1 << 40, signaling: true),
                     Double(random.next()) / 7,
                 ]))
         case .string:
@@ -184,7 +184,7 @@ struct EveryTypeStore {
                 one(
                     [
                         "0", "-0", "1.50", "1E+6111", "-1E-6176", "9999999999999999999999999999999999", "NaN",
-                        "-Infinity",
+                        "-Infinity", "-NaN", "sNaN",
                     ].map {
                         DecimalBits(text: $0)!
                     }))

@@ -1,4 +1,6 @@
 import ArgumentParser
+import FirnBytes
+import FirnCore
 import FirnStorage
 
 /// The option of subcommands that make a store.
@@ -12,6 +14,15 @@ enum PartialName {
     /// Another one each time: another process may make the same thing.
     static func next(for path: String) -> String {
         "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).partial"
+    }
+
+    /// Whether a name is one of those that something with the name `final` was made under.
+    static func matches(_ name: String, for final: some StringProtocol) -> Bool {
+        let start = "\(final).".utf8
+        guard name.utf8.starts(with: start), name.hasSuffix(".partial") else { return false }
+        let number = name.utf8.dropFirst(start.count).dropLast(8)
+        return (1...13).contains(number.count)
+            && number.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
     }
 }
 
@@ -28,10 +39,35 @@ struct NewStore {
         partial = StoreFiles(named: PartialName.next(for: files.path), storage: storage)
     }
 
+    /// Removes what earlier runs for a path have left because they were killed, and says so.
+    static func removeRemains(of path: String, storage: any Storage, _ output: Output) throws(ToolError) {
+        let files = StoreFiles(named: path, storage: storage)
+        // If the folder does not exist, whoever makes the store says so.
+        guard try stored({ () throws(StorageError) in try storage.status(files.parent) })?.kind == .folder else {
+            return
+        }
+        let names = try stored { () throws(StorageError) in try storage.list(files.parent) }
+        for name in names.sorted() where PartialName.matches(name, for: splitPath(files.path).name) {
+            let path = files.parent == "/" ? "/" + name : files.parent + "/" + name
+            guard try stored({ () throws(StorageError) in try storage.status(path) })?.kind == .folder else { continue }
+            do {
+                let removal = try Store.remove(path, keepsOthers: false, storage: storage)
+                // Killed before anything was in it.
+                if !removal.wasThere { try storage.remove(path) }
+                output.warn("firn: removed \(DisplayText.line(path)), which a run that was killed has left.")
+            } catch {
+                // Who is still making a store has locked it.
+                if case .log(let inner)? = (error as? StoreError)?.code, case .locked = inner.code { continue }
+                output.warn("firn: \(DisplayText.line(path)) may have been left by a run that was killed: \(error)")
+            }
+        }
+    }
+
     /// Makes a store at a path. What was made is removed if `body` throws.
     static func make<Result>(
-        at path: String, storage: any Storage, _ body: (_ partial: String) throws -> Result
+        at path: String, storage: any Storage, _ output: Output, _ body: (_ partial: String) throws -> Result
     ) throws -> Result {
+        try removeRemains(of: path, storage: storage, output)
         let new = NewStore(at: path, storage: storage)
         do {
             let result = try body(new.partial.path)

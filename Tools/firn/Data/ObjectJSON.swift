@@ -13,7 +13,7 @@ import FirnCore
 /// | type | JSON |
 /// |---|---|
 /// | bool, int, string | as such |
-/// | float, double | a number, or "nan", "inf", "-inf" |
+/// | float, double | a number, or "nan", "inf", "-inf"; a NaN with other bits "nan(0x…)" with all of them |
 /// | data | a string: base64 |
 /// | date | a string: ISO 8601; before year 1 and after 9999 { "$seconds": n, "$nanoseconds": n } |
 /// | object id, UUID, decimal | a string |
@@ -141,8 +141,8 @@ struct ObjectJSON {
         switch value {
         case .bool(let value): out += (value ? "true" : "false").utf8
         case .int(let value): Self.append(number: value, to: &out)
-        case .float(let value): Self.append(value, to: &out)
-        case .double(let value): Self.append(value, to: &out)
+        case .float(let value): Self.append(value, NaNText.text(value), to: &out)
+        case .double(let value): Self.append(value, NaNText.text(value), to: &out)
         case .string(let value): Self.append(value, to: &out)
         case .data(let bytes):
             out.append(UInt8(ascii: "\""))
@@ -236,9 +236,11 @@ struct ObjectJSON {
 
     private static func append(number: Int64, to out: inout [UInt8]) { out += String(number).utf8 }
 
-    private static func append<T: BinaryFloatingPoint & LosslessStringConvertible>(_ number: T, to out: inout [UInt8]) {
+    private static func append<T: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ number: T, _ nan: @autoclosure () -> String, to out: inout [UInt8]
+    ) {
         if number.isFinite { return out += String(number).utf8 }
-        out += (number.isNaN ? "\"nan\"" : number < 0 ? "\"-inf\"" : "\"inf\"").utf8
+        out += "\"\(number.isNaN ? nan() : number < 0 ? "-inf" : "inf")\"".utf8
     }
 
     /// A string, escaped as in all JSON that the tool writes.

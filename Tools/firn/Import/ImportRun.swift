@@ -26,6 +26,7 @@ struct ImportRun {
         let files = StoreFiles(named: path, storage: storage)
         let isNew = try stored { () throws(StorageError) in try storage.status(files.path) } == nil
         if !isNew { try files.checkIsStore() }
+        try NewStore.removeRemains(of: path, storage: storage, output)
         var hasCommitted = false
         let result: Result
         if isNew {

@@ -133,7 +133,7 @@ struct ImportValues {
     /// The decimal number that a text stands for, rounded to 34 digits; nil if it is none, or if it is too large or too
     /// small for one.
     private static func decimal(_ text: String) -> DecimalBits? {
-        guard let value = DecimalBits(text: text) else { return nil }
+        guard let value = DecimalBits(text: text) else { return NaNText.decimal(text) }
         let isWord = !text.utf8.contains { $0 >= 0x30 && $0 <= 0x39 }
         guard isWord || !value.isInfinite && isZero(text.utf8) == isZero(value.text.utf8) else { return nil }
         return value
@@ -155,8 +155,8 @@ struct ImportValues {
     /// The value of a type that a text in quotes stands for; nil if there is none.
     static func scalar(_ type: ColumnType, _ text: String) -> Value? {
         switch type {
-        case .float: return Self.special(text).map { .float(Float($0)) }
-        case .double: return Self.special(text).map { .double($0) }
+        case .float: return (NaNText.float(text) ?? Self.special(text).map { Float($0) }).map { .float($0) }
+        case .double: return (NaNText.double(text) ?? Self.special(text)).map { .double($0) }
         case .data: return Base64.bytes(text).map { .data($0) }
         case .date:
             guard let (seconds, nanoseconds, _) = TimeText.instant(of: text) else { return nil }

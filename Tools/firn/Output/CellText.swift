@@ -88,7 +88,7 @@ enum CellText {
 enum DecimalText {
     static func text(_ high: UInt64, _ low: UInt64) -> String {
         let sign = high >> 63 != 0 ? "-" : ""
-        if high >> 58 & 0x1F == 0x1F { return "NaN" }
+        if high >> 58 & 0x1F == 0x1F { return NaNText.text(decimal: high, low) }
         if high >> 58 & 0x1F == 0x1E { return sign + "Infinity" }
         // If both bits are set, the coefficient would have more than 34 digits: such a number counts as zero.
         let isLarge = high >> 61 & 3 == 3

@@ -17,11 +17,13 @@ final class SalvageWriter {
     private var owned: [KeySet]
 
     /// Makes the store. What was made is removed if it fails.
-    static func write(_ salvage: Salvage, to path: String, storage: any Storage, clock: any Clock) throws {
+    static func write(
+        _ salvage: Salvage, to path: String, storage: any Storage, clock: any Clock, _ output: Output
+    ) throws {
         guard let schema = salvage.schema.storeSchema else {
             throw ToolError(.damage, "\(path) was not made: the schema has types that this release does not know.")
         }
-        try NewStore.make(at: path, storage: storage) { partial in
+        try NewStore.make(at: path, storage: storage, output) { partial in
             var options = LogOptions(folder: partial)
             // Nobody else has the store yet.
             options.usesThreads = false

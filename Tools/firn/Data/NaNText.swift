@@ -1,0 +1,46 @@
+import FirnBytes
+import FirnCore
+
+/// NaNs as text, for export and import. The usual one is a word. Any other has its bits behind it, as `nan(0x…)`: to
+/// the store these are different values, and a set may hold several.
+enum NaNText {
+    static func text(_ number: Double) -> String {
+        number.bitPattern == Double.nan.bitPattern ? "nan" : "nan(0x\(hexadecimal(number.bitPattern, digits: 16)))"
+    }
+
+    static func text(_ number: Float) -> String {
+        number.bitPattern == Float.nan.bitPattern
+            ? "nan" : "nan(0x\(hexadecimal(UInt64(number.bitPattern), digits: 8)))"
+    }
+
+    static func text(decimal high: UInt64, _ low: UInt64) -> String {
+        DecimalBits(high: high, low: low) == .nan
+            ? "NaN" : "NaN(0x\(hexadecimal(high, digits: 16))\(hexadecimal(low, digits: 16)))"
+    }
+
+    /// The NaN whose bits stand in a text; nil if it is another text, or if the bits are those of a number.
+    static func double(_ text: String) -> Double? {
+        bits(text, digits: 16).map { Double(bitPattern: $0.low) }.flatMap { $0.isNaN ? $0 : nil }
+    }
+
+    static func float(_ text: String) -> Float? {
+        bits(text, digits: 8).map { Float(bitPattern: UInt32(truncatingIfNeeded: $0.low)) }
+            .flatMap { $0.isNaN ? $0 : nil }
+    }
+
+    static func decimal(_ text: String) -> DecimalBits? {
+        bits(text, digits: 32).map { DecimalBits(high: $0.high, low: $0.low) }.flatMap { $0.isNaN ? $0 : nil }
+    }
+
+    private static func bits(_ text: String, digits count: Int) -> (high: UInt64, low: UInt64)? {
+        guard text.lowercased().hasPrefix("nan(0x"), text.hasSuffix(")"), text.utf8.count == count + 7 else {
+            return nil
+        }
+        let digits = text.dropFirst(6).dropLast()
+        guard digits.utf8.allSatisfy({ JSONReader.digit($0) != nil }) else { return nil }
+        let low = UInt64(digits.suffix(16), radix: 16)
+        let high = count > 16 ? UInt64(digits.prefix(count - 16), radix: 16) : 0
+        guard let low, let high else { return nil }
+        return (high, low)
+    }
+}
