@@ -86,9 +86,12 @@ struct ReplacedStoreTests {
         try log.waitUntilDurable(try bench.commit(log))
         let user = bench.storage.disk.newProcess()
         try removeAll(user, "/store")
-        expectReplaced { try log.waitUntilDurable(try bench.commit(log)) }
+        expectReplaced {
+            try bench.commit(log)
+            try log.sync()
+        }
         #expect(throws: LogError.self) { try bench.commit(log) }
-        #expect(log.durableVersion == 1)
+        #expect(log.durableVersion <= 1)
         // Somebody makes a new store at the path. The old one does nothing to it.
         try makeStore(bench, "/store", commits: 3)
         let before = try content(user, "/store")

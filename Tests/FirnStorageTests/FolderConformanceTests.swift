@@ -19,6 +19,8 @@ import Testing
     @Test(arguments: StorageKind.allCases)
     func anOpenFolderDoesWhatPathsDo(_ kind: StorageKind) throws {
         let (fixture, folder) = try make(kind)
+        // Its folder goes with it.
+        defer { withExtendedLifetime(fixture) {} }
         try write(1, "a", folder)
         try folder.createFolder("inner")
         try folder.rename("a", to: "b")
@@ -45,6 +47,8 @@ import Testing
     @Test(arguments: StorageKind.allCases)
     func itsNamesAreSingleComponents(_ kind: StorageKind) throws {
         let (fixture, folder) = try make(kind)
+        // Its folder goes with it.
+        defer { withExtendedLifetime(fixture) {} }
         try fixture.open("outside", .create).write([1], at: 0)
         for name in ["../outside", "/etc/passwd", "x/y", ".", "..", "a\0b"] {
             expectInputError { _ = try folder.open(name, .read) }
@@ -78,6 +82,8 @@ import Testing
     @Test(arguments: StorageKind.allCases)
     func itStaysTheSameFolderWhenItIsMovedAndReplaced(_ kind: StorageKind) throws {
         let (fixture, folder) = try make(kind)
+        // Its folder goes with it.
+        defer { withExtendedLifetime(fixture) {} }
         let storage = fixture.storage
         let inner = fixture.path("d")
         try write(1, "f", folder)
@@ -96,7 +102,9 @@ import Testing
 
     @Test(arguments: StorageKind.allCases)
     func whatIsOpenDetectsThatItsNameIsAnotherFiles(_ kind: StorageKind) throws {
-        let (_, folder) = try make(kind)
+        let (fixture, folder) = try make(kind)
+        // Its folder goes with it.
+        defer { withExtendedLifetime(fixture) {} }
         try folder.createFolder("inner")
         let file = try folder.open("f", .create)
         let inner = try folder.openFolder("inner")
@@ -119,6 +127,7 @@ import Testing
     @Test(arguments: StorageKind.allCases)
     func handlesOfAFolderExcludeEachOtherByItsLock(_ kind: StorageKind) throws {
         let (fixture, first) = try make(kind)
+        defer { withExtendedLifetime(fixture) {} }
         var second: (any StorageFolder)? = try fixture.storage.openFolder(fixture.path("d"))
         let third = try fixture.storage.openFolder(fixture.path("d"))
         #expect(try first.tryLock(exclusive: false) && second!.tryLock(exclusive: false))

@@ -294,8 +294,12 @@ package final class OperatorDay {
             let names = try shell.list(path + "/log").sorted()
             guard let name = names.last else { return }
             try copyOver(path + "/log/" + name)
-            // A store that is closed does not mind.
-            if isOpen { spoil(known, "a segment of \(path) was replaced by its copy") } else { known.content = nil }
+            // A store that is closed does not mind, and a process that begins to write may open the copy, which is whole.
+            if isOpen {
+                spoil(known, "a segment of \(path) was replaced by its copy", stopsOpeners: false)
+            } else {
+                known.content = nil
+            }
         default:
             // A backup was taken, and put back.
             guard isOpen else { return }
@@ -304,10 +308,10 @@ package final class OperatorDay {
         }
     }
 
-    private func spoil(_ known: Known, _ what: String, breaks: Bool = false) {
+    private func spoil(_ known: Known, _ what: String, breaks: Bool = false, stopsOpeners: Bool = true) {
         note(what)
         report.spoiled += 1
-        known.spoiled = (what, report.operations)
+        known.spoiled = (what, stopsOpeners ? report.operations : known.spoiled?.step ?? 0)
         known.isBroken = breaks
         known.content = nil
     }

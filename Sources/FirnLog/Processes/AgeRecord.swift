@@ -40,7 +40,7 @@ struct AgeRecord: Equatable {
     }
 
     /// The most points that fit in the page.
-    static let pointCount = 4
+    static let pointCount = 3
     /// The nanoseconds by which frames' times may rise more than the time that has passed before a point is made.
     static let tolerance: Int64 = 1_000_000_000
     /// The nanoseconds between two readings of a clock that nobody sets.

@@ -192,7 +192,7 @@ import Testing
         expected.gap?.since = 6 * Self.second
         #expect(page.ages == expected)
         #expect(SharedPage(memory: memory, storeHigh: 8).ages == nil)
-        for offset in stride(from: 128, to: 256, by: 8) {
+        for offset in stride(from: 128, to: 240, by: 8) {
             let word = page.load(offset)
             page.store(word ^ 1, offset)
             #expect(page.ages == nil, "byte \(offset)")
