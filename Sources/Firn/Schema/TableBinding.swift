@@ -162,8 +162,8 @@ final class TableBinding: @unchecked Sendable {
         return fit
     }
 
-    /// Empties the wrappers of an instance that becomes an accessor. Its class's initialisers may have put a collection,
-    /// a box or an object there, which would be taken for what the store has.
+    /// Empties the wrappers of an instance that becomes an accessor. Its class's initialisers may have put a
+    /// collection, a box or an object there, which would be taken for what the store has.
     func clearReferences(of object: ObjectBase) {
         let address = object.address
         for step in references {

@@ -144,8 +144,3 @@ import Testing
         expectMessage(result, "was used on another thread than the one it was opened on")
     }
 }
-
-/// Runs `body` on a thread of the system, and returns when it has ended, including the system's part.
-func systemThread(_ body: @escaping @Sendable () -> Void) throws {
-    try StorageThread.start(name: "test", body).join()
-}

@@ -1,4 +1,5 @@
 import Firn
+import FirnStorage
 import FirnTestSupport
 import Foundation
 import Testing
@@ -30,6 +31,11 @@ func waitForDeliveries(of realm: Realm, at location: SourceLocation = #_sourceLo
 @MainActor
 func mainQueueIsThrough() async {
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
+}
+
+/// Runs `body` on a thread of the system, and returns when it has ended, including the system's part.
+func systemThread(_ body: @escaping @Sendable () -> Void) throws {
+    try StorageThread.start(name: "test", body).join()
 }
 
 /// Thrown when a body on another thread does not end.
