@@ -82,8 +82,8 @@ extension Realm {
     /// and those of others are copied. With `.all` and `.modified` an object of this realm is returned as it is. If
     /// the object is created, properties without a value take their initial values; if it is updated, they are left
     /// alone. If the value has no primary key, the key is the one that a new object has, so with `.all` and
-    /// `.modified` the object with that key is updated. Values for linked and embedded objects may lie within each other
-    /// to any depth; collections in a mixed value at most 100 levels deep.
+    /// `.modified` the object with that key is updated. Values for linked and embedded objects may lie within each
+    /// other to any depth; collections in a mixed value at most 100 levels deep.
     ///
     /// Cost: O(log n) for each object, and for each of its indexed properties.
     ///

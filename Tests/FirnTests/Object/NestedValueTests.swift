@@ -37,7 +37,8 @@ private class NestedLeaf: EmbeddedObject {
 
     private static var deep: [Any] {
         [
-            dictionaries("key", 1), arrays(1), [dictionaries("key", 1)] as NSArray,
+            dictionaries("key", 1), arrays(1),
+            (0..<depth).reduce(1 as Any) { value, _ in [Optional.some(value)] },
             (0..<depth).reduce(NSNumber(1) as Any) { value, _ in ["key": value] as NSDictionary },
             (0..<depth).reduce(NSNumber(1) as Any) { value, _ in [value] as NSArray },
         ]
