@@ -8,7 +8,7 @@ extension Store {
     package var compactionFailure: StoreError? { compactor.lastFailure }
 
     /// Starts a checkpoint if the rule wants one, or the removal of files that versions have released. Called after
-    /// each commit. Costs four loads and compares.
+    /// each commit. Costs six loads and compares.
     @inline(__always)
     func compactIfDue() {
         guard let log,

@@ -41,10 +41,17 @@ extension Store {
             log.noteSpace()
             return false
         }
+        guard !keepsPast(log) else { return false }
         let garbage = context.checkpointGarbage.load(ordering: .relaxed)
         let freed = grown + max(garbage - garbageBefore.load(ordering: .relaxed), 0)
         if log.isShortOfSpace { return freed > Self.worthwhile.full && mayFit(unwrittenByteCount, space) }
         return freed > max(Self.worthwhile.scarce, space.available / 16)
+    }
+
+    /// Whether past versions are retained: then a checkpoint does not free the log, and its own file may stay, too.
+    private func keepsPast(_ log: Log) -> Bool {
+        let retained = history.retained + ((try? log.retentionsOfOthers) ?? [])
+        return retained.contains { $0 != .none && $0 != .versions(1) }
     }
 
     /// Whether a checkpoint that writes nodes of `byteCount` bytes can fit. In the file they take a quarter at least.

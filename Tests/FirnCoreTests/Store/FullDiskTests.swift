@@ -373,6 +373,30 @@ import Testing
         try again.close()
     }
 
+    /// Such checkpoints free nothing, and their files stay.
+    @Test func aDiskWithLittleSpaceIsNotFilledWithCheckpointsOfRetainedVersions() throws {
+        storage.disk.capacity = 8 << 20
+        for retention in [HistoryRetention.everything, .none] {
+            var log = LogOptions(folder: "/store \(retention)", durability: .none)
+            log.reserveByteCount = 0
+            var options = StoreOptions(log: log)
+            options.historyRetention = retention
+            let store = try Store(options, storage: storage)
+            try Self.makeTable(store)
+            for round in 0..<4 {
+                try Self.commit(store) { try Self.add($0, Int64(round), byteCount: 400_000) }
+                try store.compactor.run { () throws(StoreError) in }
+            }
+            try Self.commit(store) { $0.delete(Self.table, 0) }
+            if retention == .none {
+                #expect(TestTimeout.awaits { store.log?.checkpoint != nil })
+            } else {
+                try store.compactor.run { () throws(StoreError) in }
+                #expect(store.log?.checkpoint == nil && store.compactionFailure == nil)
+            }
+        }
+    }
+
     @Test func aCheckpointThatHasNoRoomIsNotTriedWithEveryCommit() throws {
         let store = try open(usesThreads: true) { $0.compaction.logByteCount = (least: 64 << 10, most: 64 << 10) }
         try Self.makeTable(store)
