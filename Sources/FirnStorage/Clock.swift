@@ -95,9 +95,9 @@ public final class SystemClock: Clock {
             var count = name.count
             guard sysctlbyname("kern.bootsessionuuid", &name, &count, nil, 0) == 0 else { return nil }
         #else
-            let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+            let file = systemOpen(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY)
             guard file >= 0 else { return nil }
-            defer { close(file) }
+            defer { systemClose(file) }
             let count = read(file, &name, name.count)
         #endif
         return count > 16 ? Array(name[..<count]) : nil

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FirnCore
 
-/// A store of the release ed7dd23, with every type of property, two checkpoints, history and a log after them, is read
+/// A store of the release ed7dd23, with every type of property, a checkpoint, history and a log after it, is read
 /// by every later release.
 @Suite(.timeLimit(.minutes(20))) struct ReleaseGoldenTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
