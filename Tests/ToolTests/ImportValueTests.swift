@@ -237,8 +237,10 @@ import Testing
         try open("/new.0abcxyz9.partial").close()
         try storage.createFolder("/new.empty.partial")
         let held = try open("/new.held.partial")
-        for name in ["/new.notes.partial", "/new.No-1.partial", "/other.abc.partial", "/new.abc.partial.d"] {
-            try storage.createFolder(name)
+        try open("/new.notes.partial").close()
+        let others = ["/new.No-1.partial", "/other.abc.partial", "/new.abc.partial.d"]
+        for name in others { try storage.createFolder(name) }
+        for name in others + ["/new.notes.partial"] {
             try storage.open(name + "/text", .create).close()
         }
         let run = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P"))
@@ -254,6 +256,7 @@ import Testing
             "other.abc.partial",
         ]
         #expect(try storage.list("/").sorted() == stay)
+        try open("/new.notes.partial").close()
         try held.close()
         // Also where a store is by now.
         let again = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P"))

@@ -144,6 +144,15 @@ struct SortKey: Sendable {
         return true
     }
 
+    /// Whether a value is a NaN of a float or double. As distinct values all of these are one.
+    private static func isNaN(_ value: Value) -> Bool {
+        switch value {
+        case .float(let number): number.isNaN
+        case .double(let number): number.isNaN
+        default: false
+        }
+    }
+
     /// Compares two rows by their whole values, in the key's direction.
     func order(_ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), _ context: QueryContext) -> Int {
         let order = ascendingOrder(locate(a.leaf, a.row, context), locate(b.leaf, b.row, context), context)
@@ -162,7 +171,8 @@ struct SortKey: Sendable {
             return ByteText.order(x, y)
         case .decimal, .mixed:
             let table = context.table(path.table)
-            return Value.order(table.value(column, a.leaf, a.row), table.value(column, b.leaf, b.row))
+            let (x, y) = (table.value(column, a.leaf, a.row), table.value(column, b.leaf, b.row))
+            return SortKey.isNaN(x) && SortKey.isNaN(y) ? 0 : Value.order(x, y)
         default:
             for depth in 0..<3 {
                 let x = word(at: a.leaf, a.row, depth)

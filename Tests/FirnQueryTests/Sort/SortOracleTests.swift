@@ -83,6 +83,7 @@ import Testing
     }
 
     private func order(_ a: Value, _ b: Value) -> Int {
+        if isNaN(a), isNaN(b) { return 0 }
         switch (a, b) {
         case (.double(let x), .double(let y)):
             if x.isNaN || y.isNaN { return (x.isNaN ? 0 : 1) - (y.isNaN ? 0 : 1) }
