@@ -35,7 +35,7 @@
         /// loop of three descriptors for each; Foundation keeps some bytes of each thread and timer.
         func isBack(to before: Census, uses: Int) -> Bool {
             descriptors - before.descriptors <= 24 && threads - before.threads <= 24
-                && mappings - before.mappings <= 24 && bytes - before.bytes <= 4_000_000 + uses * 1000
+                && mappings - before.mappings <= 48 && bytes - before.bytes <= 4_000_000 + uses * 1000
         }
     }
 
