@@ -44,7 +44,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     package var offset: Int?
     /// What was found.
     package var detail: String
-    /// Too many files were open when a new one was to be created, and nothing that counts had been changed before.
+    /// Nothing that counts was changed before: too many files were open when a new one was to be created, or a name could
+    /// not be looked up.
     private(set) var hasChangedNothing = false
 
     package init(_ code: Code, path: String, offset: Int? = nil, detail: String = "") {
@@ -85,6 +86,13 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     var markedUnchanged: LogError {
         var error = self
         if case .storage(let cause) = code, cause.code == .tooManyOpenFiles { error.hasChangedNothing = true }
+        return error
+    }
+
+    /// This error, thrown before anything was changed: the call may be tried again.
+    var markedTransient: LogError {
+        var error = self
+        error.hasChangedNothing = true
         return error
     }
 

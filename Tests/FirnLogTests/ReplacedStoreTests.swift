@@ -1,5 +1,6 @@
 import FirnStorage
 import FirnTestSupport
+import Synchronization
 import Testing
 
 @testable import FirnLog
@@ -42,7 +43,9 @@ struct ReplacedStoreTests {
     private func makeStore(_ bench: Bench, _ folder: String, commits: Int) throws {
         var other = bench.another()
         other.options.folder = folder
-        let log = try other.open()
+        // Another store, with an id of its own.
+        let log = try Log.open(
+            other.options, storage: other.storage, clock: ManualClock(), randomness: SeededRandomness(seed: 2))
         for _ in 0..<commits { try other.commit(log, [3000]) }
         try log.close()
     }
@@ -124,6 +127,56 @@ struct ReplacedStoreTests {
         }
         expectReplaced { try log.waitUntilDurable(try bench.commit(log)) }
         #expect(throws: LogError.self) { try bench.commit(log) }
+    }
+
+    /// Sealing makes everything written durable and lists the segment as complete.
+    @Test("seals no segment that was removed, and cuts and removes nothing of others", arguments: [true, false])
+    func sealed(isClosed: Bool) throws {
+        let bench = Bench { $0.durability = .none }
+        let log = try bench.open()
+        for _ in 1...3 { try bench.commit(log) }
+        let user = bench.storage.disk.newProcess()
+        try user.remove("/store/log/0000000001.segment")
+        try user.open("/store/log/0000000001.segment", .create).write([1, 2, 3], at: 0)
+        try user.open("/store/log/0000000002.segment", .create).write([4, 5, 6], at: 0)
+        expectReplaced { if isClosed { try log.close() } else { try log.sealSegment() } }
+        for number in 1...2 {
+            let file = try user.open("/store/log/000000000\(number).segment", .read)
+            #expect(try file.read(9, at: 0) == (number == 1 ? [1, 2, 3] : [4, 5, 6]))
+        }
+    }
+
+    /// Another process has died, and its store was replaced by another one, file by file.
+    @Test("is not taken over by a process that knows another store") func takeover() throws {
+        let bench = Bench()
+        let first = try bench.open()
+        try first.waitUntilDurable(try bench.commit(first))
+        let second = try bench.another().open()
+        try bench.commit(first)
+        bench.storage.disk.kill(bench.storage)
+        let user = bench.storage.disk.newProcess()
+        try makeStore(bench, "/other", commits: 9)
+        let other = try user.open("/other/manifest", .read)
+        let bytes = try other.read(other.size(), at: 0)
+        try user.remove("/store/manifest")
+        try user.open("/store/manifest", .create).write(bytes, at: 0)
+        let before = try content(user, "/store")
+        try second.awaitWriting()
+        expectReplaced { _ = try second.readToEnd { _ in } }
+        #expect(try content(user, "/store") == before)
+    }
+
+    /// A folder of the store that can't be looked at for a moment is no reason to end the writing.
+    @Test("goes on if a name could not be looked up") func unseen() throws {
+        let bench = Bench()
+        let log = try bench.open()
+        for name in ["/store/log", "/store/lock", "/store/log/0000000001.segment"] {
+            bench.storage.inject(
+                SimulatedFault(.permissionDenied, number: 13) { $0.operation == .status && $0.path == name })
+            try log.waitUntilDurable(try bench.commit(log))
+            #expect(log.failure == nil && bench.storage.faultCount > 0)
+            bench.storage.removeFaults()
+        }
     }
 
     /// A backup was restored file by file, into the same folder.
@@ -224,24 +277,23 @@ struct ReplacedStoreTests {
     @Test("goes on when descriptors run out for a moment") func descriptors() throws {
         let bench = Bench { $0.segmentByteCount = 4096 }
         let log = try bench.open()
-        let start = bench.storage.callCount
-        // Every call that opens something fails once, one after the other.
-        var version: UInt64 = 0
-        for call in 0..<60 {
+        // One after the other, each call of a roll that opens something fails once.
+        for number in 0..<8 {
+            let opened = Atomic<Int>(0)
             bench.storage.inject(
                 SimulatedFault(.tooManyOpenFiles, number: 24) { now in
-                    now.index >= start + call && [.open, .create, .openFolder].contains(now.operation)
+                    guard [.open, .create, .openFolder].contains(now.operation) else { return false }
+                    return opened.add(1, ordering: .relaxed).oldValue == number
                 })
             do {
-                version = try bench.commit(log, [3000])
-                try log.waitUntilDurable(version)
+                try log.waitUntilDurable(try bench.commit(log, [3000]))
                 try log.sealSegment()
             } catch let error as LogError {
-                if case .unknownOutcome = error.code { Issue.record("call \(call): \(error)") }
+                if case .unknownOutcome = error.code { Issue.record("opening \(number): \(error)") }
             }
-            #expect(log.failure == nil)
+            #expect(log.failure == nil, "opening \(number)")
+            bench.storage.removeFaults()
         }
-        bench.storage.removeFaults()
         try log.waitUntilDurable(try bench.commit(log))
     }
 

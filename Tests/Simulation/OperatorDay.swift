@@ -269,10 +269,17 @@ package final class OperatorDay {
     /// Removes a store, or a part of one.
     private func spoil() throws {
         let path = Self.paths[random.below(3)]
-        guard let folder = try shell.status(path)?.identity, let known = stores[folder], !known.isBroken,
-            try exists(path + "/manifest")
+        guard let folder = try shell.status(path)?.identity, let known = stores[folder], try exists(path + "/manifest")
         else { return }
-        let isOpen = processes.contains { $0.known === known }
+        if known.isBroken {
+            // In the end somebody clears up.
+            guard !isOpen(known) else { return }
+            note("what is left at \(path) is removed")
+            try removeAll(path)
+            stores[folder] = nil
+            return
+        }
+        let isOpen = try isOpen(known) && exists(path + "/lock") && exists(path + "/shared")
         switch random.below(6) {
         case 0:
             try removeAll(path)

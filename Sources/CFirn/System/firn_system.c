@@ -329,10 +329,9 @@ int firn_lock_folder(int descriptor, int operation) {
     int result;
     do result = flock(descriptor, operation | LOCK_NB);
     while (result < 0 && errno == EINTR);
-    if (result == 0) return 0;
-    // A system or file system that can't lock folders, or a descriptor that can't be locked (O_PATH).
-    if (errno == EOPNOTSUPP || errno == ENOTSUP || errno == EINVAL || errno == ENOSYS || errno == EBADF) return 0;
-    return errno;
+    // Any other error means that folders can't be locked here, or not through this descriptor (O_PATH), or not by this
+    // user. The lock is an addition to the locks of bytes, so that is no reason to refuse a store.
+    return result < 0 && errno == EWOULDBLOCK ? EWOULDBLOCK : 0;
 }
 
 // MARK: files

@@ -14,9 +14,9 @@ enum ValueSource {
             try object.checkIsThere()
             self = .object(object)
         } else if let dictionary = instance(value, of: NSDictionary.self) {
-            var result: [AnyHashable: Any] = [:]
-            for (key, element) in dictionary { if let key = key as? AnyHashable { result[key] = element } }
-            self = .dictionary(result)
+            // Its keys become Swift's: texts are found by the names of properties.
+            guard let entries = dictionary as? [AnyHashable: Any] else { throw ValueFault(value, isNot: info.type) }
+            self = .dictionary(entries)
         } else if let array = instance(value, of: NSArray.self) {
             self = .array(array.map { $0 })
         } else if let dictionary = value as? [AnyHashable: Any] {

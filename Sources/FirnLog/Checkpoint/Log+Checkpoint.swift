@@ -60,6 +60,7 @@ extension Log {
         // A file that no manifest lists was left by a crash, or is somebody else's and may have any number. Its
         // number is skipped; the numbers after it are still used.
         let taken = Set(try folder.checkpointIDs())
+        writer?.tail.checkpointByteCount.store(listed.last?.byteCount ?? 0, ordering: .relaxed)
         checkpoints.withLock { state in
             state.listed = listed
             state.nextID = max(state.nextID, (manifest.checkpoint?.id ?? 0) + 1)
@@ -69,12 +70,14 @@ extension Log {
 
     /// Seals the open segment if it holds a commit, so that what a checkpoint covers can be removed.
     package func sealSegment() throws(LogError) {
-        let tail = try writing().tail
+        let writer = try writing()
+        let tail = writer.tail
         tail.begin()
         defer { tail.endAppending() }
         // What is removed is judged by its age.
         tail.readClock()
         if tail.holdsCommits { try tail.roll() }
+        writer.growReserve()
     }
 
     /// Begins a segment with the schema of the checkpoint. For a log that ended before the checkpoint, where
@@ -115,6 +118,7 @@ extension Log {
         next.segments.removeAll { $0.isSealed && $0.lastVersion <= oldest }
         try tail.replaceManifest(next)
         checkpoints.withLock { $0.listed = kept + [checkpoint] }
+        tail.checkpointByteCount.store(checkpoint.byteCount, ordering: .relaxed)
     }
 
     /// Removes segments that the manifest no longer lists, and checkpoint files that the manifest does not need and

@@ -108,11 +108,6 @@ struct Manifest: Equatable {
 
     var openSegment: Segment { segments[segments.count - 1] }
 
-    /// About the bytes of the store's files, if the open segment has so many.
-    func byteCount(openSegment end: Int) -> Int {
-        segments.dropLast().reduce(end + Int(checkpoint?.byteCount ?? 0)) { $0 + Int($1.byteCount) }
-    }
-
     /// The bytes of a block before its length is rounded up.
     private static func contentByteCount(segments: Int, earlier: Int) -> Int {
         headerByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4

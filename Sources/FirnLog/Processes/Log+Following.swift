@@ -135,16 +135,26 @@ extension Log {
     ) throws -> (LogReadPosition, Manifest) {
         // The page's generation is raised after the manifest was replaced. If it is late, reading notices that.
         var manifest = writer.tail.manifest
-        if page.generation != manifest.generation { manifest = try folder.readManifest() }
+        if page.generation != manifest.generation { manifest = try readOwnManifest(writer) }
         try writer.follower.refresh()
         return try writer.follower.read(from: writer.tail.position, manifest, through: version, body)
+    }
+
+    /// The manifest in force, which must be one that followed the manifest that this process knows.
+    private func readOwnManifest(_ writer: LogWriter) throws(LogError) -> Manifest {
+        try writer.group.names?.checkFolders()
+        let (manifest, known) = (try folder.readManifest(), writer.tail.manifest)
+        guard manifest.storeID == known.storeID, manifest.generation >= known.generation else {
+            throw .replaced(folder.path(of: folder.manifest), "another manifest is in force than those that follow ours")
+        }
+        return manifest
     }
 
     /// Takes over from a process that died or failed.
     private func recover(
         _ writer: LogWriter, from start: LogReadPosition, _ body: (inout CommitReader) throws -> Void
     ) throws -> Progress {
-        let manifest = try folder.readManifest()
+        let manifest = try readOwnManifest(writer)
         let mark = page.isValid(epoch: manifest.epoch) ? page.durableMark : 0
         var recovery = try Recovery.read(folder, manifest, pageMark: mark, verify: .directory)
         guard recovery.lastVersion >= start.version else {
@@ -199,7 +209,7 @@ extension Log {
             if old !== file { old.close() }
             return file
         }
-        tail.isReserveGone = !writer.reserve.make(for: tail.storeByteCount)
+        writer.noteReserve(isThere: writer.reserve.ensure(for: tail.storeByteCount))
         tail.startWriting(file, byteCount: byteCount)
         // Set before anything is changed: if this process dies after a manifest change that the page does not show,
         // the next holder must not take the manifest that it knows for the one in force.

@@ -15,7 +15,8 @@ import FirnStorage
 ///
 /// Besides, every opener that has the store open for writing holds the lock of the store's folder itself, shared. The
 /// first one, and one that deletes the store, tries it exclusively for a moment. It shows openers that hold bytes of
-/// another file: somebody has removed or replaced `lock`.
+/// another file: somebody has removed or replaced `lock`. Openers for reading do not hold it: once `lock` is replaced,
+/// writers do not know of them, and may remove what they have yet to read.
 ///
 /// Byte 2 says whether the shared page is right: its holder took it while another opener held it, or has recovered
 /// the log and written the page.
@@ -74,7 +75,7 @@ struct StoreLocks: Sendable {
     /// lock file was opened.
     func registerOpen() throws(LogError) {
         // Another opener can't remove the file only while this byte is held.
-        guard try awaitShared(Self.openByte), try isNamed() else {
+        guard try awaitShared(Self.openByte), try isStillNamed() else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
         }
     }
@@ -84,15 +85,17 @@ struct StoreLocks: Sendable {
     private func awaitShared(_ byte: Int) throws(LogError) -> Bool {
         for _ in 1...20 {
             if try tryLock(byte, exclusive: false) { return true }
-            if try !isNamed() { return false }
+            if try !isStillNamed() { return false }
             sleepThread(nanoseconds: 1_000_000)
         }
         return false
     }
 
     /// Whether the lock file is still the one that others open.
-    func isNamed() throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try lock?.isNamed() ?? true }
+    func isNamed() throws(StorageError) -> Bool { try lock?.isNamed() ?? true }
+
+    private func isStillNamed() throws(LogError) -> Bool {
+        try stored { () throws(StorageError) in try isNamed() }
     }
 
     /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
@@ -131,7 +134,7 @@ struct StoreLocks: Sendable {
         for byte in bytes {
             guard try tryLock(byte, exclusive: true) else { return false }
         }
-        guard try isNamed() else { return false }
+        guard try isStillNamed() else { return false }
         return try stored { () throws(StorageError) in try root.tryLock(exclusive: true) }
     }
 
@@ -174,8 +177,10 @@ struct StoreLocks: Sendable {
         return try !isLocked(Self.finalCheckpointByte, exclusive: true)
     }
 
-    /// Undoes `registerWriter`.
+    /// Undoes `registerWriter` and `lockFolder`.
     func unregisterWriter() throws(LogError) {
+        // First: who holds the folder's lock must be seen to hold the byte, too.
+        root.unlock()
         try unlock(Self.finalCheckpointByte)
         try unlock(Self.openForWritingByte)
     }
@@ -234,12 +239,13 @@ struct StoreLocks: Sendable {
 
     /// Like `releaseAll`, but keeps what `keepReading` declared. If this throws, nothing is kept.
     func leaveReading(slot: Int?) throws(LogError) {
+        // First, as in `unregisterWriter`.
+        root.unlock()
         do throws(LogError) {
             for byte in [Self.writerByte, Self.openForWritingByte, Self.compactorByte, Self.finalCheckpointByte] {
                 try unlock(byte)
             }
             if let slot { try unlockSlot(slot) }
-            root.unlock()
             try unlock(Self.openByte)
         } catch {
             // Others must not think that this opener writes, or has the store open.

@@ -12,7 +12,13 @@ extension Log {
         else { return nil }
         try locks.lockFolder(isFirst: false)
         var manifest = try folder.readManifest()
-        let page = try SharedPage(folder, manifest.storeID, mayCreate: false)
+        let page: SharedPage
+        do throws(LogError) { page = try SharedPage(folder, manifest.storeID, mayCreate: false) } catch {
+            try locks.unregisterWriter()
+            // The opener that held the byte may have been a first one that failed before it made the page.
+            if error.code == .replaced, try !locks.isOpenForWriting() { return nil }
+            throw error
+        }
         do throws(LogError) {
             // Each time, another manifest may replace the one that is read.
             for _ in 1...8 {
@@ -90,6 +96,7 @@ extension Log {
             end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,
             schema: position.schema ?? [], sector: position.sector, isReserveGone: false, isWriter: false)
         tail.markWritten = position.mark
+        tail.checkpointByteCount.store(checkpoints.last?.byteCount ?? 0, ordering: .relaxed)
         let lock = WriterLock(locks: locks, page: page, isReady: false, options, clock)
         let reserve = LogReserve(folder: folder, storeID: listed.storeID, fixedByteCount: options.reserveByteCount)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: follower, reserve: reserve)

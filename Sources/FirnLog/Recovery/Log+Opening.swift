@@ -164,7 +164,6 @@ extension Log {
         let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
         let size = try stored { () throws(StorageError) in try file.size() }
         let reserve = LogReserve(folder: folder, storeID: manifest.storeID, fixedByteCount: options.reserveByteCount)
-        let isReserveGone = !reserve.make(for: recovery.storeByteCount)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: try locks.isAlone())
@@ -177,7 +176,9 @@ extension Log {
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
             manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
-            sector: recovery.sector, isReserveGone: isReserveGone)
+            sector: recovery.sector, isReserveGone: false)
+        tail.checkpointByteCount.store(recovery.checkpoint?.byteCount ?? 0, ordering: .relaxed)
+        tail.isReserveGone = !reserve.ensure(for: tail.storeByteCount)
         tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
         let lock = WriterLock(locks: locks, page: page, isReady: true, options, clock)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder), reserve: reserve)

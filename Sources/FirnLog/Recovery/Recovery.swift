@@ -88,8 +88,6 @@ struct Recovery {
     let sector: Int
 
     var lastVersion: UInt64 { scan.lastVersion }
-    /// About the bytes of the store's files.
-    var storeByteCount: Int { manifest.byteCount(openSegment: scan.end) }
     var needsRewrite: Bool { tornTail != nil || lastVersion > durable || missing != nil }
 
     /// Reads and decides (steps 1 to 4), changing nothing.
@@ -222,8 +220,11 @@ struct Recovery {
                 throw error
             }
         }
-        // Whoever made the store may have died before its name was durable.
-        try location?.syncParent()
+        // Whoever made the store may have died before its name was durable. A store that was found with a version has
+        // been found by its name before, so a folder above it that can't be synced is no reason to refuse it.
+        do throws(LogError) { try location?.syncParent() } catch {
+            if lastVersion == 0 { throw error }
+        }
     }
 
     /// Replaces the manifest in force. If the new one may be in force without being durable, the page says so: the

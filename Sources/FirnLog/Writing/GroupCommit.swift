@@ -171,7 +171,7 @@ final class GroupCommit: @unchecked Sendable {
             }
             do throws(LogError) {
                 try stored { () throws(StorageError) in try file.sync() }
-                try names?.check(file)
+                try checkNames(file)
                 isCrowded.store(writtenVersion > durableVersion + 1, ordering: .relaxed)
                 raise(to: led.target)
             } catch {
@@ -198,13 +198,20 @@ final class GroupCommit: @unchecked Sendable {
         if let failure = currentFailure { throw Self.unknown(durableVersion + 1, failure) }
         do {
             file = try body(file)
-            try names?.check(file)
+            try checkNames(file)
         } catch {
             if error.isTransient { throw error }
             fail(error)
             throw Self.unknown(durableVersion + 1, error)
         }
         raise(to: led.target)
+    }
+
+    /// What was found to be another file ends the writing. What could not be looked up is looked up after the next sync.
+    private func checkNames(_ file: any StorageFile) throws(LogError) {
+        do throws(LogError) { try names?.check(file) } catch {
+            if !error.isTransient { throw error }
+        }
     }
 
     /// Returns, after a failure, when no sync runs and none will begin. Only then may another process write: a sync

@@ -21,12 +21,13 @@ struct HeldNames: Sendable {
         self.locks = locks
     }
 
-    /// Throws `.replaced` if one of the names does not give what is held. Costs five calls of the system that only look
-    /// at names in memory.
+    /// Throws `.replaced` if one of the names does not give what is held. A name that could not be looked up is no
+    /// reason to end the writing: that error is transient. Costs six calls of the system that only look at names in
+    /// memory.
     ///
     /// - Parameter segment: the open segment.
     func check(_ segment: any StorageFile) throws(LogError) {
-        guard try stored({ () throws(StorageError) in try segment.isNamed() }) else {
+        guard try looked({ () throws(StorageError) in try segment.isNamed() }) else {
             throw .replaced(segment.path, "the log's newest file is not there")
         }
         try checkFolders()
@@ -34,16 +35,20 @@ struct HeldNames: Sendable {
 
     /// Like `check`, but leaves out the open segment, which only the appender knows.
     func checkFolders() throws(LogError) {
-        guard try stored({ () throws(StorageError) in try log.isNamed() }) else {
+        guard try looked({ () throws(StorageError) in try log.isNamed() }) else {
             throw .replaced(log.path, "the log's folder is not there")
         }
-        guard try locks.isNamed() else {
+        guard try looked({ () throws(StorageError) in try locks.isNamed() }) else {
             throw .replaced(folder.path(of: folder.lock), "the file whose locks keep other openers out is not there")
         }
         if let checkpoints = folder.inner.withLock({ $0[.checkpoints] }),
-            try stored({ () throws(StorageError) in try !checkpoints.isNamed() })
+            try looked({ () throws(StorageError) in try !checkpoints.isNamed() })
         {
             throw .replaced(checkpoints.path, "the folder of the checkpoints is not there")
         }
+    }
+
+    private func looked(_ body: () throws(StorageError) -> Bool) throws(LogError) -> Bool {
+        do throws(StorageError) { return try body() } catch { throw LogError(error).markedTransient }
     }
 }

@@ -61,6 +61,11 @@ struct LogReserve: Sendable {
         }
     }
 
+    /// Like `make`, but a file that only could not be made longer counts.
+    ///
+    /// - Returns: false if there is none, although the store wants one.
+    func ensure(for storeByteCount: Int) -> Bool { make(for: storeByteCount) || presentByteCount > 0 }
+
     private func create() throws(StorageError) -> any StorageFile {
         // An empty file may be left from a process that died.
         try? folder.remove(folder.reserve)

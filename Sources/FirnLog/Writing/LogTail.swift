@@ -122,8 +122,15 @@ final class LogTail: @unchecked Sendable {
         lock.unlock()
     }
 
+    /// The bytes of the live checkpoint's files. Atomic: used as an estimate.
+    let checkpointByteCount = Atomic<Int>(0)
+
     /// About the bytes of the store's files. Called by the appender.
-    var storeByteCount: Int { manifest.byteCount(openSegment: end) }
+    var storeByteCount: Int {
+        manifest.segments.dropLast().reduce(end + checkpointByteCount.load(ordering: .relaxed)) {
+            $0 + Int($1.byteCount)
+        }
+    }
 
     /// The segments, and how far the open one is written. It is an estimate, and must not be used to read them.
     var extent: (manifest: Manifest, end: Int) { lock.withLock { (manifest, min(filled, end)) } }
@@ -358,9 +365,14 @@ final class LogTail: @unchecked Sendable {
 
     private func sealAndContinue() throws(LogError) {
         try group.lead { old throws(LogError) in
+            // Nothing is cut or removed in files that somebody else has put here.
+            try group.names?.check(old)
+            try folder.checkInForce(manifest)
             // 1. Everything written becomes durable; the preallocated space behind it is cut off.
             try stored { () throws(StorageError) in try old.truncate(to: sectorEnd) }
             try synced(old)
+            // The manifest is about to say that this segment is complete.
+            try group.names?.check(old)
             let version = group.writtenVersion
             var next = manifest
             if wantedSector > 0 { next.features.insert(.sectors) }
@@ -417,6 +429,8 @@ final class LogTail: @unchecked Sendable {
     func trim() throws(LogError) {
         try withoutFilling { () throws(LogError) in
             try group.lead { file throws(LogError) in
+                try group.names?.check(file)
+                try folder.checkInForce(manifest)
                 try stored { () throws(StorageError) in try file.truncate(to: sectorEnd) }
                 try synced(file)
                 return file

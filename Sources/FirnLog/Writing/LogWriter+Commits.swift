@@ -39,7 +39,7 @@ extension LogWriter {
                 guard mayUseReserve, releaseReserve() else { throw error }
                 try tail.roll()
             }
-            if !tail.isReserveGone { _ = reserve.make(for: tail.storeByteCount) }
+            growReserve()
         }
     }
 
@@ -48,8 +48,7 @@ extension LogWriter {
     /// - Returns: false if it is free already.
     func releaseReserve() -> Bool {
         guard !tail.isReserveGone else { return false }
-        tail.isReserveGone = true
-        isReserveUsed.store(true, ordering: .relaxed)
+        noteReserve(isThere: false)
         isShortOfSpace.store(true, ordering: .relaxed)
         return reserve.remove()
     }
@@ -60,10 +59,18 @@ extension LogWriter {
     func restoreReserve() -> Bool {
         guard tail.isReserveGone else { return true }
         guard reserve.make(for: tail.storeByteCount) else { return false }
-        tail.isReserveGone = false
-        isReserveUsed.store(false, ordering: .relaxed)
+        noteReserve(isThere: true)
         return true
     }
+
+    /// Called by the appender.
+    func noteReserve(isThere: Bool) {
+        tail.isReserveGone = !isThere
+        isReserveUsed.store(!isThere, ordering: .relaxed)
+    }
+
+    /// Makes the reserve as long as the store wants it by now. Called by the appender.
+    func growReserve() { if !tail.isReserveGone { _ = reserve.make(for: tail.storeByteCount) } }
 
     /// Compresses and writes a commit of one part on the calling thread.
     func writeSinglePart(

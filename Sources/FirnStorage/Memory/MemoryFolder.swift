@@ -39,7 +39,11 @@ final class MemoryFolder: MemoryNames, StorageFolder, @unchecked Sendable {
     }
 
     func tryLock(exclusive: Bool) throws(StorageError) -> Bool {
-        guarded.withLock { _ in node.folderLock.tryLock(0, exclusive: exclusive, by: owner) }
+        guarded.withLock { _ in
+            let isLocked = node.folderLock.tryLock(0, exclusive: exclusive, by: owner)
+            if !isLocked { node.folderLock.unlockAll(by: owner) }
+            return isLocked
+        }
     }
 
     func unlock() { guarded.withLock { _ in node.folderLock.unlockAll(by: owner) } }

@@ -51,6 +51,21 @@ import Testing
         #expect(storage.disk.usedByteCount <= 64 << 10)
     }
 
+    @Test("that can't be made longer is still there, and stops no commit") func shortReserve() throws {
+        let storage = SimulatedStorage(seed: 1)
+        var options = LogOptions(folder: "/store")
+        options.usesThreads = false
+        options.reserveByteCount = 256 << 10
+        try Log.open(options, storage: storage).close()
+        options.reserveByteCount = 4 << 20
+        storage.disk.capacity = storage.disk.usedByteCount + (1 << 20)
+        let log = try Log.open(options, storage: storage)
+        try LogScript.commit(log, version: 1, [200])
+        try log.waitUntilDurable(1)
+        #expect(try log.useReserve(), "the reserve that is there can be used")
+        #expect(try storage.status("/store/reserve") == nil)
+    }
+
     @Test("grows while the store does") func growing() async throws {
         let storage = MemoryStorage()
         let log = try Log.open(LogOptions(folder: "/store"), storage: storage)
