@@ -44,8 +44,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     package var offset: Int?
     /// What was found.
     package var detail: String
-    /// Nothing that counts was changed before: too many files were open when a new one was to be created, or a name could
-    /// not be looked up.
+    /// Nothing that counts was changed before: too many files were open when a new one was to be created, or a name
+    /// could not be looked up.
     private(set) var hasChangedNothing = false
 
     package init(_ code: Code, path: String, offset: Int? = nil, detail: String = "") {

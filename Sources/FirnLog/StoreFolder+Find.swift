@@ -88,8 +88,10 @@ extension StoreFolder {
                     result.append(name)
                     continue
                 }
-                result += try list(folder).filter { Self.segmentNumber(of: $0) == nil && Self.checkpointID(of: $0) == nil }
-                    .sorted().map { name + "/" + $0 }
+                result += try list(folder).filter {
+                    Self.segmentNumber(of: $0) == nil && Self.checkpointID(of: $0) == nil
+                }
+                .sorted().map { name + "/" + $0 }
             } else if try !isLeftover(StoreFileName(name)) {
                 result.append(name)
             }

@@ -80,7 +80,8 @@ struct StoreFolder: Sendable {
                 * (LogLimits.segmentCount * Manifest.entryByteCount + LogLimits.checkpointCount
                     * Manifest.checkpointByteCount + 4096)
         else {
-            throw LogError(.damage, path: path(of: manifest), detail: "it is \(size) bytes long, more than a manifest can be")
+            throw LogError(
+                .damage, path: path(of: manifest), detail: "it is \(size) bytes long, more than a manifest can be")
         }
         var bytes = [UInt8](repeating: 0, count: size)
         let count: Int
@@ -96,7 +97,8 @@ struct StoreFolder: Sendable {
         } catch let refusal as Manifest.Refusal {
             switch refusal {
             case .newerFormat(let format): throw LogError(.newerFormat(found: format), path: path(of: manifest))
-            case .damage(let text, let offset): throw LogError(.damage, path: path(of: manifest), offset: offset, detail: text)
+            case .damage(let text, let offset):
+                throw LogError(.damage, path: path(of: manifest), offset: offset, detail: text)
             }
         } catch {
             throw LogError(.damage, path: path(of: manifest), detail: "\(error)")
@@ -177,7 +179,8 @@ struct StoreFolder: Sendable {
             next.checkpoint?.isPossible ?? true, next.segments.count <= LogLimits.segmentCount,
             next.earlier.count <= LogLimits.checkpointCount
         else {
-            throw LogError(.damage, path: path(of: manifest), detail: "its numbers have reached their limit; copy the store")
+            throw LogError(
+                .damage, path: path(of: manifest), detail: "its numbers have reached their limit; copy the store")
         }
     }
 

@@ -28,8 +28,9 @@ import FirnStorage
 // times, and writes `held VERSION`. When the file FOLDER.release exists, it releases the pins, writes `released`, and
 // waits to be killed.
 //
-// firn-crash-child FOLDER spill TIMES: the same with a limit of two versions and `.spill`, beside other processes. After
-// each commit it writes a line `value version`, and at the end `kept N` if all N versions that it held are as they were.
+// firn-crash-child FOLDER spill TIMES: the same with a limit of two versions and `.spill`, beside other processes.
+// After each commit it writes a line `value version`, and at the end `kept N` if all N versions that it held are as
+// they were.
 
 /// The payload of a thread's n-th entry. Most are short. Some are a blob, and a few make a commit of several parts.
 func payload(_ thread: Int, _ number: Int) -> [UInt8] {

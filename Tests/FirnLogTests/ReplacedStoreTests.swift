@@ -53,7 +53,9 @@ struct ReplacedStoreTests {
     private func expectReplaced(_ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) {
         let error = #expect(throws: LogError.self, sourceLocation: sourceLocation) { try body() }
         let text = error.map { "\($0)" } ?? ""
-        #expect(text.contains("moved, replaced or removed while the store was open"), "\(text)", sourceLocation: sourceLocation)
+        #expect(
+            text.contains("moved, replaced or removed while the store was open"), "\(text)",
+            sourceLocation: sourceLocation)
     }
 
     @Test("goes on if it is moved as a whole, and leaves alone what stands at its path now", arguments: [true, false])
@@ -312,7 +314,8 @@ struct ReplacedStoreTests {
         if isReader { copied.options.access = .readOnly }
         let error = #expect(throws: LogError.self) { _ = try copied.open() }
         let text = error.map { "\($0)" } ?? ""
-        #expect(error?.code == .damage && text.contains("this folder was copied while the store was written"), "\(text)")
+        #expect(
+            error?.code == .damage && text.contains("this folder was copied while the store was written"), "\(text)")
         #expect(text.contains("versions 2 to 3 were durable there") && text.contains("firn recover"), "\(text)")
         // The store itself, with the same page, is whole.
         try log.close()

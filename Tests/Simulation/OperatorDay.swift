@@ -151,7 +151,8 @@ package final class OperatorDay {
             let own = stores[identity] ?? Known()
             stores[identity] = own
             if !own.isBroken, store.publishedVersion < own.acknowledged {
-                throw fail("version \(own.acknowledged) was acknowledged, but the store is at \(store.publishedVersion)")
+                throw fail(
+                    "version \(own.acknowledged) was acknowledged, but the store is at \(store.publishedVersion)")
             }
             own.acknowledged = max(own.acknowledged, store.publishedVersion)
             processes[index].store = store
@@ -301,7 +302,8 @@ package final class OperatorDay {
             let names = try shell.list(path + "/log").sorted()
             guard let name = names.last else { return }
             try copyOver(path + "/log/" + name)
-            // A store that is closed does not mind, and a process that begins to write may open the copy, which is whole.
+            // A store that is closed does not mind, and a process that begins to write may open the copy, which is
+            // whole.
             if isOpen {
                 spoil(known, "a segment of \(path) was replaced by its copy", stopsOpeners: false)
             } else {

@@ -162,8 +162,8 @@ void firn_lock_ranks_set(uint64_t ranks) { lock_ranks = ranks; }
 
 uint32_t firn_fork_generation_value = 0;
 
-// The descriptors of lock files and folders, guarded by the mutex. A fork takes the mutex too, so no descriptor is open but not
-// listed.
+// The descriptors of lock files and folders, guarded by the mutex. A fork takes the mutex too, so no descriptor is
+// open but not listed.
 static pthread_mutex_t lock_list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int *lock_list = NULL;
 static size_t lock_list_count = 0;

@@ -131,9 +131,9 @@ int firn_lock_try(int descriptor, off_t byte, bool exclusive);
 int firn_lock_test(int descriptor, off_t byte, bool exclusive);
 // Releases one byte. Returns 0 or an error number.
 int firn_lock_release(int descriptor, off_t byte);
-// Tries to lock a folder, or unlocks it: `operation` is LOCK_SH, LOCK_EX or LOCK_UN, and replaces the lock that the open
-// folder has. Returns 0, also where folders can't be locked; EWOULDBLOCK if another open folder's lock excludes this
-// one; or another error number.
+// Tries to lock a folder, or unlocks it: `operation` is LOCK_SH, LOCK_EX or LOCK_UN, and replaces the lock that the
+// open folder has. Returns 0, also where folders can't be locked; EWOULDBLOCK if another open folder's lock excludes
+// this one; or another error number.
 int firn_lock_folder(int descriptor, int operation);
 
 // MARK: files

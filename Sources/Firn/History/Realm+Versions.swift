@@ -79,8 +79,8 @@ extension Realm {
         return Realm(try instance.past(past, at: CallSite(file, line)))
     }
 
-    /// The realm as it was at a moment: the newest version whose date is not later, as `asOf(version:)` opens it. For now
-    /// and for each later date, that is the newest version, whatever its date.
+    /// The realm as it was at a moment: the newest version whose date is not later, as `asOf(version:)` opens it. For
+    /// now and for each later date, that is the newest version, whatever its date.
     ///
     /// ```swift
     /// let lastNight = try realm.asOf(date: Date(timeIntervalSinceNow: -12 * 3600))

@@ -51,7 +51,8 @@ extension SharedStore {
     /// meanwhile, and other openers of this process wait.
     static func examining<Result>(_ url: URL, _ body: (Store) throws -> Result) throws -> Result {
         _ = try url.checkedStorePath(of: "A store's URL")
-        // Computed once: the path may lead elsewhere by the end, and the opening ends under the name that it began with.
+        // Computed once: the path may lead elsewhere by the end, and the opening ends under the name that it began
+        // with.
         let name = name(url)
         while true {
             switch find(name) {

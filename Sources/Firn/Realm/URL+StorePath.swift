@@ -30,7 +30,8 @@ extension URL {
         let path = storePath
         guard !path.utf8.contains(0) else {
             throw Realm.Error(
-                .invalidInput, "\(what) contains a NUL (%00), at which the system would cut the path off.", fileURL: self)
+                .invalidInput, "\(what) contains a NUL (%00), at which the system would cut the path off.",
+                fileURL: self)
         }
         return path
     }

@@ -90,8 +90,8 @@ extension Store {
 
     /// The nanoseconds after which a transaction that waits for other processes writes out what is held here by then.
     private static let spillInterval: Int64 = 50_000_000
-    /// The nanoseconds for which a transaction with `.spill` waits for other processes to write out what they hold. They
-    /// need not write anything before it no longer counts, so only one that is stopped takes as long.
+    /// The nanoseconds for which a transaction with `.spill` waits for other processes to write out what they hold.
+    /// They need not write anything before it no longer counts, so only one that is stopped takes as long.
     private static let spillPatience: Int64 = 5_000_000_000
 
     /// How long a transaction waits for holders; nil if waiting can't help it, or if it is not to wait.

@@ -10,8 +10,8 @@ import FirnStorage
 /// lesser of the two, so that neither of them alone can make anything old.
 ///
 /// **Points.** A point (t, a) says that every frame with a time up to t was written at least a before the reading. One
-/// is made where frames' times rise by more than the time that has passed: all frames up to then are not older than that
-/// moment. Between two points, and behind the last one, differences of times are ages.
+/// is made where frames' times rise by more than the time that has passed: all frames up to then are not older than
+/// that moment. Between two points, and behind the last one, differences of times are ages.
 ///
 /// **Starts of the system.** How much time passed between two starts is known from the wall clock alone, which may be
 /// wrong, and more often just then. So the gap counts for nothing until a second reading confirms it: one that is
@@ -189,7 +189,8 @@ struct AgeRecord: Equatable {
         if let count = gap?.pointCount, count > index { gap?.pointCount = count - 1 }
     }
 
-    /// Removes the last point if differences of times are ages across it, too: after a gap in which the clock was right.
+    /// Removes the last point if differences of times are ages across it, too: after a gap in which the clock was
+    /// right.
     private mutating func dropNeedlessPoint() {
         guard let last = points.last, !last.isMerged else { return }
         let needed = max(slack, time.clampedSubtracting(last.time).clampedSubtracting(last.age))

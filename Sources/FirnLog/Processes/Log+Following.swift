@@ -145,7 +145,8 @@ extension Log {
         try writer.group.names?.checkFolders()
         let (manifest, known) = (try folder.readManifest(), writer.tail.manifest)
         guard manifest.storeID == known.storeID, manifest.generation >= known.generation else {
-            throw .replaced(folder.path(of: folder.manifest), "another manifest is in force than those that follow ours")
+            throw .replaced(
+                folder.path(of: folder.manifest), "another manifest is in force than those that follow ours")
         }
         return manifest
     }

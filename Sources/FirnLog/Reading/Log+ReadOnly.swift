@@ -156,7 +156,9 @@ extension Log {
             slot == nil ? try HeldLogFiles(folder, manifest, checkpoints.last) : HeldLogFiles(manifest)
         // If the manifest has changed, what was published since may be in segments that this one does not list.
         guard try folder.readManifest() == manifest else {
-            throw LogError(.damage, path: folder.path(of: folder.manifest), detail: "the store changes faster than it can be opened")
+            throw LogError(
+                .damage, path: folder.path(of: folder.manifest),
+                detail: "the store changes faster than it can be opened")
         }
         return Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,

@@ -190,7 +190,8 @@ struct LogCursor {
             }
             let entry = manifest.segments[index]
             guard !entry.isSealed || entry.lastVersion >= walk.next else {
-                throw LogError(.versionNotHere(walk.next), path: folder.path(of: .log), detail: "the log ends before it")
+                throw LogError(
+                    .versionNotHere(walk.next), path: folder.path(of: .log), detail: "the log ends before it")
             }
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
             if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {

@@ -136,7 +136,8 @@ extension Log {
         let page = try SharedPage(folder, manifest.storeID, mayCreate: isFirst)
         let isPageValid = page.isValid(epoch: manifest.epoch)
         let pageMark = isPageValid ? page.durableMark : 0
-        var recovery = try Recovery.read(folder, manifest, pageMark: pageMark, isCopied: page.isCopied, verify: options.verify)
+        var recovery = try Recovery.read(
+            folder, manifest, pageMark: pageMark, isCopied: page.isCopied, verify: options.verify)
         var report = RecoveryReport(
             outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,

@@ -207,7 +207,8 @@ final class GroupCommit: @unchecked Sendable {
         raise(to: led.target)
     }
 
-    /// What was found to be another file ends the writing. What could not be looked up is looked up after the next sync.
+    /// What was found to be another file ends the writing. What could not be looked up is looked up after the next
+    /// sync.
     private func checkNames(_ file: any StorageFile) throws(LogError) {
         do throws(LogError) { try names?.check(file) } catch {
             if !error.isTransient { throw error }

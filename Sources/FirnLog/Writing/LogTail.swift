@@ -8,8 +8,8 @@ import Synchronization
 /// writes. `begin` acquires the tail, `endAppending` releases it.
 ///
 /// The state that changes:
-/// - `chain`, `lastTime`, `ages`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. In a commit of many
-///   parts, the thread that writes a part owns them; the part queue passes them on from part to part.
+/// - `chain`, `lastTime`, `ages`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. In a commit of
+///   many parts, the thread that writes a part owns them; the part queue passes them on from part to part.
 /// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
 /// - `file`, `manifest`, `schema`, `isWriter`, `sector`, `wantedSector`: changed by the appender, under `lock`. So the
 ///   appender may read them without it, and any thread with it (`snapshot`).

@@ -45,7 +45,8 @@ package struct NameTree<Node: NameTreeNode> {
     }
 
     /// Like `location`, for a name that nothing must have. Throws `.exists` if something has it.
-    package func freeLocation(of path: String, _ operation: String) throws(StorageError) -> (folder: Node, name: String) {
+    package func freeLocation(of path: String, _ operation: String) throws(StorageError) -> (folder: Node, name: String)
+    {
         if try node(at: path, operation) != nil { throw error(.exists, operation, path) }
         return try location(of: path, operation)
     }

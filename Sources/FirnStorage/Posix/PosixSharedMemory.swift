@@ -98,7 +98,8 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         while true {
             let name = ScratchName.next(random)
             let path = folder.path(of: name)
-            let descriptor = systemOpen(folder.descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
+            let descriptor = systemOpen(
+                folder.descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
             if descriptor < 0, errno == EEXIST { continue }
             guard descriptor >= 0 else { throw .last(operation, path) }
             guard systemRemove(folder.descriptor, name) == 0 || errno == ENOENT else {

@@ -26,7 +26,8 @@ import Testing
             columns.append(ColumnSchema(name: "plain\(number)", type: type, isNullable: mayBeNull, target: target))
             columns.append(
                 ColumnSchema(
-                    name: "optional\(number)", type: type, isNullable: true, isIndexed: type == .string, target: target))
+                    name: "optional\(number)", type: type, isNullable: true, isIndexed: type == .string, target: target)
+            )
             columns.append(ColumnSchema(name: "list\(number)", type: type, collection: .list, target: target))
             columns.append(ColumnSchema(name: "set\(number)", type: type, collection: .set, target: target))
             columns.append(

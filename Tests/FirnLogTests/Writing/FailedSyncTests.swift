@@ -24,7 +24,8 @@ import Testing
     func window(_ failure: Failure) throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
-        let page = try SharedPage(StoreFolder(path: "/", storage: bench.storage), StoreID(high: 1, low: 2), mayCreate: true)
+        let page = try SharedPage(
+            StoreFolder(path: "/", storage: bench.storage), StoreID(high: 1, low: 2), mayCreate: true)
         let covered = ScheduledEventCount()
         let next = ScheduledEventCount()
         let group = GroupCommit(
@@ -84,7 +85,8 @@ import Testing
     @Test("no thread syncs after a failure, even if it checked for one just before") func noSyncAfterwards() throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
-        let page = try SharedPage(StoreFolder(path: "/", storage: bench.storage), StoreID(high: 1, low: 2), mayCreate: true)
+        let page = try SharedPage(
+            StoreFolder(path: "/", storage: bench.storage), StoreID(high: 1, low: 2), mayCreate: true)
         let group = GroupCommit(file: file, version: 0, page: page, publishesWhenWritten: false)
         group.noteWritten(1)
         // A commit is being written to the same sector: the leader waits for it before it syncs.

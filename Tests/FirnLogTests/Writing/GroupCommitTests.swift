@@ -9,7 +9,8 @@ import Testing
     func onlyBefore(leads: Bool) throws {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
-        let page = try SharedPage(StoreFolder(path: "/", storage: bench.storage), StoreID(high: 1, low: 2), mayCreate: true)
+        let page = try SharedPage(
+            StoreFolder(path: "/", storage: bench.storage), StoreID(high: 1, low: 2), mayCreate: true)
         let group = GroupCommit(file: file, version: 0, page: page, publishesWhenWritten: false)
         let (isSyncing, hold) = bench.holdSyncs()
         group.noteWritten(2)

@@ -3,7 +3,8 @@ import FirnStorage
 /// A call that a process made to its simulated storage.
 public struct SimulatedCall: Sendable, CustomStringConvertible {
     public enum Operation: String, Sendable {
-        case open, create, createFolder, openFolder, list, status, rename, remove, syncFolder, lockFile, tryLock, isLocked, unlock,
+        case open, create, createFolder, openFolder, list, status, rename, remove, syncFolder, lockFile, tryLock,
+            isLocked, unlock,
             sharedMemory, volume
         case size, read, write, sync, writeback, truncate, deallocate, map
 
@@ -13,7 +14,9 @@ public struct SimulatedCall: Sendable, CustomStringConvertible {
             case .create, .createFolder, .rename, .remove, .syncFolder, .lockFile, .sharedMemory, .write, .sync,
                 .truncate, .deallocate:
                 true
-            case .open, .openFolder, .list, .status, .tryLock, .isLocked, .unlock, .volume, .size, .read, .writeback, .map: false
+            case .open, .openFolder, .list, .status, .tryLock, .isLocked, .unlock, .volume, .size, .read, .writeback,
+                .map:
+                false
             }
         }
     }

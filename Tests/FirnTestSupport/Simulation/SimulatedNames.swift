@@ -195,7 +195,9 @@ public class SimulatedNames: @unchecked Sendable {
     ) throws(StorageError) -> SimulatedNode {
         if !opening.mayCreate { _ = try tree(state).existing(name, operation) }
         if let node = try tree(state).node(at: name, operation) {
-            guard node.children == nil else { throw StorageError(.isAFolder, operation: operation, path: path(of: name)) }
+            guard node.children == nil else {
+                throw StorageError(.isAFolder, operation: operation, path: path(of: name))
+            }
             return node
         }
         let node = state.newNode(isFolder: false, disk.traits)

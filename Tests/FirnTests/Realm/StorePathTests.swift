@@ -77,7 +77,9 @@ import Testing
     }
 
     /// The system would cut the path off at the NUL, and take another machine's folder for one of this machine's.
-    @Test(arguments: ["file:///tmp/firn-nul-%00x", "file://elsewhere/tmp/firn-host", "https://localhost/tmp/firn-https"])
+    @Test(arguments: [
+        "file:///tmp/firn-nul-%00x", "file://elsewhere/tmp/firn-host", "https://localhost/tmp/firn-https",
+    ])
     func aURLThatNamesNoLocalFolderIsRefused(_ text: String) throws {
         let url = try #require(URL(string: text))
         let folder = TemporaryFolder()
