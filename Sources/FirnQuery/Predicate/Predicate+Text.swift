@@ -100,7 +100,8 @@ struct PredicateText {
         case .null: text += "nil"
         case .bool(let value): text += value ? "true" : "false"
         case .int(let value): text += "\(value)"
-        case .double(let value): text += "\(value)"
+        // A condition has one NaN, whatever its sign and its other bits.
+        case .double(let value): text += value.isNaN ? "nan" : "\(value)"
         case .string(let value): text += PredicateText.quoted(value)
         case .date(let value): text += "T\(value.seconds):\(value.nanoseconds)"
         case .uuid(let value):

@@ -16,15 +16,16 @@ import Testing
     private let folder = TemporaryFolder()
     private let events = Events()
 
-    private func open() throws -> Store {
-        var options = StoreOptions(log: LogOptions(folder: folder.path + "/store"))
+    private func open(_ storage: any Storage = PosixStorage.shared) throws -> Store {
+        var options = StoreOptions(
+            log: LogOptions(folder: storage is PosixStorage ? folder.path + "/store" : "/store"))
         options.compaction.logByteCount = (least: 4 << 10, most: 4 << 10)
         options.compaction.bytesPerSecond = 0
         options.onEvent = { [events] event in
             LockRank.expectNone("an event is reported")
             events.all.withLock { $0.append(event) }
         }
-        return try Store(options, storage: PosixStorage.shared)
+        return try Store(options, storage: storage)
     }
 
     @Test func anAutomaticCheckpointIsReported() throws {
@@ -45,19 +46,19 @@ import Testing
     }
 
     @Test func aCheckpointThatCannotBeWrittenIsReported() throws {
-        let store = try open()
-        // A file stands where the folder of checkpoints belongs.
-        let path = folder.path + "/store/checkpoint"
-        for name in try PosixStorage.shared.list(path) { try PosixStorage.shared.remove(path + "/" + name) }
-        #expect(rmdir(path) == 0)
-        _ = try PosixStorage.shared.open(path, .create)
+        let storage = SimulatedStorage(seed: 1)
+        let store = try open(storage)
+        storage.inject(
+            SimulatedFault(.permissionDenied, number: 13) {
+                $0.operation == .create && $0.path.hasSuffix(".checkpoint")
+            })
         try CompactionTests.fill(store, 2000)
         #expect(TestTimeout.awaits { events.count > 0 })
         guard case .compactionFailed(let error)? = events.all.withLock({ $0.first }) else {
             Issue.record("\(events.all.withLock { $0 })")
             return
         }
-        #expect("\(error)".contains(path))
+        #expect("\(error)".contains("/store/checkpoint/"))
         // Commits go on.
         let version = store.publishedVersion
         try store.beginWrite().commit()

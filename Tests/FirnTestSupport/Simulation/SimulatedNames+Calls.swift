@@ -69,6 +69,11 @@ extension SimulatedNames {
             process.stop()
             return .stop
         }
+        return fault(of: call).map { .fail($0.error, $0.residue) } ?? .proceed
+    }
+
+    /// The fault that applies to a call, which then counts as one of its calls. The disk's lock is held.
+    func fault(of call: SimulatedCall) -> (error: StorageError, residue: SimulatedFault.Residue)? {
         for index in process.faults.indices
         where process.faults[index].remaining > 0 && process.faults[index].applies(call) {
             process.faults[index].remaining -= 1
@@ -76,9 +81,9 @@ extension SimulatedNames {
             let fault = process.faults[index]
             let error = StorageError(
                 fault.code, operation: call.operation.rawValue, path: call.path, number: fault.number)
-            return .fail(error, fault.residue)
+            return (error, fault.residue)
         }
-        return .proceed
+        return nil
     }
 
     /// Counts an access to shared memory, at which the process may stop. True if it still runs.

@@ -59,9 +59,16 @@ public class SimulatedNames: @unchecked Sendable {
     public func isLink(_ name: String) throws(StorageError) -> Bool { false }
 
     /// Whether the name gives the node.
+    ///
+    /// It is not counted as a call: a log asks so often that scripts which stop at each call would take several times as
+    /// long, and a stop here is one before the next call. A fault of a `status` call of this path applies.
     func gives(_ node: SimulatedNode, _ name: String) throws(StorageError) -> Bool {
-        try call(.status, path(of: name)) { (state) throws(StorageError) in
-            try tree(state).node(at: name, "status") === node
+        let call = SimulatedCall(
+            process: process.number, index: -1, operation: .status, path: path(of: name), offset: 0, length: 0)
+        return try disk.guarded.withLock { (state) throws(StorageError) in
+            guard !process.isStopped else { throw StorageError.stop(call.path) }
+            if let fault = fault(of: call) { throw fault.error }
+            return try tree(state).node(at: name, "status") === node
         }
     }
 
