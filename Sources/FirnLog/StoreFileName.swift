@@ -7,6 +7,9 @@ struct StoreFileName: Hashable, Sendable {
         case log
         case checkpoints
 
+        /// The folders in the store's own.
+        static var inner: [Folder] { [.log, .checkpoints] }
+
         /// Its name in the store's folder; empty for that folder itself.
         var name: String {
             switch self {

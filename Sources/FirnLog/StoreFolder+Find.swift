@@ -52,7 +52,7 @@ extension StoreFolder {
     /// Whether there is the mark of a copy that is being written, and nothing that a copy has not made.
     private func isUnfinishedCopy(_ names: [String]) throws(LogError) -> Bool {
         guard names.contains("copying"), try foreignFiles(names).isEmpty else { return false }
-        for folder in [StoreFileName.Folder.log, .checkpoints] where names.contains(folder.name) {
+        for folder in StoreFileName.Folder.inner where names.contains(folder.name) {
             guard try isFolder(folder) else { continue }
             let own = folder == .log ? segment(1) : checkpoint(1)
             if try !list(folder).allSatisfy({ $0 == own.name }) { return false }
@@ -83,7 +83,7 @@ extension StoreFolder {
     private func foreignFiles(_ names: [String]) throws(LogError) -> [String] {
         var result: [String] = []
         for name in names.sorted() {
-            if let folder = [StoreFileName.Folder.log, .checkpoints].first(where: { $0.name == name }) {
+            if let folder = StoreFileName.Folder.inner.first(where: { $0.name == name }) {
                 guard try isFolder(folder) else {
                     result.append(name)
                     continue

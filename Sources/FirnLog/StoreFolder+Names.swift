@@ -93,7 +93,7 @@ extension StoreFolder {
     /// Throws if `log` or `checkpoint` is a symbolic link, with a message that says what to do. No link within a store
     /// is ever followed; without this, opening would say just that.
     func refuseLinks() throws(LogError) {
-        for folder in [StoreFileName.Folder.log, .checkpoints] where try isLink(StoreFileName(folder.name)) {
+        for folder in StoreFileName.Folder.inner where try isLink(StoreFileName(folder.name)) {
             throw LogError(
                 StorageError(
                     .input(

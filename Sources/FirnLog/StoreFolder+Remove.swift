@@ -122,7 +122,7 @@ extension StoreFolder {
     private func leftNames() throws(LogError) -> [String] {
         var result: [String] = []
         for name in try list(.store).sorted() {
-            guard let folder = [StoreFileName.Folder.log, .checkpoints].first(where: { $0.name == name }),
+            guard let folder = StoreFileName.Folder.inner.first(where: { $0.name == name }),
                 try stored({ () throws(StorageError) in try root.status(name) })?.kind == .folder
             else {
                 result.append(name)

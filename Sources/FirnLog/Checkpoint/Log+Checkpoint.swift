@@ -77,7 +77,7 @@ extension Log {
         // What is removed is judged by its age.
         tail.readClock()
         if tail.holdsCommits { try tail.roll() }
-        writer.growReserve()
+        writer.reserve.grow(for: tail)
     }
 
     /// Begins a segment with the schema of the checkpoint. For a log that ended before the checkpoint, where

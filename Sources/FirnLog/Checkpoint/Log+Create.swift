@@ -128,7 +128,7 @@ extension Log {
             try folder.removeIfPresent(folder.manifest)
             try folder.sync(.store)
             try folder.removeUnfinishedCopy()
-            for name in [StoreFileName.Folder.log.name, StoreFileName.Folder.checkpoints.name, folder.lock.name] {
+            for name in StoreFileName.Folder.inner.map(\.name) + [folder.lock.name] {
                 try folder.removeIfPresent(StoreFileName(name))
             }
             if try folder.root.isNamed() { try location.storage.remove(location.path) }
@@ -158,7 +158,7 @@ extension StoreFolder {
         where try stored({ () throws(StorageError) in try exists(file.folder) }) { try removeIfPresent(file) }
         // Their removal is durable before the mark is removed: without the mark they would be remains of a store.
         try stored { () throws(StorageError) in
-            for folder in [StoreFileName.Folder.log, .checkpoints] where try exists(folder) { try sync(folder) }
+            for folder in StoreFileName.Folder.inner where try exists(folder) { try sync(folder) }
             try sync(.store)
         }
         try removeIfPresent(copying)

@@ -212,7 +212,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
     /// Makes the reserve as long as the store wants it by now. If a commit is being written, the next step does it.
     private func growReserve() {
         guard tail.tryBegin() else { return }
-        if tail.isWriter, !tail.isReserveGone { _ = reserve.make(for: tail.storeByteCount) }
+        if tail.isWriter { reserve.grow(for: tail) }
         tail.endAppending()
     }
 

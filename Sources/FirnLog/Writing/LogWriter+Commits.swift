@@ -39,7 +39,7 @@ extension LogWriter {
                 guard mayUseReserve, releaseReserve() else { throw error }
                 try tail.roll()
             }
-            growReserve()
+            reserve.grow(for: tail)
         }
     }
 
@@ -68,9 +68,6 @@ extension LogWriter {
         tail.isReserveGone = !isThere
         isReserveUsed.store(!isThere, ordering: .relaxed)
     }
-
-    /// Makes the reserve as long as the store wants it by now. Called by the appender.
-    func growReserve() { if !tail.isReserveGone { _ = reserve.make(for: tail.storeByteCount) } }
 
     /// Compresses and writes a commit of one part on the calling thread.
     func writeSinglePart(

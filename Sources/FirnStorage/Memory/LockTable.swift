@@ -34,6 +34,13 @@ package struct LockTable {
         return true
     }
 
+    /// Like `tryLock`, but as `flock` changes a lock: if that fails, the owner has lost the lock that it had.
+    package mutating func tryReplaceLock(_ byte: Int, exclusive: Bool, by owner: Owner) -> Bool {
+        if tryLock(byte, exclusive: exclusive, by: owner) { return true }
+        unlock(byte, by: owner)
+        return false
+    }
+
     package mutating func unlock(_ byte: Int, by owner: Owner) {
         guard var holders = bytes[byte] else { return }
         if holders.exclusive == owner { holders.exclusive = nil }

@@ -39,11 +39,7 @@ final class MemoryFolder: MemoryNames, StorageFolder, @unchecked Sendable {
     }
 
     func tryLock(exclusive: Bool) throws(StorageError) -> Bool {
-        guarded.withLock { _ in
-            let isLocked = node.folderLock.tryLock(0, exclusive: exclusive, by: owner)
-            if !isLocked { node.folderLock.unlockAll(by: owner) }
-            return isLocked
-        }
+        guarded.withLock { _ in node.folderLock.tryReplaceLock(0, exclusive: exclusive, by: owner) }
     }
 
     func unlock() { guarded.withLock { _ in node.folderLock.unlockAll(by: owner) } }

@@ -58,10 +58,7 @@ final class SimulatedFolder: SimulatedNames, StorageFolder, @unchecked Sendable 
 
     func tryLock(exclusive: Bool) throws(StorageError) -> Bool {
         try call(.tryLock, path) { (_) throws(StorageError) in
-            let isLocked = node.folderLock.tryLock(0, exclusive: exclusive, by: owner)
-            // As flock does.
-            if !isLocked { node.folderLock.unlockAll(by: owner) }
-            return isLocked
+            node.folderLock.tryReplaceLock(0, exclusive: exclusive, by: owner)
         }
     }
 
