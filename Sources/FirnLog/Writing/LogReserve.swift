@@ -61,7 +61,8 @@ struct LogReserve: Sendable {
         }
     }
 
-    /// Makes the file as long as the store of a tail wants it by now, unless it was used. Called by the tail's appender.
+    /// Makes the file as long as the store of a tail wants it by now, unless it was used. Called by the tail's
+    /// appender.
     func grow(for tail: LogTail) { if !tail.isReserveGone { _ = make(for: tail.storeByteCount) } }
 
     /// Like `make`, but a file that only could not be made longer counts.

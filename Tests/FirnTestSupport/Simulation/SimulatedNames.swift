@@ -60,8 +60,8 @@ public class SimulatedNames: @unchecked Sendable {
 
     /// Whether the name gives the node.
     ///
-    /// It is not counted as a call: a log asks so often that scripts which stop at each call would take several times as
-    /// long, and a stop here is one before the next call. A fault of a `status` call of this path applies.
+    /// It is not counted as a call: a log asks so often that scripts which stop at each call would take several times
+    /// as long, and a stop here is one before the next call. A fault of a `status` call of this path applies.
     func gives(_ node: SimulatedNode, _ name: String) throws(StorageError) -> Bool {
         let call = SimulatedCall(
             process: process.number, index: -1, operation: .status, path: path(of: name), offset: 0, length: 0)
