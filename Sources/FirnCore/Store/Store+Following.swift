@@ -72,8 +72,10 @@ extension Store {
             throw refusal
         }
         guard let progress else { return }
+        // Published before the log moves on: who finds nothing unread then finds it published (`catchUp`).
+        let published = versions.publish(through: progress.version)
         log.advance(to: progress)
-        publish(through: progress.version)
+        if let published { announce(published.version) }
     }
 
     // MARK: The write lock
