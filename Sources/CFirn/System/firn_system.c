@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -254,6 +255,47 @@ int firn_open(int folder, const char *name, int flags, mode_t mode) {
     int error = errno;
     close(result);
     return moved < 0 ? -error : moved;
+}
+
+// MARK: identity
+
+#if defined(__linux__)
+// What statx fills in, as far as it is used here. The C libraries of older systems do not declare it.
+struct firn_statx {
+    uint32_t mask;
+    uint32_t unused[7];
+    uint64_t number;
+    uint64_t unused_too[12];
+    uint32_t device_major, device_minor;
+    uint64_t rest[14];
+};
+_Static_assert(offsetof(struct firn_statx, number) == 32, "the inode's number");
+_Static_assert(offsetof(struct firn_statx, device_major) == 136, "the device's number");
+_Static_assert(sizeof(struct firn_statx) == 256, "all that the system may write");
+enum { FIRN_STATX_INO = 0x100 };
+#endif
+
+int firn_identify(int folder, const char *name, uint64_t *device, uint64_t *number) {
+    int result;
+#if defined(__linux__) && defined(SYS_statx)
+    struct firn_statx found;
+    do result = (int)syscall(SYS_statx, folder, name, AT_SYMLINK_NOFOLLOW, FIRN_STATX_INO, &found);
+    while (result < 0 && errno == EINTR);
+    if (result == 0 && (found.mask & FIRN_STATX_INO)) {
+        *device = makedev(found.device_major, found.device_minor);
+        *number = found.number;
+        return 0;
+    }
+    // Kernels before 4.11 do not have the call, and some containers forbid it.
+    if (result < 0 && errno != ENOSYS && errno != EPERM) return errno;
+#endif
+    struct stat status;
+    do result = fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW);
+    while (result < 0 && errno == EINTR);
+    if (result < 0) return errno;
+    *device = (uint64_t)status.st_dev;
+    *number = (uint64_t)status.st_ino;
+    return 0;
 }
 
 // MARK: locks

@@ -143,6 +143,13 @@ int firn_lock_folder(int descriptor, int operation);
 // error number. It is repeated if a signal interrupts it. The name begins at `folder`, a descriptor or AT_FDCWD.
 int firn_open(int folder, const char *_Nonnull name, int flags, mode_t mode);
 
+// Says which file a name gives; a link is not followed. Returns 0 or an error number. The name begins at `folder`, a
+// descriptor or AT_FDCWD.
+//
+// Unlike `fstatat` it does not ask for the file's times: Linux notes for each file whether somebody has seen its times
+// since they last changed, and if so, the next write changes them, which the next sync then has to write.
+int firn_identify(int folder, const char *_Nonnull name, uint64_t *_Nonnull device, uint64_t *_Nonnull number);
+
 // Begins to write a range out, if the system can. It has no result, because it promises nothing.
 void firn_start_writeback(int descriptor, off_t offset, off_t length);
 // Punches a hole: releases the blocks of a range, which must be whole blocks of 4 KiB. The range then reads as zeros,

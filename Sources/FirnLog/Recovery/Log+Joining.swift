@@ -90,7 +90,7 @@ extension Log {
         let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
         let group = GroupCommit(
             file: file, version: published, page: page, publishesWhenWritten: options.durability != .full,
-            names: try HeldNames(folder, locks))
+            names: try HeldNames(folder, locks, clock))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file, manifest: listed,
             end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,

@@ -172,7 +172,7 @@ extension Log {
         page.writerProcess = UInt64(currentProcessID())
         let group = GroupCommit(
             file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full,
-            names: try HeldNames(folder, locks))
+            names: try HeldNames(folder, locks, clock))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
             manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),

@@ -15,6 +15,8 @@ final class PosixFile: StorageFile {
     private let names: PosixNames
     private let name: String
     private let descriptor: Int32
+    private let identity: FileIdentity
+    let kind: FileStatus.Kind
     private let isWritable: Bool
 
     // The length up to which this file may be written without asking for the limit again: no less than what it was
@@ -26,8 +28,20 @@ final class PosixFile: StorageFile {
     // become another file's.
     private let use = Atomic<Int>(0)
 
+    /// Takes a descriptor over; if this throws, the descriptor is closed.
+    ///
     /// - Parameter names: where `name` was looked up.
-    init(descriptor: Int32, names: PosixNames, name: String, isWritable: Bool) {
+    init(
+        opened descriptor: Int32, names: PosixNames, name: String, isWritable: Bool, _ operation: String
+    ) throws(StorageError) {
+        var status = stat()
+        guard retrying({ fstat(descriptor, &status) }) == 0 else {
+            let error = StorageError.last(operation, names.path(of: name))
+            systemClose(descriptor)
+            throw error
+        }
+        identity = FileIdentity(status)
+        kind = FileStatus.Kind(mode: status.st_mode)
         self.descriptor = descriptor
         self.names = names
         self.name = name
@@ -69,18 +83,19 @@ final class PosixFile: StorageFile {
         Int(try status("size").st_size)
     }
 
-    func kind() throws(StorageError) -> FileStatus.Kind {
-        FileStatus.Kind(mode: try status("open").st_mode)
-    }
-
-    func isNamed() throws(StorageError) -> Bool { try names.gives(FileIdentity(status("status")), name) }
-
     private func status(_ operation: StaticString) throws(StorageError) -> stat {
         try begin(operation)
         defer { end() }
         var status = stat()
         guard retrying({ fstat(descriptor, &status) }) == 0 else { throw .last(operation.description, path) }
         return status
+    }
+
+    func isNamed() throws(StorageError) -> Bool {
+        // Only an open file keeps its inode's number from going to another one.
+        try begin("status")
+        defer { end() }
+        return try names.gives(identity, name)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int {

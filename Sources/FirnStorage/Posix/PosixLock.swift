@@ -17,6 +17,7 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     private var path: String { names.path(of: name) }
     private let names: PosixNames
     private let name: String
+    private let identity: FileIdentity
     private let mark = ForkMark()
 
     // Guards `descriptor`: it must not be closed, and its number reused, while another thread locks through it.
@@ -43,7 +44,9 @@ final class PosixLock: StorageLock, @unchecked Sendable {
         descriptor = result
         self.refusal = refusal
         var status = stat()
-        guard fstat(result, &status) == 0 else { throw .last(operation, path) }
+        let number = fstat(result, &status) == 0 ? 0 : errno
+        identity = FileIdentity(status)
+        guard number == 0 else { throw StorageError(number: number, operation: operation, path: path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(.input("it is not a regular file"), operation: operation, path: path)
         }
@@ -84,10 +87,9 @@ final class PosixLock: StorageLock, @unchecked Sendable {
 
     func isNamed() throws(StorageError) -> Bool {
         if mark.isForked { throw StorageError(.forked, operation: "status", path: path) }
-        var status = stat()
-        let error = try access("status") { fstat($0, &status) == 0 ? 0 : errno }
-        guard error == 0 else { throw StorageError(number: error, operation: "status", path: path) }
-        return try names.gives(FileIdentity(status), name)
+        // Only an open file keeps its inode's number from going to another one.
+        _ = try access("status") { _ in 0 }
+        return try names.gives(identity, name)
     }
 
     func close() {

@@ -62,8 +62,8 @@ public class PosixNames: @unchecked Sendable {
         let opened = systemOpen(descriptor, name, flags | O_NONBLOCK | O_NOFOLLOW, mode_t(permissions.bits))
         guard opened >= 0 else { throw error(operation, name) }
         if mode == .create { setMode(opened, mode_t(permissions.bits)) }
-        let file = PosixFile(descriptor: opened, names: self, name: name, isWritable: mode != .read)
-        switch try file.kind() {
+        let file = try PosixFile(opened: opened, names: self, name: name, isWritable: mode != .read, operation)
+        switch file.kind {
         case .file: return file
         case .folder: throw StorageError(.isAFolder, operation: operation, path: file.path)
         case .other: throw StorageError(.input("it is not a regular file"), operation: operation, path: file.path)
@@ -101,10 +101,16 @@ public class PosixNames: @unchecked Sendable {
         return try systemStatus(name, follows: false, "status").map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
     }
 
-    /// Whether the name gives the file with this identity, and is no link to it.
+    /// Whether the name gives the file with this identity, and is no link to it. See `firn_identify` for what it does
+    /// not do.
     func gives(_ identity: FileIdentity, _ name: String) throws(StorageError) -> Bool {
         try checkUsable("status")
-        return try systemStatus(name, follows: false, "status").map { FileIdentity($0) == identity } ?? false
+        var found = FileIdentity(device: 0, number: 0)
+        switch firn_identify(descriptor, name, &found.device, &found.number) {
+        case 0: return found == identity
+        case ENOENT: return false
+        case let number: throw StorageError(number: number, operation: "status", path: path(of: name))
+        }
     }
 
     private func systemStatus(_ name: String, follows: Bool, _ operation: String) throws(StorageError) -> stat? {

@@ -22,8 +22,8 @@ struct Bench {
         change(&options)
     }
 
-    func open() throws(LogError) -> Log {
-        try Log.open(options, storage: storage, clock: ManualClock(), randomness: SeededRandomness(seed: 1))
+    func open(clock: any Clock = ManualClock()) throws(LogError) -> Log {
+        try Log.open(options, storage: storage, clock: clock, randomness: SeededRandomness(seed: 1))
     }
 
     /// The same disk, seen by another process.
