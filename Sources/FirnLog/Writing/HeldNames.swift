@@ -20,8 +20,8 @@ final class HeldNames: Sendable {
     private let folder: StoreFolder
     private let locks: StoreLocks
     private let clock: any Clock
-    /// When `check` looks `lock` and `checkpoint` up again. Atomic, because the leaders of syncs, one after another, are
-    /// on any thread.
+    /// When `check` looks `lock` and `checkpoint` up again. Atomic, because the leaders of syncs, one after another,
+    /// run on any thread.
     private let nextLook = Atomic<Int64>(.min)
     private static let interval: Int64 = 10_000_000
 
