@@ -10,7 +10,7 @@ import Testing
 ///
 /// `FIRN_PROGRAMS=10000` runs so many.
 @Suite(.timeLimit(.minutes(60))) struct ProjectionProgramTests {
-    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 40
+    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 20
 
     @Test(arguments: 0..<2) @MainActor func projectionsShowWhatTheOracleSays(part: Int) async throws {
         var frames = 0

@@ -10,7 +10,7 @@ import Testing
 ///
 /// `FIRN_PROGRAMS=10000` runs so many.
 @Suite(.timeLimit(.minutes(60))) struct SectionProgramTests {
-    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 60
+    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 40
 
     @Test(arguments: 0..<2) @MainActor func sectionsAreThoseOfTheOracle(part: Int) async throws {
         var frames = 0
