@@ -190,7 +190,21 @@ private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscrip
     /// A linked object as observers get it: live, whichever version linked to it.
     private func live(_ value: Any?) -> Any? {
         func moved<T: ThreadConfined>(_ value: T) -> Any { value._moved(to: realm) }
+        if let mixed = cast(value, to: AnyRealmValue.self) { return live(mixed) }
         guard let object = value as? ObjectBase, let confined = object as? any ThreadConfined else { return value }
         return moved(confined)
+    }
+
+    /// A mixed value with live objects. Its lists and dictionaries are copies, as they no longer are what is stored.
+    private func live(_ value: AnyRealmValue) -> AnyRealmValue {
+        switch value {
+        case .object(let object): return .object(object._moved(to: realm))
+        case .list(let list): return .fromArray(list.map(live))
+        case .dictionary(let map):
+            let copy = Map<String, AnyRealmValue>()
+            for entry in map { copy[entry.key] = live(entry.value) }
+            return .dictionary(copy)
+        default: return value
+        }
     }
 }

@@ -29,17 +29,22 @@ struct GeoPosition: Sendable, Hashable {
 extension Double {
     /// The angle in radians of one in degrees.
     package var radians: Double { self * .pi / 180 }
+    /// The angle in degrees of one in radians.
+    var degrees: Double { self * 180 / .pi }
 }
 
 extension GeoRegion {
-    /// The length of the shorter great-circle arc between two points, in radians. The haversine formula is exact for
-    /// points that are close to each other.
+    /// The length of the shorter great-circle arc between two points, in radians.
+    ///
+    /// The haversine formula is exact for points that are close to each other, and, from one point to the antipode of
+    /// the other, for those that are almost antipodes. The angle between both is exact everywhere.
     static func arc(
         _ a: (latitude: Double, longitude: Double), _ b: (latitude: Double, longitude: Double)
     ) -> Double {
-        let north = firn_sin((b.latitude - a.latitude).radians / 2)
-        let east = firn_sin((b.longitude - a.longitude).radians / 2)
-        let haversine = north * north + firn_cos(a.latitude.radians) * firn_cos(b.latitude.radians) * east * east
-        return 2 * firn_asin(min(1, haversine.squareRoot()))
+        let (north, east) = ((b.latitude - a.latitude).radians / 2, (b.longitude - a.longitude).radians / 2)
+        let middle = (a.latitude + b.latitude).radians / 2
+        let circles = firn_cos(a.latitude.radians) * firn_cos(b.latitude.radians)
+        func root(_ sine: Double, _ turn: Double) -> Double { (sine * sine + circles * turn * turn).squareRoot() }
+        return 2 * firn_atan2(root(firn_sin(north), firn_sin(east)), root(firn_sin(middle), firn_cos(east)))
     }
 }

@@ -1,7 +1,8 @@
 import CFirn
 
 /// A closed line of great-circle edges, and the smaller of the two parts into which it divides the sphere. Where it
-/// crosses itself, a part is inside if a way out of it crosses the line an odd number of times.
+/// crosses itself, a part is inside if a way out of it crosses the line an odd number of times. A line within a
+/// hemisphere has the other hemisphere outside, however often it crosses itself.
 ///
 /// A point is tested by following its meridian to the north pole and counting the edges on the way. Which edges span
 /// the meridian is decided by longitudes alone, which are exact, so an edge is never counted for two neighbouring
@@ -16,7 +17,7 @@ package struct GeoRing: Sendable, Hashable {
     private let edges: [Edge]
     /// Where the line leads through the north pole: the meridians that cross it there.
     private let turns: [Span]
-    private let containsNorthPole: Bool
+    private var containsNorthPole = false
 
     /// Where a point lies.
     enum Side: Sendable {
@@ -62,10 +63,35 @@ package struct GeoRing: Sendable, Hashable {
         self.vertices = vertices
         self.edges = edges
         self.turns = turns
+        if let point = GeoRing.opposite(to: vertices) {
+            // So far the north pole counts as outside.
+            containsNorthPole = side(of: point) == .inside
+            return
+        }
         // The area that the triangles of the north pole and each edge add up to is the one around the pole if the ring
-        // goes around it, and the one without the pole otherwise.
+        // goes around it, and the one without the pole otherwise. Where the line goes around twice, area counts twice.
         let goesAround = abs(turn) > 180
         containsNorthPole = goesAround == (abs(area) <= 2 * .pi)
+    }
+
+    /// The centre of a hemisphere without the vertices, and so without the edges; nil if none is found.
+    ///
+    /// The other centre is the sum of the vertices at first, and comes closer to the farthest one in each turn.
+    private static func opposite(to vertices: [GeoPosition]) -> GeoPosition? {
+        var center = vertices.reduce(SIMD3<Double>.zero) { $0 + $1.direction }
+        for _ in 0..<16 {
+            let length = (center * center).sum().squareRoot()
+            guard length > 1e-6 else { return nil }
+            center /= length
+            let farthest = vertices.map { ($0.direction, ($0.direction * center).sum()) }.min { $0.1 < $1.1 }
+            guard let farthest, farthest.1 < 1e-6 else {
+                return GeoPosition(
+                    latitude: -firn_asin(min(1, max(-1, center.z))).degrees,
+                    longitude: firn_atan2(-center.y, -center.x).degrees)
+            }
+            center += farthest.0 * max(0.1, -2 * farthest.1)
+        }
+        return nil
     }
 
     package static func == (a: GeoRing, b: GeoRing) -> Bool { a.vertices == b.vertices }

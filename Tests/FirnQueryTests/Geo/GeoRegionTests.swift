@@ -287,4 +287,30 @@ import Testing
             #expect(!all.contains(latitude: latitude, longitude: longitude))
         }
     }
+
+    /// A line that goes around a pole twice, as a star of five corners does, has the middle outside and all that lies
+    /// beyond the corners, whatever its size.
+    @Test(arguments: [89.999, 70, 30, 3]) func aStarHasItsTipsInside(latitude: Double) throws {
+        let ring = try #require(GeoRing((0..<5).map { (latitude, Double(($0 * 144 + 200) % 360) - 180) }))
+        let star = GeoRegion.polygon(ring, holes: [])
+        #expect(!star.contains(latitude: 90, longitude: 0) && !star.contains(latitude: -90, longitude: 0))
+        #expect(!star.contains(latitude: -latitude, longitude: 20) && !star.contains(latitude: -60, longitude: 99))
+        #expect(star.contains(latitude: latitude + (90 - latitude) * 0.01, longitude: 20))
+        #expect(!star.contains(latitude: latitude - 0.0001, longitude: 20))
+    }
+
+    /// The length of an arc is exact for places that are close to each other, and for those that are almost opposite.
+    @Test func arcsAreExactUpToTheOppositePlace() {
+        for distance in [1e-7, 1e-5, 1e-3, 1, 90, 179, 180 - 1e-5, 180 - 1e-7] {
+            for east in [0, 30, -170.0] {
+                // Along the equator, and along a meridian across a pole.
+                let along = GeoRegion.arc((0, 0), (0, distance))
+                let north = 45 + distance
+                let across = GeoRegion.arc(
+                    (45, east), north <= 90 ? (north, east) : (180 - north, east < 0 ? east + 180 : east - 180))
+                #expect(abs(along - distance * .pi / 180) < 1e-14, "\(distance)")
+                #expect(abs(across - distance * .pi / 180) < 1e-14, "\(distance) from \(east)")
+            }
+        }
+    }
 }

@@ -16,6 +16,7 @@ class Rower: Object {
     @Persisted var marks: List<Int>
     @Persisted var boats: MutableSet<RowerBoat>
     @Persisted var cabin: RowerCabin?
+    @Persisted var prize: AnyRealmValue
     @Persisted var note = ""
 
     override class func ignoredProperties() -> [String] { ["note"] }
@@ -69,6 +70,7 @@ class RowerCard: NamedRower {
     @Projected(\Rower.noted) var noted
     @Projected(\Rower.rankName) var rankName
     @Projected(\Rower.strictRank) var strictRank
+    @Projected(\Rower.prize) var prize
     @Projected(\Rower.self.className) var nothing
 
     var summary: String { "\(first), \(best)" }
@@ -193,6 +195,35 @@ private let classes = [Rower.self, RowerBoat.self, RowerCabin.self]
         #expect(!coach.isFrozen && coach.first == "Ben" && (new.last as? Rower)?.first == "Cleo")
         try realm.write { coach.first = "Benno" }
         #expect(try rower(1).first == "Benno")
+        token.invalidate()
+    }
+
+    @Test func oldLinksOfMixedValuesAreLive() async throws {
+        try realm.write {
+            let boat = AnyRealmValue.object(try rower(1))
+            try rower(0).prize = .fromArray([boat, .fromDictionary(["k": boat]), .int(1)])
+        }
+        var old: [AnyRealmValue] = []
+        let token = try card(0).observe(keyPaths: [\.prize]) { change in
+            guard case .change(_, let properties) = change else { return }
+            old += properties.compactMap { $0.oldValue as? AnyRealmValue }
+        }
+        for count in 1...2 {
+            try onAnotherThread(name, classes) { other in
+                try other.write {
+                    let ben = other.object(ofType: Rower.self, forPrimaryKey: 1)
+                    other.object(ofType: Rower.self, forPrimaryKey: 0)?.prize = ben.map { .object($0) } ?? .none
+                }
+            }
+            await wait { old.count == count }
+        }
+        #expect(old.count == 2)
+        let list = try #require(old.first?.listValue)
+        let links = [list[0], try #require(list[1].dictionaryValue?["k"]), try #require(old.last)]
+        for link in links {
+            #expect(link.object(Rower.self)?.isFrozen == false && link.object(Rower.self)?.first == "Ben")
+        }
+        #expect(list[2] == .int(1))
         token.invalidate()
     }
 
