@@ -18,6 +18,16 @@ public struct DisplayText {
     /// The text on one line: newlines are shown as `\n`.
     public static func line(_ text: String) -> String { escaped(text, keepsNewlines: false) }
 
+    /// A name on one line. Of one that no store can have, since it is too long, the beginning: nobody reads a megabyte,
+    /// and it would hide the rest of the message.
+    public static func name(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        guard let end = scalars.index(scalars.startIndex, offsetBy: 256, limitedBy: scalars.endIndex),
+            end != scalars.endIndex
+        else { return line(text) }
+        return line(String(scalars[..<end])) + "…"
+    }
+
     /// The text on several lines: newlines are kept.
     public static func lines(_ text: String) -> String { escaped(text, keepsNewlines: true) }
 

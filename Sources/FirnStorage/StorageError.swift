@@ -35,7 +35,8 @@ public struct StorageError: Error, Sendable, Equatable, CustomStringConvertible 
                 "the file would be longer than the file system, or the limit of the process (ulimit -f), allows"
             case .noSpace: "the disk is full; free some space and try again"
             case .tooManyOpenFiles: "too many files are open; raise the limit (ulimit -n) or close some"
-            case .readOnlyFileSystem: "the file system is mounted read-only"
+            case .readOnlyFileSystem:
+                "the file system is mounted read-only, by its administrator, or by the system after an error; see the system's log, and mount it for writing again"
             case .notEmpty: "the folder is not empty"
             case .nameTooLong: "a name in the path, or the path, is too long for the file system"
             case .notWritable: "the file was opened for reading only"

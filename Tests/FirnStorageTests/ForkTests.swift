@@ -47,6 +47,26 @@ import Testing
         }
     }
 
+    /// A program that another thread is just starting has copies of all descriptors until its exec, and no fork handler
+    /// closes them.
+    @Test func aLockThatIsClosedIsFreeAlthoughACopyOfItsDescriptorIsOpen() throws {
+        let folder = TemporaryFolder()
+        let lock = try PosixStorage.shared.lockFile(folder.path + "/lock")
+        var root: (any StorageFolder)? = try PosixStorage.shared.openFolder(folder.path)
+        #expect(try lock.tryLock(0, exclusive: true) && lock.tryLock(7, exclusive: false))
+        #expect(try root?.tryLock(exclusive: true) == true)
+        let copies = try PosixStorage.shared.list("/dev/fd").compactMap { Int32($0) }
+            .filter { isIn(folder.path, $0) }.map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
+        #expect(copies.count >= 2)
+        lock.close()
+        root = nil
+        let other = try PosixStorage.shared.lockFile(folder.path + "/lock")
+        #expect(try other.tryLock(0, exclusive: true) && other.tryLock(7, exclusive: true))
+        let otherRoot = try PosixStorage.shared.openFolder(folder.path)
+        #expect(try otherRoot.tryLock(exclusive: true))
+        for copy in copies { close(copy) }
+    }
+
     @Test func aGlobalLockIsFreeInAForkedChild() async {
         await #expect(processExitsWith: .success) {
             let global = GlobalLock.tests
@@ -233,6 +253,16 @@ import Testing
             file.close()
             lock.close()
         }
+    }
+}
+
+/// Whether a descriptor is of a folder, or of the lock in it.
+private func isIn(_ folder: String, _ descriptor: Int32) -> Bool {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return false }
+    return ["", "/lock"].contains { name in
+        var other = stat()
+        return stat(folder + name, &other) == 0 && other.st_ino == status.st_ino && other.st_dev == status.st_dev
     }
 }
 

@@ -44,3 +44,23 @@ public func end(of child: Int32, within seconds: Int = TestTimeout.seconds) -> P
     }
     return status & 0x7F == 0 ? .exited((status >> 8) & 0xFF) : .killed
 }
+
+/// Runs `body` in a forked child, and returns how the child ended and what it wrote to its standard error. A child
+/// whose body returns ends with the code 0.
+public func outcome(inChild body: () throws -> Void) -> (end: ProcessEnd, text: String) {
+    let folder = TemporaryFolder()
+    let path = folder.path + "/error"
+    let child = forked {
+        // The child ends at once: its parent's handlers may describe the crash for seconds.
+        for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV, SIGBUS] { signal(number, SIG_DFL) }
+        let file = open(path, O_CREAT | O_WRONLY, 0o600)
+        guard file >= 0, dup2(file, 2) == 2 else { return 99 }
+        do { try body() } catch { return 98 }
+        return 0
+    }
+    let end = end(of: child)
+    let file = try? PosixStorage.shared.open(path, .read)
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = bytes.withUnsafeMutableBytes { (try? file?.read(into: $0, at: 0)) ?? 0 }
+    return (end, String(decoding: bytes[..<count], as: UTF8.self))
+}

@@ -321,11 +321,24 @@ int firn_lock_open(int folder, const char *name, int flags, mode_t mode) {
     return result;
 }
 
+// A lock belongs to the open file, and not to the descriptor. A program that another thread is just starting (vfork,
+// posix_spawn) has a copy of the descriptor until its exec, and would keep the locks: no fork handler closes it.
+static void firn_unlock_all(int descriptor) {
+    struct flock request;
+    memset(&request, 0, sizeof request);
+    request.l_type = F_UNLCK;
+    request.l_whence = SEEK_SET;
+    // Errors mean that there was no lock.
+    while (fcntl(descriptor, F_OFD_SETLK, &request) < 0 && errno == EINTR) {}
+    while (flock(descriptor, LOCK_UN) < 0 && errno == EINTR) {}
+}
+
 void firn_lock_close(int descriptor) {
     pthread_mutex_lock(&lock_list_mutex);
     for (size_t i = 0; i < lock_list_count; i++) {
         if (lock_list[i] == descriptor) {
             lock_list[i] = lock_list[--lock_list_count];
+            firn_unlock_all(descriptor);
             close(descriptor);
             break;
         }

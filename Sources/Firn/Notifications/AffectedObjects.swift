@@ -40,10 +40,8 @@ struct AffectedObjects {
                 if !(reached[origin]?.contains(source) ?? false) { next[origin, default: []].insert(source) }
                 return true
             }
-            for origin in snapshot.resolvedSchema.schema.tables.indices.map(TableID.init) {
-                for (column, link) in snapshot.resolvedSchema.schema[origin].columns.enumerated()
-                where link.isLink && !link.isRemoved {
-                    guard let target = link.target, let keys = frontier[target], !keys.isEmpty else { continue }
+            for (target, keys) in frontier where !keys.isEmpty {
+                for (origin, column) in snapshot.resolvedSchema.links(to: target) {
                     let view = snapshot.table(origin)
                     for key in keys { view.forEachSource(of: key, column) { note($0, of: origin) } }
                 }

@@ -97,10 +97,7 @@ final class PropertyTracker: Observable {
         var cells = early
         early = []
         for (table, changes) in summary.tables {
-            guard let rows = tracked[table], let binding = realm.schema.tables.first(where: { $0.table == table })
-            else {
-                continue
-            }
+            guard let rows = tracked[table], let binding = realm.schema.table(table) else { continue }
             for key in changes.deleted {
                 for position in rows[key] ?? [] { cells.insert(Cell(table: table, key: key, position: position)) }
             }
@@ -136,7 +133,7 @@ final class PropertyTracker: Observable {
     ) {
         let objects = AffectedObjects(summary: summary, old: old.snapshot, snapshot: new.snapshot)
         for (table, properties) in trackedBacklinks {
-            guard let binding = realm.schema.tables.first(where: { $0.table == table }) else { continue }
+            guard let binding = realm.schema.table(table) else { continue }
             for (position, keys) in properties where !keys.isEmpty {
                 let path = ObservedPath(binding.info.properties[position].name, binding, realm.schema).path
                 let affected = objects.via(path).union(summary.tables[table]?.deleted ?? [])

@@ -37,7 +37,8 @@ extension Realm {
     /// `asOf(version:)` refuses it. Cost: O(holders), and readers are blocked meanwhile, so it is for diagnosis,
     /// not for each frame of an animation. May be called on any thread.
     public var activeVersions: [ActiveVersion] {
-        instance.store.activeVersions.map { version in
+        if instance.isForked { instance.stopInForkedChild() }
+        return instance.store.activeVersions.map { version in
             ActiveVersion(
                 number: version.number, date: Date(nanoseconds: version.time),
                 holders: version.holders, retainedBytes: version.retainedByteCount, pinnedAt: version.pinnedAt,

@@ -42,7 +42,7 @@ extension SharedStore {
     static func hasToBeDeleted(_ store: Store, _ configuration: Realm.Configuration) -> Bool {
         guard configuration.deleteRealmIfMigrationNeeded, !store.schema.tables.isEmpty else { return false }
         let infos = configuration.classes.map { ClassInfo.of($0) }
-        guard SchemaPlan.faults(of: infos).isEmpty else { return false }
+        guard SchemaPlan.faults(of: infos).isEmpty, SchemaPlan.limitFault(of: infos) == nil else { return false }
         return SchemaPlan(infos, version: configuration.schemaVersion, on: store.schema)
             .needsMigration(to: configuration.schemaVersion)
     }

@@ -71,6 +71,10 @@ extension SharedStore {
         let isNew = current.tables.isEmpty
         let plan = SchemaPlan(infos, version: configuration.schemaVersion, on: current)
         if !isNew, configuration.deleteRealmIfMigrationNeeded, plan.needsMigration(to: configuration.schemaVersion) {
+            // For these classes nothing is deleted.
+            if let fault = SchemaPlan.limitFault(of: infos) {
+                throw mismatch("The classes can't be stored:", [fault], configuration)
+            }
             throw Realm.Error(
                 .alreadyOpen,
                 "The store has to be deleted, as deleteRealmIfMigrationNeeded says, but this process has it open. Release all its realms, objects, collections and observers first.",

@@ -11,21 +11,20 @@ import FirnCore
 /// When the block has returned, the store gets the `final` schema.
 struct MigrationPlan {
     private let old: StoreSchema
-    private let infos: [ClassInfo]
+    private let infos: NameMap<ClassInfo>
     private(set) var interim: StoreSchema
     private var removed: Set<TableID> = []
     private var renamed: [(table: TableID, column: Int, from: String)] = []
 
     init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
         self.old = old
-        self.infos = infos
+        self.infos = NameMap(infos.map { ($0.name, $0) })
         interim = SchemaPlan(infos, version: version, on: old).schema
         for id in old.tables.indices.map(TableID.init) {
             interim.tables[id.index].isEmbedded = interim[id].isEmbedded && old[id].isEmbedded
+            let numbers = interim[id].numbersByName
             for (number, column) in old[id].columns.enumerated()
-            where !column.isRemoved && interim[id].columns[number].isRemoved
-                && interim[id].column(named: column.name) == nil
-            {
+            where !column.isRemoved && interim[id].columns[number].isRemoved && numbers[column.name] == nil {
                 interim.tables[id.index].columns[number] = column
             }
             updateKey(id)
@@ -33,7 +32,7 @@ struct MigrationPlan {
     }
 
     /// The class of a table; nil if the realm does not have it.
-    private func info(_ id: TableID) -> ClassInfo? { infos.first { $0.name == interim[id].name } }
+    private func info(_ id: TableID) -> ClassInfo? { infos[interim[id].name] }
 
     /// Gives a table its primary key, unless its objects need not have unique ones yet.
     private mutating func updateKey(_ id: TableID) {

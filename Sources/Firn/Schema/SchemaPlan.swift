@@ -26,18 +26,21 @@ struct SchemaPlan {
         schema = old
         schema.version = max(version, old.version)
         // All names first, so that links between new classes find their tables.
-        for info in infos where schema.table(named: info.name) == nil {
+        let known = old.numbersByName
+        for info in infos where known[info.name] == nil {
             schema.tables.append(TableSchema(name: info.name, isEmbedded: info.isEmbedded, columns: []))
         }
+        let tables = schema.numbersByName
         for info in infos {
-            guard let id = schema.table(named: info.name) else { continue }
-            merge(info, id, isNew: id.index >= old.tables.count)
+            guard let id = tables[info.name] else { continue }
+            merge(info, id, tables, isNew: id.index >= old.tables.count)
         }
     }
 
     /// Brings one class's table to what the class declares, and notes the differences.
-    private mutating func merge(_ info: ClassInfo, _ id: TableID, isNew: Bool) {
+    private mutating func merge(_ info: ClassInfo, _ id: TableID, _ tables: NameMap<TableID>, isNew: Bool) {
         var table = schema[id]
+        let columns = table.numbersByName
         let name = info.name
         if table.isEmbedded != info.isEmbedded {
             differences.append(
@@ -47,10 +50,10 @@ struct SchemaPlan {
         }
         let wanted = NameMap(info.stored.map { ($0.columnName, $0) })
         for property in info.stored {
-            let target = property.isLink ? property.shape.target.flatMap { schema.table(named: $0.className()) } : nil
+            let target = property.isLink ? property.shape.target.flatMap { tables[$0.className()] } : nil
             let column = property.column(target: target)
             let full = "\(name).\(property.name)"
-            guard let index = table.column(named: property.columnName) else {
+            guard let index = columns[property.columnName] else {
                 if !isNew { differences.append("Property \"\(full)\" has been added.") }
                 table.columns.append(column)
                 continue
@@ -154,6 +157,12 @@ extension Value {
 }
 
 extension SchemaPlan {
+    /// The limit that a set of classes exceeds by itself, in an empty store; nil if it exceeds none. The classes must
+    /// have no faults. Changing a store's schema checks the limits too.
+    static func limitFault(of infos: [ClassInfo]) -> String? {
+        SchemaPlan(infos, version: 0, on: StoreSchema()).schema.limitFault
+    }
+
     /// What is wrong with a set of classes in itself, one sentence each.
     static func faults(of infos: [ClassInfo]) -> [String] {
         var faults = infos.flatMap(\.faults)

@@ -66,9 +66,9 @@ final class TableBinding: @unchecked Sendable {
         var layouts: [ElementLayout] = []
         var byColumn: [PropertyInfo?] = Array(repeating: nil, count: schema.columns.count)
         var binds: [Bind] = []
+        let numbers = schema.numbersByName
         for property in info.properties {
-            guard let column = property.isLinkingObjects ? property.position : schema.column(named: property.columnName)
-            else {
+            guard let column = property.isLinkingObjects ? property.position : numbers[property.columnName] else {
                 preconditionFailure("Firn: \(info.name).\(property.name) has no column")
             }
             // Backlinks have no column; their index among the properties stands for one.
@@ -197,6 +197,7 @@ extension TableSchema {
 final class SchemaBinding: Sendable {
     let tables: [TableBinding]
     private let byType: ClassMap<TableBinding>
+    private let byName: NameMap<TableBinding>
     /// By table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
     let version: UInt64
@@ -211,8 +212,9 @@ final class SchemaBinding: Sendable {
     init(_ infos: [ClassInfo], _ schema: StoreSchema, era: Int) {
         var tables: [TableBinding] = []
         var byTable: [TableBinding?] = Array(repeating: nil, count: schema.tables.count)
+        let numbers = schema.numbersByName
         for info in infos {
-            guard let id = schema.table(named: info.name) else {
+            guard let id = numbers[info.name] else {
                 preconditionFailure("Firn: the class \(info.name) has no table")
             }
             let binding = TableBinding(info, id, schema[id])
@@ -220,6 +222,7 @@ final class SchemaBinding: Sendable {
             byTable[id.index] = binding
         }
         self.tables = tables
+        byName = NameMap(tables.map { ($0.info.name, $0) })
         self.byTable = byTable
         var byType = ClassMap<TableBinding>()
         for table in tables where !table.info.isStored { byType.insert(table.info.type, table) }
@@ -239,7 +242,7 @@ final class SchemaBinding: Sendable {
     }
 
     func table(of type: ObjectBase.Type) -> TableBinding? { byType[type] }
-    /// The table of a class by its name. O(classes).
-    func table(named name: String) -> TableBinding? { tables.first { $0.info.name == name } }
+    /// The table of a class by its name. O(log classes).
+    func table(named name: String) -> TableBinding? { byName[name] }
     func table(_ id: TableID) -> TableBinding? { id.index < byTable.count ? byTable[id.index] : nil }
 }

@@ -56,6 +56,7 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
     /// The same thing in a live realm; nil if it is not there, or if the realm is of another store. `isGone` says that
     /// no later version has it either.
     func unload(in other: _RealmInstance, at callSite: CallSite) -> (content: Confined?, isGone: Bool) {
+        if realm.isForked { realm.stopInForkedChild() }
         guard realm.shared === other.shared else { return (nil, false) }
         if let shown = other.pin {
             if origin == .transaction || shown.version < realm.shownPin.version { other.refresh(at: callSite) }

@@ -211,6 +211,7 @@ struct ChangesetEncoder: ~Copyable {
         var encoded = ByteWriter(capacity: 1024)
         SchemaCoding.encode(schema, into: &encoded)
         let count = encoded.count
+        // `StoreSchema.limitFault` has refused longer ones.
         precondition(count <= Limits.schemaByteCount, "Firn: a schema takes at most \(Limits.schemaByteCount) bytes")
         if count <= ChangesetFormat.cellByteCount {
             reserve(count + 64, cells: 0)

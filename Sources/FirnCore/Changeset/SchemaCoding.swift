@@ -47,6 +47,21 @@ enum SchemaCoding {
         }
     }
 
+    /// How many bytes the encoding of a schema has. O(columns); it allocates nothing.
+    static func byteCount(_ schema: StoreSchema) -> Int {
+        func text(_ text: String) -> Int { Varint.byteCount(UInt64(text.utf8.count)) + text.utf8.count }
+        var count = Varint.byteCount(schema.version) + Varint.byteCount(UInt64(schema.tables.count))
+        for table in schema.tables {
+            count += text(table.name) + 1 + Varint.byteCount(UInt64(table.columns.count))
+            if let primaryKey = table.primaryKey { count += Varint.byteCount(UInt64(primaryKey)) }
+            for column in table.columns {
+                count += text(column.name) + 2
+                if let target = column.target { count += Varint.byteCount(UInt64(target.rawValue)) }
+            }
+        }
+        return count
+    }
+
     static func encode(_ schema: StoreSchema) -> [UInt8] {
         var writer = ByteWriter(capacity: 1024)
         encode(schema, into: &writer)

@@ -25,6 +25,9 @@ package final class ResolvedSchema: Sendable {
     }
 
     deinit { plans.deallocate() }
+
+    /// The columns that link to a table.
+    package func links(to table: TableID) -> [(table: TableID, column: Int)] { tables[table.index].incoming }
 }
 
 /// The facts about a table that appending a row needs.

@@ -127,6 +127,7 @@ package struct TableSchema: Sendable, Hashable {
         self.isRemoved = isRemoved
     }
 
+    /// O(columns); for many names see `numbersByName`.
     package func column(named name: String) -> Int? {
         columns.firstIndex { !$0.isRemoved && $0.name == name }
     }
@@ -143,6 +144,7 @@ package struct StoreSchema: Sendable, Hashable {
         self.tables = tables
     }
 
+    /// O(tables); for many names see `numbersByName`.
     package func table(named name: String) -> TableID? {
         tables.firstIndex { !$0.isRemoved && $0.name == name }.map(TableID.init)
     }

@@ -9,19 +9,24 @@ final class TransactionWorkspace {
     ///
     /// The marks belong to this process alone, and so do the accessors of the objects that were cancelled.
     @exclusivity(unchecked) private(set) var keyMarks: [Int64] = []
+    /// How many tables have such a mark.
+    @exclusivity(unchecked) private var markCount = 0
 
     deinit { if let writer { writer.deallocate() } }
 
+    /// - Parameter mark: above 0.
     func keepKeys(below mark: Int64, of table: Int) {
         while keyMarks.count <= table { keyMarks.append(0) }
+        if keyMarks[table] == 0 { markCount += 1 }
         keyMarks[table] = max(keyMarks[table], mark)
     }
 
     /// Removes the mark of a table if it is not above the table's next key.
     func dropKeyMark(of table: Int, upTo nextKey: Int64) {
-        guard table < keyMarks.count, keyMarks[table] <= nextKey else { return }
+        guard table < keyMarks.count, keyMarks[table] > 0, keyMarks[table] <= nextKey else { return }
         keyMarks[table] = 0
-        if keyMarks.allSatisfy({ $0 == 0 }) { keyMarks = [] }
+        markCount -= 1
+        if markCount == 0 { keyMarks = [] }
     }
 
     func takeWriter() -> NodeWriter.Memory? {

@@ -52,14 +52,22 @@ extension WriteTransaction {
         _ frees: inout Bool
     ) throws(LogError) -> Int64 {
         var encoder = encoder
+        let lists = scripts.isEmpty ? [:] : listsByTable()
         for (id, delta) in deltas where !resolvedSchema.tables[id.index].schema.isRemoved {
-            encode(id, delta, &encoder, from: streamed?.end(of: id) ?? .min)
+            encode(id, delta, lists[id] ?? [], &encoder, from: streamed?.end(of: id) ?? .min)
         }
         encoder.flush()
         frees = Self.mayUseReserve(encoder.amounts)
         // A workspace that served a large commit would keep memory that nobody needs.
         if encoder.partCount == 1 { context.workspace.keep(encoder.workspace) }
         return try sink.seal()
+    }
+
+    /// The lists that have edit scripts, for each table by column and key. Made once: searching the scripts anew for
+    /// each table and column would cost their product.
+    private func listsByTable() -> [TableID: [CellID]] {
+        Dictionary(grouping: scripts.keys, by: \.table)
+            .mapValues { cells in cells.sorted { ($0.column, $0.key) < ($1.column, $1.key) } }
     }
 
     /// The most bytes that a commit may add which is written into the reserve.
@@ -73,15 +81,18 @@ extension WriteTransaction {
     }
 
     /// Encodes the changes of a table. Of the inserted rows, it encodes those from key `start` on.
+    ///
+    /// - Parameter lists: the table's lists that have edit scripts, by column and key.
     private func encode(
-        _ id: TableID, _ delta: RowTree.Delta, _ encoder: inout ChangesetEncoder, from start: Int64
+        _ id: TableID, _ delta: RowTree.Delta, _ lists: [CellID], _ encoder: inout ChangesetEncoder, from start: Int64
     ) {
         let layout = resolvedSchema.tables[id.index]
         encoder.beginTable(id, columns: layout.presentColumns)
         for (leaf, rows) in delta.inserted where leaf.key(rows.lowerBound) >= start { encoder.inserted(leaf, rows) }
-        let cells = scripts.isEmpty ? [] : scripts.keys.filter { $0.table == id }
+        var rest = lists[...]
         for column in layout.presentColumns.lazy.map(\.number) where !delta.kept.isEmpty {
-            let scripted = cells.isEmpty ? [] : Set(cells.lazy.filter { $0.column == column }.map(\.key))
+            rest = rest.drop { $0.column < column }
+            let scripted = rest.isEmpty ? [] : Set(rest.lazy.prefix { $0.column == column }.map(\.key))
             forEachUpdate(column, delta) { kept, row in
                 // A list that was edited is encoded by its script.
                 let key = kept.new.key(row)
@@ -98,7 +109,7 @@ extension WriteTransaction {
                 encoder.updated(column: column, cell)
             }
         }
-        for cell in cells.sorted(by: { ($0.column, $0.key) < ($1.column, $1.key) }) {
+        for cell in lists {
             encoder.script(column: cell.column, key: cell.key, scripts[cell]!)
         }
         // Deleted rows are encoded as they were stored: by the old schema, if this transaction changed it.

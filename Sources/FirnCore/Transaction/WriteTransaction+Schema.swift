@@ -40,14 +40,17 @@ extension WriteTransaction {
         growRoot(to: new.tables.count)
         let layouts = ResolvedSchema(new)
         setSchema(layouts)
+        var changes: [TableID: ChangedColumns] = [:]
         for id in old.tables.indices.map(TableID.init) where old[id] != new[id] {
             guard root.word(id.index) != 0 else { continue }
             if new[id].isRemoved && !old[id].isRemoved {
                 drop(before.tables[id.index])
+                changes[id] = ChangedColumns(removesAll: true)
             } else {
-                change(id, from: before.tables[id.index], to: layouts.tables[id.index])
+                changes[id] = change(id, from: before.tables[id.index], to: layouts.tables[id.index])
             }
         }
+        dropScripts(changes)
     }
 
     /// Checks that `new` may follow `old`: it may add to it, remove from it and change indexes, but may not reuse a
@@ -57,25 +60,9 @@ extension WriteTransaction {
         guard new.tables.count >= old.tables.count else {
             try fail("the new schema has fewer tables than the store has ever had")
         }
-        if let fault = new.fault { try fail(fault) }
-        guard new.tables.count <= Limits.tableCount else {
-            try fail("the schema has more than \(Limits.tableCount) classes")
-        }
+        if let fault = new.limitFault ?? new.fault { try fail(fault) }
         for (index, table) in new.tables.enumerated() {
-            guard (1...Limits.nameByteCount).contains(table.name.utf8.count) else {
-                try fail(
-                    "the class name \"\(table.name.prefix(64))\" has \(table.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed"
-                )
-            }
-            guard table.columns.count <= Limits.columnCount else {
-                try fail("\(table.name) has had \(table.columns.count) properties; \(Limits.columnCount) are allowed")
-            }
             for column in table.columns {
-                guard (1...Limits.nameByteCount).contains(column.name.utf8.count) else {
-                    try fail(
-                        "the property name \"\(column.name.prefix(64))\" of \(table.name) has \(column.name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed"
-                    )
-                }
                 guard column.type != .link || column.target.map({ $0.index < new.tables.count }) ?? false else {
                     try fail("\(table.name).\(column.name) links to a class that is not in the schema")
                 }
@@ -107,7 +94,6 @@ extension WriteTransaction {
     /// Removes a table with all its rows and indexes.
     private func drop(_ layout: TableLayout) {
         let id = layout.id
-        scripts = scripts.filter { $0.key.table != id }
         let table = ownTable(id)
         retireContents(table, layout, columns: layout.presentColumns.map(\.number))
         let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
@@ -146,8 +132,9 @@ extension WriteTransaction {
         table.index(column).pointee = 0
     }
 
-    private func change(_ id: TableID, from old: TableLayout, to layout: TableLayout) {
+    private func change(_ id: TableID, from old: TableLayout, to layout: TableLayout) -> ChangedColumns {
         let oldTable = ownTable(id)
+        var changed = ChangedColumns()
         let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
         retireContents(oldTable, old, columns: removed)
         // Links have the same layout whether they may be null or not, and their backlinks stay.
@@ -155,7 +142,11 @@ extension WriteTransaction {
             !layout.columns[$0].isRemoved && !old.columns[$0].isLink
                 && old.columns[$0].isNullable != layout.columns[$0].isNullable
         }
-        for column in converted { retireIndex(oldTable, column, old.columns[column]) }
+        for column in removed { changed.removed.insert(column) }
+        for column in converted {
+            changed.converted.insert(column)
+            retireIndex(oldTable, column, old.columns[column])
+        }
         let collections = takeCollections(oldTable, old, converted.filter { old.columns[$0].collection != .none })
         let table = widen(oldTable, id, to: layout.columns.count)
         if !removed.isEmpty || !converted.isEmpty || layout.columns.count > old.columns.count {
@@ -163,16 +154,15 @@ extension WriteTransaction {
             rows.rebuildLeaves(
                 LeafChange(
                     oldCount: old.columns.count,
-                    converted: converted.filter { old.columns[$0].collection == .none },
-                    marked: converted.filter { layout.columns[$0].isNullable && !wasRequired(id, $0) },
-                    emptied: converted.filter { old.columns[$0].collection != .none }))
+                    converted: ColumnSet(converted.filter { old.columns[$0].collection == .none }),
+                    marked: ColumnSet(converted.filter { layout.columns[$0].isNullable && !wasRequired(id, $0) }),
+                    emptied: ColumnSet(converted.filter { old.columns[$0].collection != .none })))
         }
         for (column, key, elements) in collections { fillConverted(id, layout.columns[column], column, key, elements) }
-        dropScripts(id, removed: removed, converted: converted)
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
             let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
             let wasIndexed =
-                column < old.columns.count && !converted.contains(column)
+                column < old.columns.count && !changed.converted.contains(column)
                 && (old.columns[column].isIndexed || old.primaryKey == column)
             if wasIndexed && !isIndexed { retireIndex(table, column, layout.columns[column]) }
             if isIndexed && !wasIndexed {
@@ -180,6 +170,7 @@ extension WriteTransaction {
                     layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer)
             }
         }
+        return changed
     }
 
     /// Whether a column was there before the transaction and could hold no nulls.
@@ -208,19 +199,21 @@ extension WriteTransaction {
         return result
     }
 
-    /// Drops the edit scripts of some columns' lists.
+    /// Drops the edit scripts of the changed columns' lists: of all tables at once, since a transaction may have many
+    /// scripts, and change many tables.
     ///
     /// The log has the schema first, and elements that were inserted under the old schema may not be valid under the
     /// new one. The lists that are still there are logged completely.
-    private func dropScripts(_ id: TableID, removed: [Int], converted: [Int]) {
-        for cell in scripts.keys where cell.table == id {
-            let isConverted = converted.contains(cell.column)
-            if isConverted || removed.contains(cell.column) { scripts[cell] = nil }
+    private func dropScripts(_ changes: [TableID: ChangedColumns]) {
+        scripts = scripts.filter { cell, _ in
+            guard let changed = changes[cell.table] else { return true }
+            let isConverted = changed.converted.contains(cell.column)
             if isConverted { fullyLoggedLists.insert(cell) }
+            return !isConverted && !changed.removesAll && !changed.removed.contains(cell.column)
         }
         // Their new chunks have no marks, and some of the objects may have been deleted.
-        for cell in fullyLoggedLists where cell.table == id && converted.contains(cell.column) {
-            if table(id).find(cell.key) != nil { _ = ownCell(id, cell.column, cell.key) }
+        for cell in fullyLoggedLists where changes[cell.table]?.converted.contains(cell.column) ?? false {
+            if table(cell.table).find(cell.key) != nil { _ = ownCell(cell.table, cell.column, cell.key) }
         }
     }
 
@@ -253,17 +246,25 @@ extension WriteTransaction {
     }
 }
 
+/// The columns of a table that a change of the schema removes or gives another layout.
+private struct ChangedColumns {
+    /// Whether the table is removed, with all its columns.
+    var removesAll = false
+    var removed = ColumnSet()
+    var converted = ColumnSet()
+}
+
 /// How a change of the schema changes the columns of every leaf of a table.
 struct LeafChange {
     /// The number of columns before. Columns from this number on are new, and blank.
     let oldCount: Int
     /// Columns that keep their values in the new layout; a null becomes 0 or empty where nulls are no longer allowed.
-    let converted: [Int]
+    let converted: ColumnSet
     /// Those of them that may hold nulls, and have blank values from an earlier change of this transaction. The log has
     /// only the last schema, with which they would be null, so it needs their values.
-    let marked: [Int]
+    let marked: ColumnSet
     /// Columns of collections that are emptied.
-    let emptied: [Int]
+    let emptied: ColumnSet
 }
 
 extension RowWriter {

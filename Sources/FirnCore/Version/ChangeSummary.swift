@@ -77,6 +77,10 @@ package struct ColumnSet: Sendable, Hashable {
 
     package init() {}
 
+    init(_ columns: [Int]) {
+        for column in columns { insert(column) }
+    }
+
     package var isEmpty: Bool { low == 0 && high.isEmpty }
 
     @inline(__always)

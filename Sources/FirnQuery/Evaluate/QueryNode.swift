@@ -31,18 +31,28 @@ package final class QueryContext: @unchecked Sendable {
     // Unchecked because views are raw. Sound because a held version never changes and this class has no state of its
     // own.
     package let snapshot: Snapshot
+    /// All tables, so that a row that is reached by a link costs no view of its own. Empty in a store of many classes,
+    /// where a query would spend its time on tables that it does not read.
     private let tables: [TableView?]
+    private static let fewTables = 256
 
     package init(_ snapshot: Snapshot) {
         self.snapshot = snapshot
-        let schema = snapshot.schema
-        tables = schema.tables.indices.map { schema.tables[$0].isRemoved ? nil : snapshot.table(TableID($0)) }
+        let count = snapshot.schema.tables.count
+        tables = count > Self.fewTables ? [] : (0..<count).map { Self.view(TableID($0), snapshot) }
     }
 
     @inline(__always)
     func table(_ id: TableID) -> TableView {
-        guard let table = tables[id.index] else { preconditionFailure("Firn: a query reads a table that was removed") }
+        guard let table = tables.isEmpty ? Self.view(id, snapshot) : tables[id.index] else {
+            preconditionFailure("Firn: a query reads a table that was removed")
+        }
         return table
+    }
+
+    private static func view(_ id: TableID, _ snapshot: Snapshot) -> TableView? {
+        let view = snapshot.table(id)
+        return view.schema.isRemoved ? nil : view
     }
 }
 

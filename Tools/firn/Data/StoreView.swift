@@ -49,13 +49,18 @@ struct StoreView {
     /// Throws if damage was met: then what was read since the last call must not be shown.
     func checkDamage() throws { try Store.checkDamage() }
 
+    /// How many classes a message lists.
+    private static let namedClasses = 50
+
     /// The table of a class. Throws if there is none, or if its objects belong to others.
     func table(named name: String) throws(ToolError) -> TableID {
         guard let table = schema.table(named: name) else {
             let names = schema.tables.filter { !$0.isRemoved && !$0.isEmbedded }.map { DisplayText.line($0.name) }
+            let others = names.count > Self.namedClasses ? " and others: `firn info` lists them" : ""
             throw ToolError(
                 .usage,
-                "there is no class \(DisplayText.line(name)). The store has \(names.sorted().joined(separator: ", ")).")
+                "there is no class \(DisplayText.line(name)). The store has \(names.sorted().prefix(Self.namedClasses).joined(separator: ", "))\(others)."
+            )
         }
         guard !schema[table].isEmbedded else {
             throw ToolError(

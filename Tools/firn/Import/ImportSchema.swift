@@ -12,6 +12,7 @@ struct ImportSchema {
     }
 
     private(set) var schema: StoreSchema
+    private var tables = NameMap<TableID>([])
 
     /// Adds classes to a store's. A class that exists gets the properties that it lacks; those that it has must be of
     /// the same type.
@@ -20,23 +21,34 @@ struct ImportSchema {
     init(_ stored: StoreSchema, adding classes: [Class], version: UInt64) throws(ToolError) {
         schema = stored
         if stored.tables.isEmpty { schema.version = version }
-        for new in classes where schema.table(named: new.name) == nil {
+        let known = stored.numbersByName
+        var names: Set<String> = []
+        for new in classes where known[new.name] == nil && names.insert(new.name).inserted {
             schema.tables.append(TableSchema(name: new.name, isEmbedded: new.isEmbedded, columns: []))
         }
+        tables = schema.numbersByName
         for new in classes {
-            guard let table = schema.table(named: new.name) else { continue }
-            for property in new.properties { try add(property.name, property.type, property.isIndexed, to: table) }
-            try setPrimaryKey(new, table, isNew: stored.table(named: new.name) == nil)
+            guard let table = tables[new.name] else { continue }
+            var columns: [String: Int] = [:]
+            for (number, column) in schema[table].columns.enumerated() where !column.isRemoved {
+                columns[column.name] = number
+            }
+            for property in new.properties {
+                try add(property.name, property.type, property.isIndexed, to: table, &columns)
+            }
+            try setPrimaryKey(new, table, isNew: known[new.name] == nil)
         }
     }
 
+    /// - Parameter columns: the table's columns by their names.
     private mutating func add(
-        _ name: String, _ type: NamedType, _ isIndexed: Bool, to table: TableID
+        _ name: String, _ type: NamedType, _ isIndexed: Bool, to table: TableID, _ columns: inout [String: Int]
     ) throws(ToolError) {
         var target: TableID?
         if type.type == .link {
-            guard let found = type.target.flatMap({ schema.table(named: $0) }) else {
-                throw refusal(table, name, "links to the class \(type.target ?? ""), which does not exist")
+            guard let found = type.target.flatMap({ tables[$0] }) else {
+                throw refusal(
+                    table, name, "links to the class \(DisplayText.name(type.target ?? "")), which does not exist")
             }
             target = found
         }
@@ -45,7 +57,7 @@ struct ImportSchema {
             name: name, type: type.type, collection: type.collection,
             isNullable: type.type == .mixed || type.isNullable && (type.type != .link || type.collection == .none),
             isIndexed: isIndexed, target: target)
-        if let known = schema[table].column(named: name) {
+        if let known = columns[name] {
             let old = TypeText.text(schema[table].columns[known], schema)
             let new = TypeText.text(column, schema)
             guard old == new else {
@@ -59,6 +71,7 @@ struct ImportSchema {
         guard !(isEmbedded && type.collection == .set) else {
             throw refusal(table, name, "is a set of embedded objects")
         }
+        columns[name] = schema.tables[table.index].columns.count
         schema.tables[table.index].columns.append(column)
     }
 
@@ -66,12 +79,12 @@ struct ImportSchema {
         let known = schema[table].primaryKey.map { schema[table].columns[$0].name }
         guard let primaryKey = new.primaryKey, known != primaryKey else { return }
         guard isNew else {
-            let text = known.map { "the primary key \(DisplayText.line($0))" } ?? "no primary key"
-            throw ToolError(.usage, "the class \(DisplayText.line(new.name)) has \(text) in the store.")
+            let text = known.map { "the primary key \(DisplayText.name($0))" } ?? "no primary key"
+            throw ToolError(.usage, "the class \(DisplayText.name(new.name)) has \(text) in the store.")
         }
         guard let column = schema[table].column(named: primaryKey) else {
             throw ToolError(
-                .usage, "the class \(DisplayText.line(new.name)) has no property \(DisplayText.line(primaryKey)).")
+                .usage, "the class \(DisplayText.name(new.name)) has no property \(DisplayText.name(primaryKey)).")
         }
         let description = schema[table].columns[column]
         guard description.collection == .none, [.int, .string, .uuid, .objectID].contains(description.type) else {
@@ -87,7 +100,7 @@ struct ImportSchema {
     private func refusal(_ table: TableID, _ name: String, _ text: String) -> ToolError {
         ToolError(
             .usage,
-            "the property \(DisplayText.line(schema[table].name)).\(DisplayText.line(name)) \(DisplayText.line(text)).")
+            "the property \(DisplayText.name(schema[table].name)).\(DisplayText.name(name)) \(DisplayText.line(text)).")
     }
 
     // MARK: The first line of an export
@@ -142,7 +155,7 @@ struct ImportSchema {
             }
         }
         guard !name.isEmpty, let type = TypeText.named(text) else {
-            throw InputFault("this property has no name, or its type '\(DisplayText.line(text))' is unknown", at: start)
+            throw InputFault("this property has no name, or its type '\(DisplayText.name(text))' is unknown", at: start)
         }
         return (name, type, isIndexed)
     }

@@ -62,8 +62,8 @@ extension ImportValues {
                     })
             case "$link":
                 let text = try reader.string()
-                guard let table = schema.table(named: text), !schema[table].isEmbedded else {
-                    throw InputFault("there is no class \(DisplayText.line(text)) to link to", at: offset)
+                guard let table = tables[text], !schema[table].isEmbedded else {
+                    throw InputFault("there is no class \(DisplayText.name(text)) to link to", at: offset)
                 }
                 link = (table, nil)
             case "$key":
@@ -82,7 +82,7 @@ extension ImportValues {
                     "$uuid": .uuid, "$decimal": .decimal,
                 ]
                 guard let type = types[key], let value = try readScalar(type, try reader.kind(), &reader) else {
-                    throw InputFault("\(DisplayText.line(key)) names no type, or has no value of it", at: offset)
+                    throw InputFault("\(DisplayText.name(key)) names no type, or has no value of it", at: offset)
                 }
                 marked = .value(value)
             }

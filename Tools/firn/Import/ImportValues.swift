@@ -4,6 +4,15 @@ import FirnCore
 /// Reads values of properties from JSON and from fields of CSV: the inverse of `ObjectJSON`.
 struct ImportValues {
     let schema: StoreSchema
+    /// Each object names its properties, and may name its class.
+    let tables: NameMap<TableID>
+    private let columns: [NameMap<Int>]
+
+    init(schema: StoreSchema) {
+        self.schema = schema
+        tables = schema.numbersByName
+        columns = schema.tables.map(\.numbersByName)
+    }
 
     /// Where a value leads to that is a link, and was not looked up yet.
     enum Target {
@@ -309,7 +318,7 @@ struct ImportValues {
         var values: [Int: Parsed] = [:]
         try reader.object { (name, offset, reader) throws(InputFault) in
             let name = String(decoding: name, as: UTF8.self)
-            guard let column = schema[table].column(named: name) else {
+            guard let column = columns[table.index][name] else {
                 if try takes(name, &reader) { return }
                 throw InputFault("\(schema[table].name) has no property \(name)", at: offset)
             }

@@ -131,7 +131,7 @@ extension Importer {
     private func shown(_ table: TableID, _ target: ImportValues.Target) -> String {
         let name = DisplayText.line(schema[table].name)
         switch target {
-        case .primaryKey(.string(let text)): return "\(name) \"\(DisplayText.line(String(text.prefix(60))))\""
+        case .primaryKey(.string(let text)): return "\(name) \(DisplayText.quoted(text))"
         case .primaryKey(.int(let number)): return "\(name) \(number)"
         case .primaryKey(.uuid(let uuid)): return "\(name) \(CellText.uuid(uuid.high, uuid.low))"
         case .primaryKey(let value): return "\(name) \(value)"

@@ -24,12 +24,12 @@ extension TypeText {
             let words = part.split(separator: ":", maxSplits: 1).map { $0.trimmed }
             guard words.count == 2, !words[0].isEmpty else {
                 throw ToolError(
-                    .usage, "--types: '\(DisplayText.line(part.trimmed))' should be a name and a type, as age: int?.")
+                    .usage, "--types: '\(DisplayText.name(part.trimmed))' should be a name and a type, as age: int?.")
             }
             guard let type = named(words[1]) else {
                 throw ToolError(
                     .usage,
-                    "--types: \(DisplayText.line(words[0])) has the unknown type '\(DisplayText.line(words[1]))'. Types are "
+                    "--types: \(DisplayText.name(words[0])) has the unknown type '\(DisplayText.name(words[1]))'. Types are "
                         + names.values.sorted().joined(separator: ", ")
                         + ", link<Class>, list<type>, set<type> and map<type>; a ? behind a type allows nil.")
             }

@@ -51,14 +51,15 @@ final class RealmImport: ImportSource {
     }
 
     func forEachObject(_ schema: StoreSchema, _ body: Body) throws {
-        let numbered = Set(numbered.compactMap { schema.table(named: $0) })
+        let classes = schema.numbersByName
+        let numbered = Set(numbered.compactMap { classes[$0] })
         let form = RealmValues(schema: schema, numbered: numbered)
         var current: (name: String, table: TableID)?
         var values: [ImportValues.Parsed?] = []
         try forEachObject { name, object, line in
             if current?.name != name {
-                guard let table = schema.table(named: name), !schema[table].isEmbedded else {
-                    throw InputFault("the class \(DisplayText.line(name)) is not in the schema, or embedded", at: 0)
+                guard let table = classes[name], !schema[table].isEmbedded else {
+                    throw InputFault("the class \(DisplayText.name(name)) is not in the schema, or embedded", at: 0)
                 }
                 current = (name, table)
                 values = [ImportValues.Parsed?](repeating: nil, count: schema[table].columns.count)

@@ -83,7 +83,7 @@ enum RealmSchema {
         if typeName == "object" || typeName == "link" || typeName == "linkList" {
             guard target != nil else {
                 throw InputFault(
-                    "the property \(DisplayText.line(name)) does not tell which class it links to", at: start)
+                    "the property \(DisplayText.name(name)) does not tell which class it links to", at: start)
             }
             type.type = .link
             type.target = target
@@ -93,7 +93,7 @@ enum RealmSchema {
             if known == .mixed { type.isNullable = true }
         } else {
             throw InputFault(
-                "the property \(DisplayText.line(name)) has the type '\(DisplayText.line(typeName))', which is unknown",
+                "the property \(DisplayText.name(name)) has the type '\(DisplayText.name(typeName))', which is unknown",
                 at: start)
         }
         guard !name.isEmpty else { throw InputFault("this property has no name", at: start) }

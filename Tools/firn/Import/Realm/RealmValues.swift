@@ -14,8 +14,13 @@ struct RealmValues {
     let schema: StoreSchema
     /// The classes whose objects are linked to by their `_key`, and not by their primary key.
     let numbered: Set<TableID>
+    private let plain: ImportValues
 
-    private var plain: ImportValues { ImportValues(schema: schema) }
+    init(schema: StoreSchema, numbered: Set<TableID>) {
+        self.schema = schema
+        self.numbered = numbered
+        plain = ImportValues(schema: schema)
+    }
 
     func read(_ column: ColumnSchema, _ reader: inout JSONReader) throws(InputFault) -> Parsed {
         switch column.collection {
@@ -59,7 +64,7 @@ struct RealmValues {
     private func check(_ table: String, is column: ColumnSchema, at offset: Int) throws(InputFault) {
         guard let target = column.target, RealmSchema.className(table) == schema[target].name else {
             throw InputFault(
-                "\(DisplayText.line(column.name)) links to another class than its schema says, \(DisplayText.line(table))",
+                "\(DisplayText.name(column.name)) links to another class than its schema says, \(DisplayText.name(table))",
                 at: offset)
         }
     }
@@ -70,7 +75,7 @@ struct RealmValues {
         if kind == .null {
             try reader.null()
             guard column.isNullable || column.type == .link || column.type == .mixed else {
-                throw InputFault("\(DisplayText.line(column.name)) is not optional", at: start)
+                throw InputFault("\(DisplayText.name(column.name)) is not optional", at: start)
             }
             return .value(.null)
         }
@@ -118,9 +123,9 @@ struct RealmValues {
         try reader.object { (name, offset, reader) throws(InputFault) in
             if name.elementsEqual("table".utf8), table == nil {
                 let text = try reader.string()
-                table = RealmSchema.className(text).flatMap { schema.table(named: $0) }
+                table = RealmSchema.className(text).flatMap { plain.tables[$0] }
                 if table == nil {
-                    throw InputFault("the class \(DisplayText.line(text)) is not in the schema", at: offset)
+                    throw InputFault("the class \(DisplayText.name(text)) is not in the schema", at: offset)
                 }
             } else if name.elementsEqual("key".utf8), let table, target == nil {
                 target = try readKey(table, &reader)
@@ -137,12 +142,12 @@ struct RealmValues {
         let start = reader.offset
         if !numbered.contains(table), let primaryKey = schema[table].primaryKey {
             guard let value = try readScalar(schema[table].columns[primaryKey].type, &reader) else {
-                throw InputFault("this is no primary key of a \(DisplayText.line(schema[table].name))", at: start)
+                throw InputFault("this is no primary key of a \(DisplayText.name(schema[table].name))", at: start)
             }
             return .primaryKey(value)
         }
         guard try reader.kind() == .number, case .int(let number) = try reader.number() else {
-            throw InputFault("this is no key of a \(DisplayText.line(schema[table].name))", at: start)
+            throw InputFault("this is no key of a \(DisplayText.name(schema[table].name))", at: start)
         }
         return .number(number)
     }

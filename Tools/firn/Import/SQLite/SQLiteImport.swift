@@ -56,17 +56,19 @@
 
         func classes(_ stored: StoreSchema) throws -> (classes: [ImportSchema.Class], version: UInt64) {
             let imported = Set(tables.map(\.name))
+            let storedClasses = stored.numbersByName
             let classes = tables.map { table in
-                let known = stored.table(named: table.name).map { stored[$0] }
+                let known = storedClasses[table.name]
+                let properties = known.map { stored[$0].numbersByName }
                 var new = ImportSchema.Class(name: table.name, properties: [])
                 if known == nil, table.hasKey { new.primaryKey = table.primaryKey.map { table.columns[$0].name } }
                 for (index, column) in table.columns.enumerated() {
                     // A property that exists keeps its type; a value that it does not take is refused.
-                    if known?.column(named: column.name) != nil { continue }
+                    if properties?[column.name] != nil { continue }
                     let isKey = table.hasKey && index == table.primaryKey
                     var type = NamedType(type: isKey ? column.keyType : column.type)
                     if let target = column.reference?.table,
-                        imported.contains(target) || stored.table(named: target) != nil
+                        imported.contains(target) || storedClasses[target] != nil
                     {
                         type = NamedType(type: .link, target: target)
                     }
@@ -99,15 +101,17 @@
 
         func forEachObject(_ schema: StoreSchema, _ body: Body) throws {
             var line = 0
+            let classes = schema.numbersByName
             for table in tables {
-                guard let id = schema.table(named: table.name), !schema[id].isEmbedded else {
+                guard let id = classes[table.name], !schema[id].isEmbedded else {
                     throw ToolError(
                         .usage,
                         "the class \(DisplayText.line(table.name)) is embedded in the store, so no table can become it."
                     )
                 }
+                let properties = schema[id].numbersByName
                 let columns = try table.columns.map { column in
-                    guard let found = schema[id].column(named: column.name) else {
+                    guard let found = properties[column.name] else {
                         throw ToolError(.input, "another process has changed the classes of the store. Import again.")
                     }
                     try check(column, of: table, schema[id].columns[found], schema)

@@ -36,17 +36,17 @@
         static func all(_ chosen: [String], in file: SQLiteFile, note: (String) -> Void) throws -> [SQLiteTable] {
             let names = try names(in: file, mayBeForeign: !chosen.isEmpty)
             for name in chosen where !names.contains(name) {
-                let shown = names.sorted().map { DisplayText.line($0) }.joined(separator: ", ")
+                let shown = names.sorted().map { DisplayText.name($0) }.joined(separator: ", ")
                 throw ToolError(
                     .usage,
-                    "\(file.name) has no table \(DisplayText.line(name)). It has \(shown.isEmpty ? "none" : shown).")
+                    "\(file.name) has no table \(DisplayText.name(name)). It has \(shown.isEmpty ? "none" : shown).")
             }
             var tables: [String: SQLiteTable] = [:]
             for name in chosen.isEmpty ? names : chosen where tables[name] == nil {
                 guard names.count(where: { $0 == name }) == 1 else {
                     throw ToolError(
                         .usage,
-                        "\(file.name): several tables have the name \(DisplayText.line(name)), or names that are the same text."
+                        "\(file.name): several tables have the name \(DisplayText.name(name)), or names that are the same text."
                     )
                 }
                 tables[name] = try SQLiteTable(named: name, in: file).lookedThrough(file)
@@ -94,12 +94,12 @@
                 guard info.integer(6) != 1 else { continue }
                 guard let column = info.name(1) else {
                     throw ToolError(
-                        .usage, "\(file.name): a column of \(DisplayText.line(name)) has a name that is not UTF-8.")
+                        .usage, "\(file.name): a column of \(DisplayText.name(name)) has a name that is not UTF-8.")
                 }
                 guard !columns.contains(where: { $0.name == column }) else {
                     throw ToolError(
                         .usage,
-                        "\(file.name): \(DisplayText.line(name)) has two columns \(DisplayText.line(column)), whose names are the same text."
+                        "\(file.name): \(DisplayText.name(name)) has two columns \(DisplayText.name(column)), whose names are the same text."
                     )
                 }
                 if info.integer(5) > 0 { keys.append(columns.count) }

@@ -19,7 +19,7 @@ extension TextImport {
                     }
                     if name == "$object" { return nil }
                     guard let column = known.columns[name] else {
-                        throw unknown(DisplayText.line(name), table, at: field.offset)
+                        throw unknown(DisplayText.name(name), table, at: field.offset)
                     }
                     return column
                 }

@@ -31,7 +31,7 @@ extension TextImport {
         }
         var names: Set<String> = []
         for type in options.types where !names.insert(type.name).inserted {
-            throw ToolError(.usage, "--types names \(DisplayText.line(type.name)) twice.")
+            throw ToolError(.usage, "--types names \(DisplayText.name(type.name)) twice.")
         }
         guard let type = options.type else {
             throw ToolError(.usage, "\(source.name) does not begin with a schema. Give the objects' class with --type.")

@@ -15,6 +15,7 @@ final class TextImport: ImportSource {
     let options: Options
     private let output: Output
     private(set) var schema = StoreSchema()
+    private var tables = NameMap<TableID>([])
 
     /// The properties of a class as a record names them, in the order in which they came last. The import's thread
     /// alone uses it, and no call reads a value while another one changes it, so that need not be checked.
@@ -93,14 +94,14 @@ final class TextImport: ImportSource {
     // MARK: Objects
 
     func table(named name: String, at offset: Int) throws(InputFault) -> TableID {
-        guard let table = schema.table(named: name), !schema[table].isEmbedded else {
-            throw InputFault("there is no class \(DisplayText.line(name)) whose objects stand alone", at: offset)
+        guard let table = tables[name], !schema[table].isEmbedded else {
+            throw InputFault("there is no class \(DisplayText.name(name)) whose objects stand alone", at: offset)
         }
         return table
     }
 
     func unknown(_ name: String, _ table: TableID, at offset: Int) -> InputFault {
-        let type = DisplayText.line(schema[table].name)
+        let type = DisplayText.name(schema[table].name)
         return InputFault("\(type) has no property \(name); name its type in --types to add it", at: offset)
     }
 
@@ -113,6 +114,7 @@ final class TextImport: ImportSource {
 
     func forEachObject(_ schema: StoreSchema, _ body: Body) throws {
         self.schema = schema
+        tables = schema.numbersByName
         names = schema.tables.map { _ in nil }
         let form = ImportValues(schema: schema)
         let given: TableID?
@@ -157,7 +159,7 @@ final class TextImport: ImportSource {
                     known.clear()
                 }
                 guard let column = known.column(name, index) else {
-                    let name = DisplayText.line(String(decoding: name, as: UTF8.self))
+                    let name = DisplayText.name(String(decoding: name, as: UTF8.self))
                     throw unknown(name, table, at: offset)
                 }
                 guard known.values[column] == nil else { throw InputFault("the property is there twice", at: offset) }

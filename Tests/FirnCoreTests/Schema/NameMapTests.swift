@@ -1,7 +1,7 @@
 import FirnTestSupport
 import Testing
 
-@testable import Firn
+@testable import FirnCore
 
 /// A `NameMap` finds what a dictionary would.
 @Suite(.timeLimit(.minutes(20))) struct NameMapTests {
