@@ -134,7 +134,7 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
                 + "makes a new store of everything that can still be read."
         case .replaced:
             return
-                "\(location) is not the file or folder that this process has open\(found). Nothing more is written here. Release everything of "
+                "\(location) is not the file or folder that an opener of the store has open\(found). Nothing more is written here. Release everything of "
                 + "the store, then open it again; while a store is open, remove, replace and move nothing within it."
         case .locked(let processID):
             let holder = processID.map { "process \($0)" } ?? "another process, or another opener in this one,"

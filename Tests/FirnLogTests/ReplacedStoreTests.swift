@@ -134,6 +134,36 @@ struct ReplacedStoreTests {
         #expect(throws: LogError.self) { try bench.commit(log) }
     }
 
+    /// A commit's look at the names of `lock` and `checkpoint` may be 10 ms old. A manifest needs a new one.
+    @Test("replaces no manifest once one of its files or folders is another one", arguments: ["checkpoint", "lock"])
+    func manifest(_ name: String) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try bench.publishCheckpoint(log)
+        try log.waitUntilDurable(try bench.commit(log))
+        let user = bench.storage.disk.newProcess()
+        let before = try content(user, "/store")["/store/manifest"]
+        try user.rename("/store/" + name, to: "/store/away")
+        try log.waitUntilDurable(try bench.commit(log))
+        expectReplaced { try log.sealSegment() }
+        #expect(try content(user, "/store")["/store/manifest"] == before)
+    }
+
+    /// When a process was killed, the system frees the bytes of its lock file before the lock of the folder.
+    @Test("waits for the folder of a process that has just ended") func ending() throws {
+        let folder = TemporaryFolder()
+        let options = LogOptions(folder: folder.path + "/store")
+        try Log.open(options, storage: PosixStorage.shared).close()
+        let held = try PosixStorage.shared.openFolder(options.folder)
+        #expect(try held.tryLock(exclusive: false))
+        let thread = try StorageThread.start(name: "ending") {
+            sleepThread(nanoseconds: 200_000_000)
+            held.unlock()
+        }
+        try Log.open(options, storage: PosixStorage.shared).close()
+        thread.join()
+    }
+
     /// Sealing makes everything written durable and lists the segment as complete.
     @Test("seals no segment that was removed, and cuts and removes nothing of others", arguments: [true, false])
     func sealed(isClosed: Bool) throws {

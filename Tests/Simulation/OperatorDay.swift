@@ -71,6 +71,8 @@ package final class OperatorDay {
     /// The operator's shell.
     private let shell: SimulatedStorage
     private let clock = ManualClock()
+    /// The nanoseconds within which a process that writes notices another lock file.
+    private static let notice: Int64 = 10_000_000
     private var stores: [FileIdentity: Known] = [:]
     private var processes: [Process] = []
     private var report = Report()
@@ -288,6 +290,7 @@ package final class OperatorDay {
             stores[folder] = nil
         case 1 where isOpen:
             try shell.remove(path + "/lock")
+            clock.advance(by: Self.notice)
             spoil(known, "the lock of \(path) was removed")
         case 2 where isOpen:
             // All openers have it mapped, and go on. New ones are refused.
@@ -313,6 +316,7 @@ package final class OperatorDay {
             // A backup was taken, and put back.
             guard isOpen else { return }
             try copyOver(path + "/lock")
+            clock.advance(by: Self.notice)
             spoil(known, "the lock of \(path) was replaced by its copy")
         }
     }

@@ -77,6 +77,25 @@ struct AgeRecord: Equatable {
         self.gap = gap
     }
 
+    /// Whether the numbers can be those of a record: a page may hold any, with a right check.
+    var isPossible: Bool {
+        let numbers = [reading.boot, reading.wall, time] + points.flatMap { [$0.time, $0.age] }
+        return numbers.allSatisfy { $0.magnitude <= Self.limit } && (0...Self.tolerance).contains(slack)
+    }
+
+    /// The greatest number of a record that is taken from the page: in nanoseconds since 1970, the year 2116.
+    private static let limit: UInt64 = 1 << 62
+
+    /// Forgets the frames behind `last`, the time of the log's last one: a power cut has lost them, and left the page.
+    /// Otherwise frames that are written from now on would count as old as those.
+    mutating func forget(after last: Int64) {
+        while let before = points.dropLast().last, before.time >= last { points.removeLast() }
+        if let newest = points.indices.last, points[newest].time > last {
+            points[newest] = Point(time: last, age: points[newest].age)
+        }
+        if let count = gap?.pointCount { gap?.pointCount = min(count, points.count) }
+    }
+
     // MARK: The time of a frame
 
     /// The time of a frame that is written now, behind one of time `last`: the wall clock's, but never before `last`.
@@ -121,7 +140,7 @@ struct AgeRecord: Equatable {
         let passed = max(min(boot, wall), 0)
         for index in points.indices { points[index].age = points[index].age.clampedAdding(passed) }
         confirmGap(now, set: wall.clampedSubtracting(boot))
-        let allowed = passed + passed / Self.driftShare
+        let allowed = passed.clampedAdding(passed / Self.driftShare)
         let grown = max(slack.clampedAdding(next.clampedSubtracting(time).clampedSubtracting(allowed)), 0)
         if grown <= Self.tolerance { slack = grown } else { addPoint(last, passed: passed) }
     }
@@ -167,7 +186,8 @@ struct AgeRecord: Equatable {
         if let newest = points.last, newest.time >= last { return }
         // Frames whose times are later than the reading accounts for: the record is older than they are, because a
         // power cut has lost the newer one, or their writer kept none. The clock may have been set between them.
-        let unknown = max(last.clampedSubtracting(time).clampedSubtracting(passed + passed / Self.driftShare), 0)
+        let allowed = passed.clampedAdding(passed / Self.driftShare)
+        let unknown = max(last.clampedSubtracting(time).clampedSubtracting(allowed), 0)
         if unknown <= Self.tolerance {
             insert(Point(time: last, age: -slack - unknown))
         } else {
@@ -180,9 +200,8 @@ struct AgeRecord: Equatable {
         points.append(point)
         guard points.count > Self.pointCount else { return }
         // The one whose frames lose the least part of their age if they count as old as those of the next point.
-        func loss(_ index: Int) -> Double {
-            Double(max(points[index].age, 0) + Self.tolerance) / Double(max(points[index + 1].age, 0) + Self.tolerance)
-        }
+        func weight(_ index: Int) -> Double { Double(max(points[index].age, 0)) + Double(Self.tolerance) }
+        func loss(_ index: Int) -> Double { weight(index) / weight(index + 1) }
         let index = (0..<points.count - 1).min { loss($0) < loss($1) } ?? 0
         points.remove(at: index)
         points[index].isMerged = true

@@ -303,7 +303,8 @@ extension Log {
         page.wakeAll()
     }
 
-    /// Whether another process has asked for the bytes that this one retains.
+    /// Whether another process has asked for the bytes that this one retains. One that was killed counts, too: that
+    /// costs only the counting.
     package var isAskedForRetainedBytes: Bool { page.isAnySet(.asksForBytes, but: slot) }
 
     /// Says that this process writes out what it holds if another one asks for it.
@@ -316,8 +317,8 @@ extension Log {
         if asks { page.wakeAll() }
     }
 
-    /// Whether another process asks this one to write out what it holds.
-    package var isAskedForWritingOut: Bool { page.isAnySet(.asksForWritingOut, but: slot) }
+    /// Whether another process asks this one to write out what it holds. Costs a system call if one does.
+    package var isAskedForWritingOut: Bool { page.isAnySet(.asksForWritingOut, but: slot, locks) }
 
     // MARK: Retention
 

@@ -128,8 +128,15 @@ extension SharedPage {
     private func flags(_ slot: Int) -> SlotFlags { SlotFlags(rawValue: load(offset(slot) + Self.flagsOffset)) }
 
     /// Whether an opener other than `own` has a flag set. Costs one load if there never was another opener.
-    func isAnySet(_ flag: SlotFlags, but own: Int?) -> Bool {
-        (0..<slotExtent).contains { $0 != own && load(offset($0)) != 0 && flags($0).contains(flag) }
+    ///
+    /// A process that was killed leaves its flags, until another one gets its slot.
+    ///
+    /// - Parameter locks: if given, only living openers count; this costs a system call for each with that flag.
+    func isAnySet(_ flag: SlotFlags, but own: Int?, _ locks: StoreLocks? = nil) -> Bool {
+        (0..<slotExtent).contains { slot in
+            slot != own && load(offset(slot)) != 0 && flags(slot).contains(flag)
+                && (locks.map { isTaken(slot, $0) } ?? true)
+        }
     }
 
     /// What all other living openers hold. Costs one load if there never was another opener, and a system call for

@@ -198,8 +198,16 @@ final class SharedPage: @unchecked Sendable {
         return identity.number == 0 ? nil : identity
     }
 
-    /// Whether the page is in another file than the one in which it was made: somebody has copied the store's folder.
+    /// Whether the page is in another file than the one in which it was made: somebody has copied the store's folder,
+    /// or its device has another number since the system was started.
     var isCopied: Bool { memory.identity.map { identity in named.map { $0 != identity } ?? false } ?? false }
+
+    /// Whether it is certain that somebody has copied it. A device may have another number after each start of the
+    /// system, but a copy has another inode.
+    var isCertainlyCopied: Bool {
+        guard let identity = memory.identity, let named else { return false }
+        return named.number != identity.number
+    }
 
     /// Rises whenever the page is made again.
     var session: UInt64 { load(Self.sessionOffset) }

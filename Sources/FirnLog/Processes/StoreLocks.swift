@@ -101,23 +101,26 @@ struct StoreLocks: Sendable {
     /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
     ///
     /// - Parameter isFirst: whether the bytes say that no other opener has the store open for writing.
+    /// - Parameter milliseconds: how long a first opener waits. When a process was killed, the system closes its files
+    ///   one after another: the bytes are free at once, and the folder only when all between them are closed, which
+    ///   takes long if it has to remove large ones.
     /// - Throws: `.replaced` if another opener has it open all the same; `.locked` if the store is being deleted.
-    func lockFolder(isFirst: Bool) throws(LogError) {
-        if isFirst, try !tryLockFolder(exclusive: true) {
+    func lockFolder(isFirst: Bool, milliseconds: Int = 20) throws(LogError) {
+        if isFirst, try !tryLockFolder(exclusive: true, milliseconds: milliseconds) {
             throw .replaced(
                 path + "/lock",
-                "somebody holds the lock of the store's folder: openers whose lock file is no longer this one")
+                "somebody holds the lock of the store's folder, and none of this file: openers that hold another one")
         }
-        guard try tryLockFolder(exclusive: false) else {
+        guard try tryLockFolder(exclusive: false, milliseconds: 20) else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
         }
     }
 
     /// An opener that is refused in the end may hold the folder's lock for a moment; false if that lasts longer.
-    private func tryLockFolder(exclusive: Bool) throws(LogError) -> Bool {
-        for attempt in 1...20 {
+    private func tryLockFolder(exclusive: Bool, milliseconds: Int) throws(LogError) -> Bool {
+        for attempt in 1...max(milliseconds, 1) {
             if try stored({ () throws(StorageError) in try root.tryLock(exclusive: exclusive) }) { return true }
-            if attempt < 20 { sleepThread(nanoseconds: 1_000_000) }
+            if attempt < milliseconds { sleepThread(nanoseconds: 1_000_000) }
         }
         return false
     }

@@ -117,7 +117,7 @@ extension Log {
                 epoch: manifest.epoch)
         } else {
             let read = try Recovery.read(
-                folder, manifest, pageMark: isPageValid ? page.durableMark : 0, isCopied: page.isCopied,
+                folder, manifest, pageMark: isPageValid ? page.durableMark : 0, isCopied: page.isCertainlyCopied,
                 verify: options.verify)
             recovery = read
             // If it can't be known whether another process writes, a tail may be a commit that is being written.

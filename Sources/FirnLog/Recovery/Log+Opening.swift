@@ -57,7 +57,8 @@ extension Log {
                     // The first opener for writing keeps others from joining until everything is recovered.
                     let isFirst = try locks.beginRecovery()
                     try locks.registerOpen()
-                    try locks.lockFolder(isFirst: isFirst)
+                    try locks.lockFolder(
+                        isFirst: isFirst, milliseconds: options.usesThreads ? min(max(waitMilliseconds, 20), 2000) : 20)
                     // Another process may have made the store while this one waited.
                     if found != .store { found = try folder.find() }
                     let created = found != .store
@@ -137,7 +138,7 @@ extension Log {
         let isPageValid = page.isValid(epoch: manifest.epoch)
         let pageMark = isPageValid ? page.durableMark : 0
         var recovery = try Recovery.read(
-            folder, manifest, pageMark: pageMark, isCopied: page.isCopied, verify: options.verify)
+            folder, manifest, pageMark: pageMark, isCopied: page.isCertainlyCopied, verify: options.verify)
         var report = RecoveryReport(
             outcome: created ? .created : recovery.tornTail.map { .tornTail($0) } ?? .clean,
             lastVersion: recovery.lastVersion, lastTime: recovery.scan.lastTime, storeID: manifest.storeID,

@@ -38,9 +38,7 @@ final class HeldNames: Sendable {
     ///
     /// - Parameter segment: the open segment.
     func check(_ segment: any StorageFile) throws(LogError) {
-        guard try looked({ () throws(StorageError) in try segment.isNamed() }) else {
-            throw .replaced(segment.path, "the log's newest file is not there")
-        }
+        try checkSegment(segment)
         try checkLog()
         let now = clock.monotonic()
         if now < nextLook.load(ordering: .relaxed) { return }
@@ -48,11 +46,23 @@ final class HeldNames: Sendable {
         nextLook.store(now + Self.interval, ordering: .relaxed)
     }
 
+    /// Like `check`, but looks all names up. Called before the manifest is replaced, or what it lists is changed.
+    func checkAll(_ segment: any StorageFile) throws(LogError) {
+        try checkSegment(segment)
+        try checkFolders()
+    }
+
     /// Throws `.replaced` if a name other than the open segment's, which only the appender knows, does not give what is
     /// held.
     func checkFolders() throws(LogError) {
         try checkLog()
         try checkOthers()
+    }
+
+    private func checkSegment(_ segment: any StorageFile) throws(LogError) {
+        guard try looked({ () throws(StorageError) in try segment.isNamed() }) else {
+            throw .replaced(segment.path, "the log's newest file is not there")
+        }
     }
 
     private func checkLog() throws(LogError) {

@@ -16,7 +16,7 @@ extension Log {
         guard let writer, !writer.isReserveUsed.load(ordering: .relaxed) else {
             return DiskSpace(available: available, reserve: 0)
         }
-        return DiskSpace(available: available, reserve: writer.reserve.presentByteCount)
+        return DiskSpace(available: available, reserve: writer.reserve.freeableByteCount)
     }
 
     /// Whether the disk had no space for something that this process wanted to write, and has had none since.

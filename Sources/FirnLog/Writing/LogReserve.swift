@@ -37,6 +37,12 @@ struct LogReserve: Sendable {
         }
     }
 
+    /// What removing it makes free. Somebody may have made it long without giving it blocks.
+    var freeableByteCount: Int {
+        guard let status = (try? folder.status(folder.reserve)) ?? nil else { return 0 }
+        return min(status.allocatedByteCount, status.byteCount, 1 << 60)
+    }
+
     /// The bytes that it has now.
     var presentByteCount: Int { ((try? folder.status(folder.reserve)) ?? nil)?.byteCount ?? 0 }
 

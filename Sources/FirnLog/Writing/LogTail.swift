@@ -149,7 +149,7 @@ final class LogTail: @unchecked Sendable {
         setRetention(&next)
         try folder.checkNumbers(of: next)
         do throws(LogError) {
-            try group.names?.check(file)
+            try group.names?.checkAll(file)
             try folder.replaceManifest(manifest, with: next)
         } catch {
             if !error.isTransient { group.fail(error) }
@@ -175,7 +175,12 @@ final class LogTail: @unchecked Sendable {
     /// Reads from the page what other processes know of the ages of frames. Called by the appender of the process that
     /// begins to write.
     private func adoptAges() {
-        ages = page?.ages ?? AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
+        if let known = page?.ages {
+            ages = known
+            ages.forget(after: lastTime)
+        } else {
+            ages = AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
+        }
         readClock()
     }
 
@@ -366,13 +371,13 @@ final class LogTail: @unchecked Sendable {
     private func sealAndContinue() throws(LogError) {
         try group.lead { old throws(LogError) in
             // Nothing is cut or removed in files that somebody else has put here.
-            try group.names?.check(old)
+            try group.names?.checkAll(old)
             try folder.checkInForce(manifest)
             // 1. Everything written becomes durable; the preallocated space behind it is cut off.
             try stored { () throws(StorageError) in try old.truncate(to: sectorEnd) }
             try synced(old)
             // The manifest is about to say that this segment is complete.
-            try group.names?.check(old)
+            try group.names?.checkAll(old)
             let version = group.writtenVersion
             var next = manifest
             if wantedSector > 0 { next.features.insert(.sectors) }
@@ -429,7 +434,7 @@ final class LogTail: @unchecked Sendable {
     func trim() throws(LogError) {
         try withoutFilling { () throws(LogError) in
             try group.lead { file throws(LogError) in
-                try group.names?.check(file)
+                try group.names?.checkAll(file)
                 try folder.checkInForce(manifest)
                 try stored { () throws(StorageError) in try file.truncate(to: sectorEnd) }
                 try synced(file)

@@ -177,6 +177,17 @@ import Testing
         for store in stores { try store.close() }
     }
 
+    @Test func aProcessThatWasKilledAsksForNothing() throws {
+        let store = try open(policy: .spill, on: disk.newProcess())
+        let storage = disk.newProcess()
+        let other = try open(policy: .spill, on: storage)
+        other.log?.askForWritingOut(true)
+        #expect(store.log?.isAskedForWritingOut == true)
+        disk.kill(storage)
+        #expect(store.log?.isAskedForWritingOut == false)
+        try store.close()
+    }
+
     /// What one process retains beyond the limit, another one's write lets it write out.
     @Test func retainedBytesOfAProcessThatSpillsAreWrittenOutForAnotherOnesWrite() throws {
         let folder = TemporaryFolder()

@@ -49,6 +49,70 @@ import Testing
         }
     }
 
+    /// Any process that may write the store's files may have written the page, with a right check.
+    @Test("numbers that no record has are none, and any others do no harm") func hostilePage() throws {
+        let storage = MemoryStorage()
+        try storage.createFolder("/store")
+        let page = try SharedPage(
+            StoreFolder(path: "/store", storage: storage), StoreID(high: 1, low: 2), mayCreate: true)
+        func record(
+            _ clocks: ClockReading, time: Int64 = 5, slack: Int64 = 0, point: AgeRecord.Point? = nil
+        ) -> AgeRecord {
+            AgeRecord(reading: clocks, time: time, slack: slack, points: point.map { [$0] } ?? [], gap: nil)
+        }
+        let clocks = ClockReading(wall: 7, boot: 6, bootID: 1)
+        let good = record(clocks, slack: Self.second, point: AgeRecord.Point(time: 4, age: -3, isMerged: true))
+        page.setAges(good)
+        #expect(page.ages == good)
+        for bad in [
+            record(clocks, slack: .max), record(clocks, slack: -1), record(clocks, time: .max),
+            record(clocks, time: .min),
+            record(ClockReading(wall: .min, boot: 6, bootID: 1)), record(ClockReading(wall: 7, boot: .max, bootID: 1)),
+            record(clocks, point: AgeRecord.Point(time: .max, age: 0)),
+            record(clocks, point: AgeRecord.Point(time: 4, age: .max)),
+        ] {
+            page.setAges(bad)
+            #expect(page.ages == nil, "\(bad)")
+        }
+        // Clocks may say anything, too.
+        let extremes = [Int64.min, -1, 0, 1 << 62, .max]
+        for wall in extremes {
+            for boot in extremes {
+                var known = good
+                _ = known.read(ClockReading(wall: boot, boot: wall, bootID: 1), after: 4)
+                for bootID in [1, 2] as [UInt64] {
+                    var next = known
+                    let now = ClockReading(wall: wall, boot: boot, bootID: bootID)
+                    #expect(next.read(now, after: 9) >= 9)
+                    for last in [Int64.max, 5] { _ = next.read(now, after: last) }
+                    _ = next.time(ofAge: .max)
+                }
+            }
+        }
+    }
+
+    /// The page outlives a power cut that takes frames, so it may know of later frames than the log has.
+    @Test("what is known of frames that are lost makes no later ones older") func lostFrames() {
+        var log = Frames()
+        log.write(10, every: Self.hour)
+        let kept = log.frames.count
+        // The clock is ahead twice, so that there is a point behind frames that are lost.
+        for _ in 1...2 {
+            log.clock.jump(by: Self.year)
+            log.write(2, every: Self.hour)
+        }
+        log.clock.jump(by: -2 * Self.year)
+        log.frames.removeSubrange(kept...)
+        log.record.forget(after: log.last)
+        #expect(log.record.points.allSatisfy { $0.time <= log.last })
+        log.write(1, every: Self.hour)
+        let written = log.frames.count - 1
+        log.write(3, every: Self.hour)
+        let ages = log.ages(4 * Self.hour)
+        #expect(ages.old.map { $0 >= 4 * Self.hour } ?? true)
+        #expect(log.frames[written].time > log.frames[kept - 1].time)
+    }
+
     @Test("with a clock that nobody sets, ages are differences of times") func ordinaryAges() {
         var log = Frames()
         log.write(100, every: 60 * Self.second)

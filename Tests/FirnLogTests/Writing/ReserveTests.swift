@@ -31,6 +31,17 @@ import Testing
         #expect(made[0] == made[1])
     }
 
+    @Test("promises no more than its blocks") func sparse() throws {
+        let folder = TemporaryFolder()
+        let log = try Log.open(LogOptions(folder: folder.path + "/store"), storage: PosixStorage.shared)
+        #expect(log.diskSpace.reserve == 0)
+        let file = try PosixStorage.shared.open(folder.path + "/store/reserve", .create)
+        try file.write([1], at: 0)
+        try file.truncate(to: 1 << 40)
+        #expect((1...(1 << 20)).contains(log.diskSpace.reserve))
+        try log.close()
+    }
+
     @Test("is not made if it would take the last space") func noSpace() throws {
         let storage = SimulatedStorage(seed: 1, capacity: 400 << 10)
         let folder = try StoreFolder(path: "/", storage: storage)

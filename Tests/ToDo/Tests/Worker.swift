@@ -43,7 +43,7 @@
             self.seed = seed
             Thread.detachNewThread { [progress] in
                 do {
-                    let child = try ChildProcess(program: "firn-todo", ["work", url.path, "\(seed)", "600"])
+                    let child = try ChildProcess(program: "firn-todo", ["work", url.path, "\(seed)", "3000"])
                     progress.state.withLock { $0.process = child.identifier }
                     while let line = try child.readLine() { progress.note(line) }
                     // From here on the number may become another process's.
