@@ -87,10 +87,12 @@ struct ReplacedStoreTests {
     @Test("commits nothing any more once it is removed", arguments: [Durability.full, .relaxed(milliseconds: 1)])
     func removed(durability: Durability) throws {
         let bench = Bench { $0.durability = durability }
-        let log = try bench.open()
+        let clock = ManualClock()
+        let log = try bench.open(clock: clock)
         try log.waitUntilDurable(try bench.commit(log))
         let user = bench.storage.disk.newProcess()
         try removeAll(user, "/store")
+        clock.advance(by: 1_000_000)
         expectReplaced {
             try bench.commit(log)
             try log.sync()
@@ -128,13 +130,12 @@ struct ReplacedStoreTests {
                 try user.open(target, .create).write(try old.read(old.size(), at: 0), at: 0)
             }
         }
-        // No commit needs these to be found again, so they are looked up less often.
-        if name == "checkpoint" || name == "lock" { clock.advance(by: 10_000_000) }
+        clock.advance(by: 1_000_000)
         expectReplaced { try log.waitUntilDurable(try bench.commit(log)) }
         #expect(throws: LogError.self) { try bench.commit(log) }
     }
 
-    /// A commit's look at the names of `lock` and `checkpoint` may be 10 ms old. A manifest needs a new one.
+    /// A commit's look at the names may be 1 ms old. A manifest needs a new one.
     @Test("replaces no manifest once one of its files or folders is another one", arguments: ["checkpoint", "lock"])
     func manifest(_ name: String) throws {
         let bench = Bench()
@@ -238,7 +239,7 @@ struct ReplacedStoreTests {
         let error = #expect(throws: LogError.self) { _ = try bench.another().open() }
         #expect(error?.code == .replaced && error.map { "\($0)" }?.contains("remove, replace and move nothing") == true)
         #expect(throws: LogError.self) { try Log.remove("/store", storage: bench.storage.disk.newProcess()) }
-        clock.advance(by: 10_000_000)
+        clock.advance(by: 1_000_000)
         expectReplaced { try log.waitUntilDurable(try bench.commit(log)) }
         try? log.close()
         let again = try bench.another().open()

@@ -71,8 +71,8 @@ package final class OperatorDay {
     /// The operator's shell.
     private let shell: SimulatedStorage
     private let clock = ManualClock()
-    /// The nanoseconds within which a process that writes notices another lock file.
-    private static let notice: Int64 = 10_000_000
+    /// The nanoseconds within which a process that writes notices what was done to its files.
+    private static let notice: Int64 = 1_000_000
     private var stores: [FileIdentity: Known] = [:]
     private var processes: [Process] = []
     private var report = Report()
@@ -290,7 +290,6 @@ package final class OperatorDay {
             stores[folder] = nil
         case 1 where isOpen:
             try shell.remove(path + "/lock")
-            clock.advance(by: Self.notice)
             spoil(known, "the lock of \(path) was removed")
         case 2 where isOpen:
             // All openers have it mapped, and go on. New ones are refused.
@@ -316,13 +315,13 @@ package final class OperatorDay {
             // A backup was taken, and put back.
             guard isOpen else { return }
             try copyOver(path + "/lock")
-            clock.advance(by: Self.notice)
             spoil(known, "the lock of \(path) was replaced by its copy")
         }
     }
 
     private func spoil(_ known: Known, _ what: String, breaks: Bool = false, stopsOpeners: Bool = true) {
         note(what)
+        clock.advance(by: Self.notice)
         report.spoiled += 1
         known.spoiled = (what, stopsOpeners ? report.operations : known.spoiled?.step ?? 0)
         known.isBroken = breaks

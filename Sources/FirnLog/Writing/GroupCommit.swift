@@ -10,8 +10,8 @@ import Synchronization
 /// 2. A thread that must wait calls `wait(for:)`. If *durable* has reached its version, it continues.
 /// 3. Otherwise, if nobody is syncing, it becomes the leader: it reads *written* as the round's target, enters it in
 /// `round`, and syncs. Every frame up to the target was written before the sync began, so the sync covers it.
-///    Then it checks that the file still has its name in the store (`HeldNames`): what was synced to a file that was
-///    removed meanwhile is lost.
+///    Then it checks, once in 1 ms, that the file still has its name in the store (`HeldNames`): what is synced to a
+///    file that was removed is lost.
 /// 4. The leader raises *durable* to the target, stores it in the shared page, raises *published*, and ends the
 /// round. It wakes one of the waiters that this sync did not cover, to lead the next round, and then all that it did
 /// cover.
@@ -210,7 +210,7 @@ final class GroupCommit: @unchecked Sendable {
     /// What was found to be another file ends the writing. What could not be looked up is looked up after the next
     /// sync.
     private func checkNames(_ file: any StorageFile) throws(LogError) {
-        do throws(LogError) { try names?.check(file) } catch {
+        do throws(LogError) { try names?.checkIfDue(file) } catch {
             if !error.isTransient { throw error }
         }
     }

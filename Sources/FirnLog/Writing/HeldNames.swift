@@ -6,13 +6,13 @@ import Synchronization
 ///
 /// People move, remove and restore files under open stores. A commit to a segment that was removed is lost, however
 /// well it was synced, and a lock of a file that was replaced keeps nobody out. So each of these names must still give
-/// the file that is held. (To count links would not do: backups hold hard links.) Descriptors guarantee the rest:
-/// whatever is found under the names, nothing but the held folders is ever written to.
+/// the file that is held: after a sync, and before the manifest is replaced. (To count links would not do: backups hold
+/// hard links.) Descriptors guarantee the rest: whatever is found under the names, nothing but the held folders is ever
+/// written to.
 ///
-/// A commit is found again by the names of `log` and of the segment, which are looked up after each sync. The other two
-/// keep none of it: they are looked up after a sync, too, but at most once in 10 ms, since a look takes as much as a
-/// fiftieth of a fast disk's sync. While other openers live, the folder's own lock keeps new ones out without `lock`.
-/// All are looked up before the manifest is replaced.
+/// After a sync they are looked up at most once in 1 ms, because they take a twentieth of a fast disk's sync. What a
+/// person does to the files loses a commit that was acknowledged 1 ms later as well as one that was 1 ms earlier: it
+/// matters that the next one fails. Closing the store looks, too.
 ///
 /// Moving the whole folder of a store changes none of these names, so its log goes on.
 final class HeldNames: Sendable {
@@ -20,10 +20,10 @@ final class HeldNames: Sendable {
     private let folder: StoreFolder
     private let locks: StoreLocks
     private let clock: any Clock
-    /// When `check` looks `lock` and `checkpoint` up again. Atomic, because the leaders of syncs, one after another,
-    /// run on any thread.
+    /// When `check` looks the names up again. Atomic, because the leaders of syncs, one after another, run on any
+    /// thread.
     private let nextLook = Atomic<Int64>(.min)
-    private static let interval: Int64 = 10_000_000
+    private static let interval: Int64 = 1_000_000
 
     init(_ folder: StoreFolder, _ locks: StoreLocks, _ clock: any Clock) throws(LogError) {
         log = try stored { () throws(StorageError) in try folder.folder(.log) }
@@ -32,46 +32,33 @@ final class HeldNames: Sendable {
         self.clock = clock
     }
 
-    /// Called after each sync. Throws `.replaced` if a name does not give what is held. A name that could not be looked
-    /// up is no reason to end the writing: that error is transient. Costs two calls of the system that only look names
-    /// up in memory, and that must not ask for times (`firn_identify`); two more once in 10 ms.
+    /// Called after each sync; does something once in 1 ms.
     ///
     /// - Parameter segment: the open segment.
-    func check(_ segment: any StorageFile) throws(LogError) {
-        try checkSegment(segment)
-        try checkLog()
+    func checkIfDue(_ segment: any StorageFile) throws(LogError) {
         let now = clock.monotonic()
         if now < nextLook.load(ordering: .relaxed) { return }
-        try checkOthers()
+        try check(segment)
         nextLook.store(now + Self.interval, ordering: .relaxed)
     }
 
-    /// Like `check`, but looks all names up. Called before the manifest is replaced, or what it lists is changed.
-    func checkAll(_ segment: any StorageFile) throws(LogError) {
-        try checkSegment(segment)
-        try checkFolders()
-    }
-
-    /// Throws `.replaced` if a name other than the open segment's, which only the appender knows, does not give what is
-    /// held.
-    func checkFolders() throws(LogError) {
-        try checkLog()
-        try checkOthers()
-    }
-
-    private func checkSegment(_ segment: any StorageFile) throws(LogError) {
+    /// Throws `.replaced` if one of the names does not give what is held. A name that could not be looked up is no
+    /// reason to end the writing: that error is transient. Costs four calls of the system that only look names up in
+    /// memory, and that must not ask for times (`firn_identify`).
+    ///
+    /// - Parameter segment: the open segment.
+    func check(_ segment: any StorageFile) throws(LogError) {
         guard try looked({ () throws(StorageError) in try segment.isNamed() }) else {
             throw .replaced(segment.path, "the log's newest file is not there")
         }
+        try checkFolders()
     }
 
-    private func checkLog() throws(LogError) {
+    /// Like `check`, but leaves out the open segment, which only the appender knows.
+    func checkFolders() throws(LogError) {
         guard try looked({ () throws(StorageError) in try log.isNamed() }) else {
             throw .replaced(log.path, "the log's folder is not there")
         }
-    }
-
-    private func checkOthers() throws(LogError) {
         guard try looked({ () throws(StorageError) in try locks.isNamed() }) else {
             throw .replaced(folder.path(of: folder.lock), "the file whose locks keep other openers out is not there")
         }

@@ -149,7 +149,7 @@ final class LogTail: @unchecked Sendable {
         setRetention(&next)
         try folder.checkNumbers(of: next)
         do throws(LogError) {
-            try group.names?.checkAll(file)
+            try group.names?.check(file)
             try folder.replaceManifest(manifest, with: next)
         } catch {
             if !error.isTransient { group.fail(error) }
@@ -371,13 +371,13 @@ final class LogTail: @unchecked Sendable {
     private func sealAndContinue() throws(LogError) {
         try group.lead { old throws(LogError) in
             // Nothing is cut or removed in files that somebody else has put here.
-            try group.names?.checkAll(old)
+            try group.names?.check(old)
             try folder.checkInForce(manifest)
             // 1. Everything written becomes durable; the preallocated space behind it is cut off.
             try stored { () throws(StorageError) in try old.truncate(to: sectorEnd) }
             try synced(old)
             // The manifest is about to say that this segment is complete.
-            try group.names?.checkAll(old)
+            try group.names?.check(old)
             let version = group.writtenVersion
             var next = manifest
             if wantedSector > 0 { next.features.insert(.sectors) }
@@ -434,7 +434,7 @@ final class LogTail: @unchecked Sendable {
     func trim() throws(LogError) {
         try withoutFilling { () throws(LogError) in
             try group.lead { file throws(LogError) in
-                try group.names?.checkAll(file)
+                try group.names?.check(file)
                 try folder.checkInForce(manifest)
                 try stored { () throws(StorageError) in try file.truncate(to: sectorEnd) }
                 try synced(file)
