@@ -21,11 +21,7 @@ public struct DisplayText {
     /// A name on one line. Of one that no store can have, since it is too long, the beginning: nobody reads a megabyte,
     /// and it would hide the rest of the message.
     public static func name(_ text: String) -> String {
-        let scalars = text.unicodeScalars
-        guard let end = scalars.index(scalars.startIndex, offsetBy: 256, limitedBy: scalars.endIndex),
-            end != scalars.endIndex
-        else { return line(text) }
-        return line(String(scalars[..<end])) + "…"
+        line(String(text.unicodeScalars.prefix(256))) + (text.unicodeScalars.dropFirst(256).isEmpty ? "" : "…")
     }
 
     /// The text on several lines: newlines are kept.

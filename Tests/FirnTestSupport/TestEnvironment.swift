@@ -8,6 +8,11 @@
 public enum TestEnvironment {
     public static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
+    /// How many random programs a test runs: FIRN_PROGRAMS, or as many as every push can afford.
+    public static func programCount(_ affordable: Int) -> Int {
+        value("FIRN_PROGRAMS").flatMap { Int($0) } ?? affordable
+    }
+
     /// The time limit, in minutes, of a test whose length depends on the environment: FIRN_TEST_MINUTES, or 20 as for
     /// all other tests.
     ///

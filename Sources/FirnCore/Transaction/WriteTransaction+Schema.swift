@@ -134,7 +134,6 @@ extension WriteTransaction {
 
     private func change(_ id: TableID, from old: TableLayout, to layout: TableLayout) -> ChangedColumns {
         let oldTable = ownTable(id)
-        var changed = ChangedColumns()
         let removed = old.columns.indices.filter { !old.columns[$0].isRemoved && layout.columns[$0].isRemoved }
         retireContents(oldTable, old, columns: removed)
         // Links have the same layout whether they may be null or not, and their backlinks stay.
@@ -142,11 +141,8 @@ extension WriteTransaction {
             !layout.columns[$0].isRemoved && !old.columns[$0].isLink
                 && old.columns[$0].isNullable != layout.columns[$0].isNullable
         }
-        for column in removed { changed.removed.insert(column) }
-        for column in converted {
-            changed.converted.insert(column)
-            retireIndex(oldTable, column, old.columns[column])
-        }
+        let changed = ChangedColumns(removed: ColumnSet(removed), converted: ColumnSet(converted))
+        for column in converted { retireIndex(oldTable, column, old.columns[column]) }
         let collections = takeCollections(oldTable, old, converted.filter { old.columns[$0].collection != .none })
         let table = widen(oldTable, id, to: layout.columns.count)
         if !removed.isEmpty || !converted.isEmpty || layout.columns.count > old.columns.count {

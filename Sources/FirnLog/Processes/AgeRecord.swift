@@ -51,6 +51,8 @@ struct AgeRecord: Equatable {
     private static let noise: Int64 = 1_000_000
     /// Two clocks that nobody sets differ by less than this share of the time that passes.
     private static let driftShare: Int64 = 512
+    /// The most that a clock which nobody sets counts while another one counts `passed`, which is not below 0.
+    private static func withDrift(_ passed: Int64) -> Int64 { passed.clampedAdding(passed / driftShare) }
 
     var reading: ClockReading
     /// The time that a frame had, or would have had, at the reading.
@@ -115,7 +117,7 @@ struct AgeRecord: Equatable {
         let next = nextTime(now, after: last)
         let passed = min(now.boot.clampedSubtracting(reading.boot), now.wall.clampedSubtracting(reading.wall))
         guard passed >= 0, passed < Self.interval,
-            next.clampedSubtracting(time) <= passed + passed / Self.driftShare + Self.noise
+            next.clampedSubtracting(time) <= Self.withDrift(passed) + Self.noise
         else { return nil }
         return next
     }
@@ -140,8 +142,8 @@ struct AgeRecord: Equatable {
         let passed = max(min(boot, wall), 0)
         for index in points.indices { points[index].age = points[index].age.clampedAdding(passed) }
         confirmGap(now, set: wall.clampedSubtracting(boot))
-        let allowed = passed.clampedAdding(passed / Self.driftShare)
-        let grown = max(slack.clampedAdding(next.clampedSubtracting(time).clampedSubtracting(allowed)), 0)
+        let growth = next.clampedSubtracting(time).clampedSubtracting(Self.withDrift(passed))
+        let grown = max(slack.clampedAdding(growth), 0)
         if grown <= Self.tolerance { slack = grown } else { addPoint(last, passed: passed) }
     }
 
@@ -186,8 +188,7 @@ struct AgeRecord: Equatable {
         if let newest = points.last, newest.time >= last { return }
         // Frames whose times are later than the reading accounts for: the record is older than they are, because a
         // power cut has lost the newer one, or their writer kept none. The clock may have been set between them.
-        let allowed = passed.clampedAdding(passed / Self.driftShare)
-        let unknown = max(last.clampedSubtracting(time).clampedSubtracting(allowed), 0)
+        let unknown = max(last.clampedSubtracting(time).clampedSubtracting(Self.withDrift(passed)), 0)
         if unknown <= Self.tolerance {
             insert(Point(time: last, age: -slack - unknown))
         } else {

@@ -39,7 +39,7 @@ extension SharedPage {
             let check = load(Self.agesRange.lowerBound)
             let words = agesWords.map { load($0) }
             if check != 0, check == self.check(of: words), check == load(Self.agesRange.lowerBound) {
-                return AgeRecord(words).flatMap { $0.isPossible ? $0 : nil }
+                return AgeRecord(words)
             }
         }
         return nil
@@ -104,5 +104,6 @@ extension AgeRecord {
                 wall: Int64(bitPattern: words[2]), boot: Int64(bitPattern: words[1]), bootID: words[0]),
             time: Int64(bitPattern: words[3]), slack: Int64(bitPattern: words[4]), points: points,
             gap: gap.nanoseconds > 0 ? gap : nil)
+        guard isPossible else { return nil }
     }
 }

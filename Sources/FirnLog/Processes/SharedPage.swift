@@ -200,7 +200,10 @@ final class SharedPage: @unchecked Sendable {
 
     /// Whether the page is in another file than the one in which it was made: somebody has copied the store's folder,
     /// or its device has another number since the system was started.
-    var isCopied: Bool { memory.identity.map { identity in named.map { $0 != identity } ?? false } ?? false }
+    var isCopied: Bool {
+        guard let identity = memory.identity, let named else { return false }
+        return named != identity
+    }
 
     /// Whether it is certain that somebody has copied it. A device may have another number after each start of the
     /// system, but a copy has another inode.

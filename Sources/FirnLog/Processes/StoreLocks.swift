@@ -100,27 +100,32 @@ struct StoreLocks: Sendable {
 
     /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
     ///
-    /// - Parameter isFirst: whether the bytes say that no other opener has the store open for writing.
-    /// - Parameter milliseconds: how long a first opener waits. When a process was killed, the system closes its files
-    ///   one after another: the bytes are free at once, and the folder only when all between them are closed, which
-    ///   takes long if it has to remove large ones.
+    /// When a process was killed, the system closes its files one after another: the bytes are free at once, and the
+    /// folder only when all between them are closed, which takes long if it has to remove large ones. So a first opener
+    /// waits for the folder, but not for ever: openers that hold another lock file keep it.
+    ///
+    /// - Parameters:
+    ///   - isFirst: whether the bytes say that no other opener has the store open for writing.
+    ///   - waitMilliseconds: how long a first opener may wait. It waits at most 2 s.
     /// - Throws: `.replaced` if another opener has it open all the same; `.locked` if the store is being deleted.
-    func lockFolder(isFirst: Bool, milliseconds: Int = 20) throws(LogError) {
-        if isFirst, try !tryLockFolder(exclusive: true, milliseconds: milliseconds) {
+    func lockFolder(isFirst: Bool, waitMilliseconds: Int = 0) throws(LogError) {
+        if isFirst, try !tryLockFolder(exclusive: true, waitMilliseconds) {
             throw .replaced(
                 path + "/lock",
                 "somebody holds the lock of the store's folder, and none of this file: openers that hold another one")
         }
-        guard try tryLockFolder(exclusive: false, milliseconds: 20) else {
+        guard try tryLockFolder(exclusive: false) else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
         }
     }
 
-    /// An opener that is refused in the end may hold the folder's lock for a moment; false if that lasts longer.
-    private func tryLockFolder(exclusive: Bool, milliseconds: Int) throws(LogError) -> Bool {
-        for attempt in 1...max(milliseconds, 1) {
+    /// An opener that is refused in the end may hold the folder's lock for a moment; false if that lasts longer than
+    /// 20 ms, or than `waitMilliseconds`.
+    private func tryLockFolder(exclusive: Bool, _ waitMilliseconds: Int = 0) throws(LogError) -> Bool {
+        let attempts = min(max(waitMilliseconds, 20), 2000)
+        for attempt in 1...attempts {
             if try stored({ () throws(StorageError) in try root.tryLock(exclusive: exclusive) }) { return true }
-            if attempt < milliseconds { sleepThread(nanoseconds: 1_000_000) }
+            if attempt < attempts { sleepThread(nanoseconds: 1_000_000) }
         }
         return false
     }

@@ -58,7 +58,7 @@ extension Log {
                     let isFirst = try locks.beginRecovery()
                     try locks.registerOpen()
                     try locks.lockFolder(
-                        isFirst: isFirst, milliseconds: options.usesThreads ? min(max(waitMilliseconds, 20), 2000) : 20)
+                        isFirst: isFirst, waitMilliseconds: options.usesThreads ? waitMilliseconds : 0)
                     // Another process may have made the store while this one waited.
                     if found != .store { found = try folder.find() }
                     let created = found != .store

@@ -66,7 +66,7 @@ final class GroupCommit: @unchecked Sendable {
     private var failure: LogError?
     private var file: any StorageFile
     private let page: SharedPage?
-    /// Checked after each sync; nil in tests, for files that are nobody's store.
+    /// Checked after a sync; nil in tests, for files that are nobody's store.
     let names: HeldNames?
     /// Whether a commit is published as soon as it is written.
     private let publishesWhenWritten: Bool

@@ -20,7 +20,7 @@ final class HeldNames: Sendable {
     private let folder: StoreFolder
     private let locks: StoreLocks
     private let clock: any Clock
-    /// When `check` looks the names up again. Atomic, because the leaders of syncs, one after another, run on any
+    /// When `checkIfDue` looks the names up again. Atomic, because the leaders of syncs, one after another, run on any
     /// thread.
     private let nextLook = Atomic<Int64>(.min)
     private static let interval: Int64 = 1_000_000

@@ -9,7 +9,7 @@ package struct DiskSpace: Sendable, Equatable {
 }
 
 extension Log {
-    /// The space on the disk. One system call.
+    /// The space on the disk. Two system calls.
     package var diskSpace: DiskSpace {
         // It is used for decisions only: a wrong one costs a write that fails as on any full disk.
         let available = min((try? folder.root.volume())?.availableByteCount ?? .max, 1 << 60)

@@ -39,12 +39,13 @@ struct LogReserve: Sendable {
 
     /// What removing it makes free. Somebody may have made it long without giving it blocks.
     var freeableByteCount: Int {
-        guard let status = (try? folder.status(folder.reserve)) ?? nil else { return 0 }
-        return min(status.allocatedByteCount, status.byteCount, 1 << 60)
+        status.map { min($0.allocatedByteCount, $0.byteCount, 1 << 60) } ?? 0
     }
 
     /// The bytes that it has now.
-    var presentByteCount: Int { ((try? folder.status(folder.reserve)) ?? nil)?.byteCount ?? 0 }
+    var presentByteCount: Int { status?.byteCount ?? 0 }
+
+    private var status: FileStatus? { (try? folder.status(folder.reserve)) ?? nil }
 
     /// Makes the file, or makes it longer, unless it is long enough for a store whose files have so many bytes.
     ///

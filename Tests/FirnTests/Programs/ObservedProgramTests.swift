@@ -9,7 +9,7 @@ import Testing
 ///
 /// `FIRN_PROGRAMS=10000` runs so many.
 @Suite(.timeLimit(.minutes(60))) struct ObservedProgramTests {
-    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 60
+    private static let count = TestEnvironment.programCount(60)
 
     @Test(arguments: 0..<2) @MainActor func framesGiveWhatTheProgramMakes(part: Int) async throws {
         var frames = 0

@@ -7,7 +7,7 @@ import Testing
 ///
 /// `FIRN_PROGRAMS=10000` runs so many.
 @Suite(.timeLimit(.minutes(60))) struct ProgramTests {
-    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 150
+    private static let count = TestEnvironment.programCount(150)
 
     @Test(arguments: 0..<10) func aProgramDoesWhatItsOracleSays(part: Int) throws {
         for seed in 0..<Self.count where seed % 10 == part {

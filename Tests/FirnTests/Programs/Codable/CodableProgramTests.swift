@@ -9,7 +9,7 @@ import Testing
 ///
 /// `FIRN_PROGRAMS=10000` runs so many.
 @Suite(.timeLimit(.minutes(60))) struct CodableProgramTests {
-    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 40
+    private static let count = TestEnvironment.programCount(40)
 
     @Test(arguments: 0..<2) func codedObjectsAreThoseOfSwift(part: Int) throws {
         var (refused, accepted) = (0, 0)

@@ -29,14 +29,14 @@ class GeoIndexedLocation: EmbeddedObject {
 
 /// A random program that moves locations about, and asks for those in random shapes, beside an oracle.
 @MainActor
-final class GeoProgram {
+final class GeoProgram: RandomProgram {
     private let seed: UInt64
     private var random: SeededRandom
     private let realm: Realm
     private var spots: [Int: Spot] = [:]
     /// The shapes of this step, near which places are.
     private var shapes: [(shape: GeoShape, region: any Geospatial)] = []
-    private(set) var answers = 0
+    private(set) var compared = 0
 
     /// What the oracle knows of an object. A place is nil if there is no location, or one that is no point.
     struct Spot {
@@ -104,7 +104,7 @@ final class GeoProgram {
         for (id, spot) in spots {
             let expected = condition.answer(id, spot, spots)
             if expected == .unknown { continue }
-            answers += 1
+            compared += 1
             for (how, found) in results where found.contains(id) != (expected == .yes) {
                 Issue.record("seed \(seed): \(id) \(spot) is \(expected) for \(text) \(condition.shapes), not \(how)")
             }

@@ -9,16 +9,10 @@ import Testing
 ///
 /// `FIRN_PROGRAMS=10000` runs so many.
 @Suite(.timeLimit(.minutes(60))) struct GeoProgramTests {
-    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 60
+    private static let count = TestEnvironment.programCount(60)
 
     @Test(arguments: 0..<2) @MainActor func queriesFindWhatLiesInAShape(part: Int) async throws {
-        var answers = 0
-        for seed in 0..<Self.count where seed % 2 == part {
-            let program = try GeoProgram(seed: UInt64(seed + 1))
-            try await program.run()
-            answers += program.answers
-            await Task.yield()
-        }
+        let answers = try await GeoProgram.run(Self.count, part: part)
         #expect(answers > 200 * Self.count / 2, "the oracle does not know what lies where")
     }
 

@@ -6,7 +6,7 @@ import Testing
 /// A random program that changes objects, here and on another thread, whose projections are read, observed, frozen and
 /// handed over, beside an oracle that knows what they show.
 @MainActor
-final class ProjectionProgram {
+final class ProjectionProgram: RandomProgram {
     private let seed: UInt64
     private var random: SeededRandom
     private let realm: Realm
@@ -18,7 +18,7 @@ final class ProjectionProgram {
     private var optionals: [FollowedCollection<ProjectedCollection<String?>>] = []
     private var frozen: [(card: LinkedCard, texts: [String: String])] = []
     private var log: [String] = []
-    private(set) var frames = 0
+    private(set) var compared = 0
 
     init(seed: UInt64) throws {
         self.seed = seed
@@ -41,17 +41,17 @@ final class ProjectionProgram {
             if step == 3 { for id in cards.keys.sorted() { observe(id) } }
             if let id = cards.keys.sorted().randomElement(using: &random) { try await handOver(id) }
         }
-        for observer in observers { frames += observer.end() }
+        for observer in observers { compared += observer.end() }
         for followed in results {
-            frames += followed.frames
+            compared += followed.frames
             followed.end()
         }
         for followed in values {
-            frames += followed.frames
+            compared += followed.frames
             followed.end()
         }
         for followed in optionals {
-            frames += followed.frames
+            compared += followed.frames
             followed.end()
         }
     }

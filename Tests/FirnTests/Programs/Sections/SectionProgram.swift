@@ -48,7 +48,7 @@ class SectionCard: Projection<SectionRow> {
 /// A random program that changes objects, beside an oracle that sorts and divides them. Its sections are read, frozen
 /// and observed.
 @MainActor
-final class SectionProgram {
+final class SectionProgram: RandomProgram {
     let seed: UInt64
     var random: SeededRandom
     let realm: Realm
@@ -58,7 +58,7 @@ final class SectionProgram {
     private var order: [Int] = []
     private var owner: SectionRow?
     private var followed: [any FollowsSections] = []
-    private(set) var frames = 0
+    private(set) var compared = 0
     private(set) var log: [String] = []
 
     /// What the oracle knows of an object.
@@ -101,7 +101,7 @@ final class SectionProgram {
         }
         await settle()
         for followed in followed {
-            frames += followed.frames
+            compared += followed.frames
             followed.end()
         }
     }

@@ -10,15 +10,10 @@ import Testing
 ///
 /// `FIRN_PROGRAMS=10000` runs so many.
 @Suite(.timeLimit(.minutes(60))) struct SectionProgramTests {
-    private static let count = Int(ProcessInfo.processInfo.environment["FIRN_PROGRAMS"] ?? "") ?? 40
+    private static let count = TestEnvironment.programCount(40)
 
     @Test(arguments: 0..<2) @MainActor func sectionsAreThoseOfTheOracle(part: Int) async throws {
-        var frames = 0
-        for seed in 0..<Self.count where seed % 2 == part {
-            let program = try SectionProgram(seed: UInt64(seed + 1))
-            try await program.run()
-            frames += program.frames
-        }
+        let frames = try await SectionProgram.run(Self.count, part: part)
         #expect(frames > 20 * Self.count / 2, "too few frames to tell anything")
     }
 }

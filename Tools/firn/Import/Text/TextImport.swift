@@ -114,9 +114,9 @@ final class TextImport: ImportSource {
 
     func forEachObject(_ schema: StoreSchema, _ body: Body) throws {
         self.schema = schema
-        tables = schema.numbersByName
         names = schema.tables.map { _ in nil }
         let form = ImportValues(schema: schema)
+        tables = form.tables
         let given: TableID?
         do {
             given = try options.type.map { (name) throws(InputFault) in try table(named: name, at: 0) }
