@@ -1,5 +1,7 @@
 #if canImport(Glibc)
     import Glibc
+#elseif canImport(Musl)
+    import Musl
 #else
     import Darwin
 #endif
@@ -11,6 +13,12 @@ public enum TestEnvironment {
     /// How many random programs a test runs: FIRN_PROGRAMS, or as many as every push can afford.
     public static func programCount(_ affordable: Int) -> Int {
         value("FIRN_PROGRAMS").flatMap { Int($0) } ?? affordable
+    }
+
+    /// Whether a sanitizer runs in this process, which takes memory of its own for everything that is used.
+    public static var hasSanitizer: Bool {
+        let names: [String] = ["__tsan_init", "__asan_init"]
+        return names.contains { dlsym(dlopen(nil, RTLD_NOW), $0) != nil }
     }
 
     /// The time limit, in minutes, of a test whose length depends on the environment: FIRN_TEST_MINUTES, or 20 as for

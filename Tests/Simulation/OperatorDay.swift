@@ -124,7 +124,18 @@ package final class OperatorDay {
         case 95..<98: disk.capacity = disk.capacity == nil ? disk.usedByteCount + random.below(256 << 10) : nil
         default: clock.advance(by: Int64(random.below(4_000_000)))
         }
-        try checkUntouched()
+        // Not at every step, as it takes most of the time. It is also done before what the oracle knows is forgotten.
+        if report.operations % 16 == 0 { try checkUntouched() }
+        // As the system does by itself. No power is cut; but the disk remembers what is not synced.
+        if report.operations % 64 == 0 { try syncNames("/") }
+    }
+
+    private func syncNames(_ path: String) throws {
+        for name in try shell.list(path) {
+            let inner = (path == "/" ? "" : path) + "/" + name
+            if try shell.status(inner)?.kind == .folder { try syncNames(inner) }
+        }
+        try shell.syncFolder(path)
     }
 
     // MARK: Processes
@@ -144,6 +155,7 @@ package final class OperatorDay {
         let folder = try shell.status(Self.live)?.identity
         let known = folder.flatMap { stores[$0] }
         note("process \(index) opens \(folder.map { "folder \($0.number)" } ?? "nothing")")
+        if known?.content != nil { try checkUntouched() }
         known?.content = nil
         do {
             let store = try Store(
@@ -277,21 +289,24 @@ package final class OperatorDay {
         if known.isBroken {
             // In the end somebody clears up.
             guard !isOpen(known) else { return }
+            try checkUntouched()
             note("what is left at \(path) is removed")
             try removeAll(path)
             stores[folder] = nil
             return
         }
-        let isOpen = try isOpen(known) && exists(path + "/lock") && exists(path + "/shared")
+        try checkUntouched()
+        let isOpen = isOpen(known)
+        let isWhole = try isOpen && exists(path + "/lock") && exists(path + "/shared")
         switch random.below(6) {
         case 0:
             try removeAll(path)
             spoil(known, "\(path) was removed", breaks: true)
             stores[folder] = nil
-        case 1 where isOpen:
+        case 1 where isWhole:
             try shell.remove(path + "/lock")
             spoil(known, "the lock of \(path) was removed")
-        case 2 where isOpen:
+        case 2 where isWhole:
             // All openers have it mapped, and go on. New ones are refused.
             try shell.remove(path + "/shared")
             note("the shared page of \(path) is removed")
@@ -313,7 +328,7 @@ package final class OperatorDay {
             }
         default:
             // A backup was taken, and put back.
-            guard isOpen else { return }
+            guard isWhole else { return }
             try copyOver(path + "/lock")
             spoil(known, "the lock of \(path) was replaced by its copy")
         }
@@ -338,6 +353,7 @@ package final class OperatorDay {
     private func removeAll(_ path: String) throws {
         if try shell.status(path)?.kind == .folder {
             for name in try shell.list(path) { try removeAll(path + "/" + name) }
+            try shell.syncFolder(path)
         }
         try shell.remove(path)
     }
