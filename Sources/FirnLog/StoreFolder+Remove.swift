@@ -8,7 +8,26 @@ package struct StoreRemoval: Sendable, Equatable {
     package var left: [String]
 }
 
+/// A store as an opener for writing has last seen it.
+package struct SeenStore: Sendable {
+    /// Its folder.
+    let identity: FileIdentity
+    let session: UInt64
+    let version: UInt64
+
+    /// Whether nobody has written to the store since. No opener has it open.
+    fileprivate func isUnchanged(in folder: StoreFolder, _ storeID: StoreID) throws(LogError) -> Bool {
+        let page = try SharedPage(reading: folder, storeID)
+        return page.isValid && page.session == session && page.durableMark <= version
+    }
+}
+
 extension Log {
+    /// The store as it is now; nil for a log that is opened read-only.
+    package var seenStore: SeenStore? {
+        writer.map { SeenStore(identity: folder.root.identity, session: page.session, version: $0.group.writtenVersion) }
+    }
+
     /// Deletes a store: the files that Firn has made, recognised by their names, and the folder if nothing else is
     /// in it. Links are neither followed nor removed.
     ///
@@ -19,23 +38,30 @@ extension Log {
     /// crash leaves a folder that is still marked as a store: it can't be opened unless everything is there, and it
     /// can be deleted again. If the manifest is gone, only the shared page and the lock are left.
     ///
-    /// - Parameter keepsOthers: whether other files in the folder are kept, and the folder with them. If not, they make
-    ///   this throw `.foreignFolder`, having changed nothing.
+    /// - Parameters:
+    ///   - keepsOthers: whether other files in the folder are kept, and the folder with them. If not, they make this
+    ///     throw `.foreignFolder`, having changed nothing.
+    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it since,
+    ///     it stays.
     package static func remove(
-        _ path: String, keepsOthers: Bool = true, storage: any Storage
+        _ path: String, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage
     ) throws(LogError) -> StoreRemoval {
         let location = StoreLocation(path: path, storage: storage)
         guard try stored({ () throws(StorageError) in try !storage.isLink(path) }) else {
             throw LogError(.notAStore, path: path, detail: "it is a symbolic link, which deleting does not follow")
         }
-        guard let folder = try location.open() else { return StoreRemoval(wasThere: false, left: []) }
-        return try folder.remove(keepsOthers: keepsOthers, location)
+        guard let folder = try location.open(), seen == nil || folder.root.identity == seen?.identity else {
+            return StoreRemoval(wasThere: false, left: [])
+        }
+        return try folder.remove(keepsOthers: keepsOthers, ifStill: seen, location)
     }
 }
 
 extension StoreFolder {
     /// - Parameter location: where the folder was found.
-    fileprivate func remove(keepsOthers: Bool, _ location: StoreLocation) throws(LogError) -> StoreRemoval {
+    fileprivate func remove(
+        keepsOthers: Bool, ifStill seen: SeenStore?, _ location: StoreLocation
+    ) throws(LogError) -> StoreRemoval {
         let found = try find()
         if found == .store { _ = try readManifest() }
         if found == .empty, try list(.store).isEmpty { return StoreRemoval(wasThere: false, left: []) }
@@ -44,7 +70,12 @@ extension StoreFolder {
         let locks = try takeAllLocks()
         defer { locks.releaseAll() }
         // From here on no other process changes anything.
-        if try find() == .store { _ = try readManifest() }
+        if try find() == .store {
+            let manifest = try readManifest()
+            if let seen, try !seen.isUnchanged(in: self, manifest.storeID) {
+                return StoreRemoval(wasThere: false, left: [])
+            }
+        }
         if !keepsOthers, let other = try leftNames().first(where: { !Self.isOwn($0) }) {
             throw LogError(.foreignFolder, path: path, detail: other)
         }

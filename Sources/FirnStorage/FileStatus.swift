@@ -19,9 +19,12 @@ public struct FileStatus: Sendable, Equatable {
     /// Bytes allocated on the device.
     public var allocatedByteCount: Int
     public var identity: FileIdentity
+    /// How many names it has.
+    public var linkCount: Int
 
-    public init(kind: Kind, byteCount: Int, allocatedByteCount: Int, identity: FileIdentity) {
+    public init(kind: Kind, byteCount: Int, allocatedByteCount: Int, identity: FileIdentity, linkCount: Int = 1) {
         self.kind = kind
+        self.linkCount = linkCount
         self.identity = identity
         self.byteCount = byteCount
         self.allocatedByteCount = allocatedByteCount

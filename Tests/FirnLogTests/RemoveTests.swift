@@ -77,6 +77,44 @@ import Testing
         #expect(try Log.remove(folder, storage: storage).wasThere)
     }
 
+    /// Whoever has closed a store in order to delete it means that one, whatever stands at its path by then.
+    @Test func anotherStoreThatWasPutAtThePathStays() throws {
+        let storage = MemoryStorage()
+        let meant = try see(storage)
+        try storage.rename(folder, to: "/away")
+        try make(storage)
+        #expect(try Log.remove(folder, ifStill: meant, storage: storage) == StoreRemoval(wasThere: false, left: []))
+        #expect(try Log.exists(at: folder, storage: storage))
+        #expect(try Log.remove("/away", ifStill: meant, storage: storage).wasThere)
+    }
+
+    /// What a store was deleted for may not be true any more once somebody else has written to it.
+    @Test(arguments: [false, true]) func aStoreToWhichSomebodyElseHasWrittenStays(isOpenMeanwhile: Bool) throws {
+        let storage = MemoryStorage()
+        try make(storage)
+        let first = try open(.readWrite(waitMilliseconds: 0), storage)
+        var other: Log?
+        if isOpenMeanwhile {
+            first.releaseWriting()
+            other = try open(.readWrite(waitMilliseconds: 0), storage)
+        }
+        let meant = try #require(first.seenStore)
+        try first.close()
+        let second = try other ?? open(.readWrite(waitMilliseconds: 0), storage)
+        try LogScript.commit(second, version: 6, [300])
+        try second.waitUntilDurable(6)
+        try second.close()
+        #expect(try Log.remove(folder, ifStill: meant, storage: storage) == StoreRemoval(wasThere: false, left: []))
+        #expect(try open(.readOnly, storage).recovery.lastVersion == 6)
+    }
+
+    private func see(_ storage: any Storage) throws -> SeenStore {
+        try make(storage)
+        let log = try open(.readWrite(waitMilliseconds: 0), storage)
+        defer { try? log.close() }
+        return try #require(log.seenStore)
+    }
+
     /// A process that opened the lock file before it was deleted would hold locks that no other process sees.
     @Test func openingAStoreThatWasJustDeletedThrows() throws {
         let storage = MemoryStorage()

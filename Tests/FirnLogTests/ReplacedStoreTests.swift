@@ -150,6 +150,32 @@ struct ReplacedStoreTests {
         #expect(try content(user, "/store")["/store/manifest"] == before)
     }
 
+    enum Act: CaseIterable { case checkpoint, close, handover }
+
+    /// A commit's look at the names may be 1 ms old. These need a new one, whatever the clock says.
+    @Test("looks at the names again", arguments: Act.allCases) func again(_ act: Act) throws {
+        let bench = Bench()
+        let log = try bench.open()
+        try log.waitUntilDurable(try bench.commit(log))
+        // From here on no commit is in the open segment, which would be sealed first.
+        if act == .checkpoint { try bench.publishCheckpoint(log) }
+        let user = bench.storage.disk.newProcess()
+        let segment = try #require(try user.list("/store/log").max())
+        try user.rename("/store/log/" + segment, to: "/store/log/away")
+        let before = try content(user, "/store")
+        switch act {
+        case .checkpoint: expectReplaced { try bench.publishCheckpoint(log) }
+        case .close: expectReplaced { try log.close() }
+        case .handover:
+            log.releaseWriting()
+            #expect(log.failure != nil, "nobody would look any more")
+        }
+        #expect(try content(user, "/store")["/store/manifest"] == before["/store/manifest"])
+        if act == .close {
+            #expect(try content(user, "/store")["/store/log/away"]?.count == before["/store/log/away"]?.count)
+        }
+    }
+
     /// When a process was killed, the system frees the bytes of its lock file before the lock of the folder.
     @Test("waits for the folder of a process that has just ended") func ending() throws {
         let folder = TemporaryFolder()

@@ -9,7 +9,8 @@ import FirnTestSupport
 /// Processes open the store at one path, `/live`. The oracle knows stores by their folders and not by their paths:
 ///
 /// - What was acknowledged is there when its folder is opened again, wherever that is by then.
-/// - A process commits nothing to a store of which an operator has removed or replaced a part.
+/// - A process commits nothing to a store of which an operator has removed or replaced a part, once 1 ms has passed.
+///   What it commits before that counts for nothing.
 /// - A process changes no store but the one that it has open, whatever stands at the path by now.
 /// - A store of which no part was touched never reports an error that only the touching explains.
 ///
@@ -22,6 +23,8 @@ package final class OperatorDay {
         package var spoiled = 0
         /// How many calls failed because a store was spoiled.
         package var refusals = 0
+        /// How many commits were acknowledged after that and before it was noticed.
+        package var inVain = 0
 
         package init() {}
 
@@ -31,10 +34,11 @@ package final class OperatorDay {
             moves += other.moves
             spoiled += other.spoiled
             refusals += other.refusals
+            inVain += other.inVain
         }
 
         package var description: String {
-            "\(operations) operations, \(commits) commits, \(moves) moves of folders, \(spoiled) stores spoiled, \(refusals) refusals"
+            "\(operations) operations, \(commits) commits, \(moves) moves of folders, \(spoiled) stores spoiled, \(refusals) refusals, \(inVain) commits in vain"
         }
     }
 
@@ -44,6 +48,9 @@ package final class OperatorDay {
         var acknowledged: UInt64 = 0
         /// What an operator has done last to a part of it while it was open, and at which step; nil if nothing.
         var spoiled: (what: String, step: Int)?
+        /// The step of the last such act, also if it stops no openers, and when each process has noticed it.
+        var spoiledAt = -1
+        var noticedAt = Int64.min
         /// Whether it can't be opened any more, or lacks data.
         var isBroken = false
         /// Whether its shared page was removed while it was open.
@@ -93,7 +100,9 @@ package final class OperatorDay {
         let day = OperatorDay(seed: seed)
         do {
             while day.report.operations < operations { try day.step() }
+            try day.checkUntouched()
             for index in day.processes.indices { try day.close(index) }
+            try day.checkUntouched()
             try day.checkAll()
         } catch {
             throw Simulation.Failure(
@@ -212,6 +221,12 @@ package final class OperatorDay {
             version = store.publishedVersion
         } catch let error as StoreError {
             return try explain(error, known, index)
+        }
+        if processes[index].openedAt < known.spoiledAt, clock.monotonic() < known.noticedAt {
+            note("process \(index) commits version \(version) in vain")
+            known.isBroken = true
+            report.inVain += 1
+            return
         }
         // What it opens afterwards is what the operator has left.
         if let spoiled = known.spoiled, processes[index].openedAt < spoiled.step {
@@ -336,10 +351,12 @@ package final class OperatorDay {
 
     private func spoil(_ known: Known, _ what: String, breaks: Bool = false, stopsOpeners: Bool = true) {
         note(what)
-        clock.advance(by: Self.notice)
+        known.spoiledAt = report.operations
+        known.noticedAt = clock.monotonic() + Self.notice
+        if random.below(4) > 0 { clock.advance(by: Self.notice) }
         report.spoiled += 1
         known.spoiled = (what, stopsOpeners ? report.operations : known.spoiled?.step ?? 0)
-        known.isBroken = breaks
+        known.isBroken = known.isBroken || breaks
         known.content = nil
     }
 

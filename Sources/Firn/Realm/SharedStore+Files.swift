@@ -6,13 +6,19 @@ import Foundation
 extension SharedStore {
     /// Deletes a store that this process does not have open. Returns whether there was one.
     ///
-    /// - Parameter keepsOthers: whether files that Firn did not make are left in the folder, and an error names them.
-    ///   If not, they keep the store from being deleted.
-    static func remove(_ url: URL, keepsOthers: Bool = true) throws -> Bool {
+    /// - Parameters:
+    ///   - keepsOthers: whether files that Firn did not make are left in the folder, and an error names them. If not,
+    ///     they keep the store from being deleted.
+    ///   - seen: the store that is meant. If another one stands at the URL by now, or somebody has written to it since,
+    ///     it stays.
+    static func remove(
+        _ url: URL, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage = PosixStorage.shared
+    ) throws -> Bool {
         let removal: StoreRemoval
         let path = try url.checkedStorePath(of: "A store's URL")
         do throws(StoreError) {
-            removal = try Store.remove(path, keepsOthers: keepsOthers, storage: PosixStorage.shared)
+            removal = try Store.remove(
+                path, keepsOthers: keepsOthers, ifStill: seen, storage: storage)
         } catch {
             if error.isLocked {
                 throw Realm.Error(

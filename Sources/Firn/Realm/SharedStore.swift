@@ -355,9 +355,12 @@ final class SharedStore: @unchecked Sendable {
         options.onEvent = { monitor.happened($0) }
         do {
             var store = try Store(options, storage: storage)
-            if let url = configuration.fileURL, hasToBeDeleted(store, configuration) {
+            while let url = configuration.fileURL, hasToBeDeleted(store, configuration) {
+                // As soon as it is closed, another process may migrate it, or put another store at its path.
+                let seen = store.seenStore
                 try store.close()
-                _ = try remove(url, keepsOthers: false)
+                _ = try remove(url, keepsOthers: false, ifStill: seen, storage: storage)
+                // Until here the old store keeps its folder's number from being given to another folder.
                 store = try Store(options, storage: storage)
             }
             return SharedStore(name, store, isReadOnly: configuration.readOnly, monitor)

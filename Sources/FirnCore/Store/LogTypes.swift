@@ -6,5 +6,6 @@ package typealias LogOptions = FirnLog.LogOptions
 package typealias LogError = FirnLog.LogError
 package typealias HistoryRetention = FirnLog.HistoryRetention
 package typealias RecoveryReport = FirnLog.RecoveryReport
+package typealias SeenStore = FirnLog.SeenStore
 package typealias StoreRemoval = FirnLog.StoreRemoval
 package typealias ClockChange = FirnLog.ClockChange

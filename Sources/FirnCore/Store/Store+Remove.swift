@@ -4,14 +4,21 @@ import FirnStorage
 extension Store {
     /// Removes the store at a path, if there is one: only files that Firn has made, recognised by their names.
     ///
-    /// - Parameter keepsOthers: whether other files in the folder are kept. If not, they make this throw
-    ///   `.foreignFolder`, having changed nothing.
+    /// - Parameters:
+    ///   - keepsOthers: whether other files in the folder are kept. If not, they make this throw `.foreignFolder`,
+    ///     having changed nothing.
+    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it since,
+    ///     it stays.
     /// - Returns: what was there, and what stays.
     /// - Throws: the log's error; `.locked` if a process has the store open or holds a version of it.
     package static func remove(
-        _ path: String, keepsOthers: Bool = true, storage: any Storage
+        _ path: String, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage
     ) throws(StoreError) -> StoreRemoval {
-        do { return try Log.remove(path, keepsOthers: keepsOthers, storage: storage) } catch { throw StoreError(error) }
+        do {
+            return try Log.remove(path, keepsOthers: keepsOthers, ifStill: seen, storage: storage)
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation

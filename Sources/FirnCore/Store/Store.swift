@@ -64,6 +64,8 @@ package final class Store: TransactionOwner {
     package let isReadOnly: Bool
     /// What tells the store's folder from all others on this machine; nil for a store in memory.
     package var folderIdentity: FileIdentity? { log?.storageFolder.identity }
+    /// The store as it is now, to be deleted only if it still is; nil if it has no files, or is opened read-only.
+    package var seenStore: SeenStore? { log?.seenStore }
 
     /// Opens a store at its last durable version. Creates the store if it does not exist.
     package convenience init(

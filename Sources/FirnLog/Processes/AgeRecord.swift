@@ -85,15 +85,16 @@ struct AgeRecord: Equatable {
         return numbers.allSatisfy { $0.magnitude <= Self.limit } && (0...Self.tolerance).contains(slack)
     }
 
-    /// The greatest number of a record that is taken from the page: in nanoseconds since 1970, the year 2116.
-    private static let limit: UInt64 = 1 << 62
+    /// The greatest number of a record that is taken from the page. In nanoseconds since 1970 it is in the year 2253:
+    /// clocks can be set up to 2232.
+    private static let limit = UInt64(Int64.max) - 1 << 58
 
     /// Forgets the frames behind `last`, the time of the log's last one: a power cut has lost them, and left the page.
     /// Otherwise frames that are written from now on would count as old as those.
     mutating func forget(after last: Int64) {
         while let before = points.dropLast().last, before.time >= last { points.removeLast() }
         if let newest = points.indices.last, points[newest].time > last {
-            points[newest] = Point(time: last, age: points[newest].age)
+            points[newest].time = last
         }
         if let count = gap?.pointCount { gap?.pointCount = min(count, points.count) }
     }

@@ -74,6 +74,7 @@ extension Log {
         if writer.group.currentFailure == nil {
             // If that fails, the group records the failure, and this process writes no more.
             try? writer.group.wait(for: writer.group.writtenVersion)
+            writer.group.checkNamesNow()
         }
         tail.stopWriting()
         if writer.group.currentFailure == nil {

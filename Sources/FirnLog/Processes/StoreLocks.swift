@@ -106,28 +106,35 @@ struct StoreLocks: Sendable {
     ///
     /// - Parameters:
     ///   - isFirst: whether the bytes say that no other opener has the store open for writing.
-    ///   - waitMilliseconds: how long a first opener may wait. It waits at most 2 s.
-    /// - Throws: `.replaced` if another opener has it open all the same; `.locked` if the store is being deleted.
+    ///   - waitMilliseconds: how long a first opener may wait.
+    /// - Throws: `.replaced` if another opener has it open all the same, or the file of these locks has lost its name
+    ///   meanwhile; `.locked` if the store is being deleted.
     func lockFolder(isFirst: Bool, waitMilliseconds: Int = 0) throws(LogError) {
         if isFirst, try !tryLockFolder(exclusive: true, waitMilliseconds) {
             throw .replaced(
                 path + "/lock",
-                "somebody holds the lock of the store's folder, and none of this file: openers that hold another one")
+                "somebody holds the lock of the store's folder, and none of this file: openers that hold another one, or a process that is still ending"
+            )
         }
         guard try tryLockFolder(exclusive: false) else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
+        }
+        // From here on, who holds another file's locks finds the folder locked. Whoever came before has replaced this
+        // one's name.
+        guard try isStillNamed() else {
+            throw .replaced(path + "/lock", "it was removed or replaced while this process opened the store")
         }
     }
 
     /// An opener that is refused in the end may hold the folder's lock for a moment; false if that lasts longer than
     /// 20 ms, or than `waitMilliseconds`.
     private func tryLockFolder(exclusive: Bool, _ waitMilliseconds: Int = 0) throws(LogError) -> Bool {
-        let attempts = min(max(waitMilliseconds, 20), 2000)
-        for attempt in 1...attempts {
+        let deadline = SystemClock.shared.monotonic() + .nanoseconds(milliseconds: max(waitMilliseconds, 20))
+        while true {
             if try stored({ () throws(StorageError) in try root.tryLock(exclusive: exclusive) }) { return true }
-            if attempt < attempts { sleepThread(nanoseconds: 1_000_000) }
+            guard SystemClock.shared.monotonic() < deadline else { return false }
+            sleepThread(nanoseconds: 1_000_000)
         }
-        return false
     }
 
     /// Keeps all other openers out, to delete the store. False if another one has it open, is opening it, or still

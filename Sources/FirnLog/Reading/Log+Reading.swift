@@ -63,14 +63,18 @@ extension Log {
     ) throws -> LogPosition? {
         try checkOpen()
         guard through > version else { return position }
-        guard through <= writtenVersion else {
-            throw LogError(.versionNotHere(through), path: folder.path, detail: "the last one is \(writtenVersion)")
+        guard through <= readableVersion else {
+            throw LogError(.versionNotHere(through), path: folder.path, detail: "the last one is \(readableVersion)")
         }
         let opened = isOpening ? writer?.tail.snapshot().manifest ?? held?.manifest : nil
         var cursor = LogCursor(folder: isOpening ? folder.reading(held) : folder, manifest: try opened ?? manifest())
         let start = position ?? (isOpening ? checkpointPosition : nil)
         return try cursor.replay(after: version, through: through, from: start, body)
     }
+
+    /// The last version that can be read. A version of another process is published here before the log counts it as
+    /// written (`Store.apply`), but the page has it already.
+    private var readableVersion: UInt64 { writer == nil ? writtenVersion : max(writtenVersion, page.published) }
 
     /// The manifest in force. A process that reads beside a writer reads it from the file, to see the writer's new
     /// segments.

@@ -215,6 +215,15 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
+    /// Ends the writing if one of the names gives another file by now. Called by the appender before another process
+    /// writes: then nobody looks any more at what this process has committed.
+    func checkNamesNow() {
+        do throws(LogError) { try names?.check(file) } catch {
+            // What could not be looked up is not known to be another file.
+            if !error.isTransient { fail(error) }
+        }
+    }
+
     /// Returns, after a failure, when no sync runs and none will begin. Only then may another process write: a sync
     /// that succeeds after a write has failed raises the marks of the page, which belongs to the other process by
     /// then. Called by the appender.
@@ -234,9 +243,10 @@ final class GroupCommit: @unchecked Sendable {
     ///   process's to raise, and may be higher by then.
     /// - *covered* before *written*: what is adopted is synced, so no commit may join it in its sector.
     ///
-    /// Between the steps a reader may see a version published or durable that is not written. That does no harm. Two
+    /// Between the steps a reader may see a version published or durable that is not written. That does no harm. Three
     /// kinds of threads read *written*: the appender, which is the caller here, compares it with versions. Threads
-    /// that look for something to sync compare it with *durable*, and find nothing.
+    /// that look for something to sync compare it with *durable*, and find nothing. Those that read the past also take
+    /// what the page says is published (`Log.replay`).
     func adopt(_ version: UInt64) {
         covered.store(version, ordering: .sequentiallyConsistent)
         published.store(version, ordering: .sequentiallyConsistent)

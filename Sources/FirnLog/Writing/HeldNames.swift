@@ -12,7 +12,8 @@ import Synchronization
 ///
 /// After a sync they are looked up at most once in 1 ms, because they take a twentieth of a fast disk's sync. What a
 /// person does to the files loses a commit that was acknowledged 1 ms later as well as one that was 1 ms earlier: it
-/// matters that the next one fails. Closing the store looks, too.
+/// matters that the next one fails. Closing the store looks, too, and so does a process before it lets another one
+/// write.
 ///
 /// Moving the whole folder of a store changes none of these names, so its log goes on.
 final class HeldNames: Sendable {

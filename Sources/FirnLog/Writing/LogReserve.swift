@@ -45,7 +45,12 @@ struct LogReserve: Sendable {
     /// The bytes that it has now.
     var presentByteCount: Int { status?.byteCount ?? 0 }
 
-    private var status: FileStatus? { (try? folder.status(folder.reserve)) ?? nil }
+    /// Nil also if the file has a second name, as in a backup of hard links: then removing it frees nothing, and
+    /// another one is made.
+    private var status: FileStatus? {
+        guard let status = (try? folder.status(folder.reserve)) ?? nil, status.linkCount == 1 else { return nil }
+        return status
+    }
 
     /// Makes the file, or makes it longer, unless it is long enough for a store whose files have so many bytes.
     ///
@@ -78,7 +83,7 @@ struct LogReserve: Sendable {
     func ensure(for storeByteCount: Int) -> Bool { make(for: storeByteCount) || presentByteCount > 0 }
 
     private func create() throws(StorageError) -> any StorageFile {
-        // An empty file may be left from a process that died.
+        // An empty file may be left from a process that died, or one to which a backup has a link.
         try? folder.remove(folder.reserve)
         return try folder.create(folder.reserve)
     }

@@ -92,7 +92,8 @@ public class PosixNames: @unchecked Sendable {
         return try systemStatus(name, follows: folderPath == nil, "status").map { status in
             FileStatus(
                 kind: FileStatus.Kind(mode: status.st_mode), byteCount: Int(status.st_size),
-                allocatedByteCount: Int(status.st_blocks) * 512, identity: FileIdentity(status))
+                allocatedByteCount: Int(status.st_blocks) * 512, identity: FileIdentity(status),
+                linkCount: Int(status.st_nlink))
         }
     }
 

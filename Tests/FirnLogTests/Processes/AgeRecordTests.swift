@@ -64,6 +64,11 @@ import Testing
         let good = record(clocks, slack: Self.second, point: AgeRecord.Point(time: 4, age: -3, isMerged: true))
         page.setAges(good)
         #expect(page.ages == good)
+        // People have set clocks to 2232, as far as Linux lets them, and back.
+        let far: Int64 = 8_276_000_000 * Self.second
+        let ahead = record(clocks, time: far, point: AgeRecord.Point(time: far, age: 3))
+        page.setAges(ahead)
+        #expect(page.ages == ahead)
         for bad in [
             record(clocks, slack: .max), record(clocks, slack: -1), record(clocks, time: .max),
             record(clocks, time: .min),
@@ -111,6 +116,20 @@ import Testing
         let ages = log.ages(4 * Self.hour)
         #expect(ages.old.map { $0 >= 4 * Self.hour } ?? true)
         #expect(log.frames[written].time > log.frames[kept - 1].time)
+    }
+
+    /// Across a point that stands for several, differences of times are no ages, wherever it is moved to.
+    @Test("a point that is moved back before lost frames still stands for several") func lostMergedFrames() {
+        let clocks = ClockReading(wall: 2000 * Self.hour, boot: 200 * Self.hour, bootID: 1)
+        var record = AgeRecord(
+            reading: clocks, time: 2000 * Self.hour, slack: 0,
+            points: [
+                AgeRecord.Point(time: 0, age: 100 * Self.hour),
+                AgeRecord.Point(time: 1000 * Self.hour, age: 10 * Self.hour, isMerged: true),
+            ], gap: nil)
+        record.forget(after: 500 * Self.hour)
+        #expect(record.points.map(\.time) == [0, 500 * Self.hour])
+        #expect(record.time(ofAge: 20 * Self.hour) == 0, "nothing between the points is known to be so old")
     }
 
     @Test("with a clock that nobody sets, ages are differences of times") func ordinaryAges() {

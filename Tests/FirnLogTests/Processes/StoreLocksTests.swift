@@ -21,6 +21,29 @@ import Testing
         #expect(try other.beginEnding(), "the other has left")
     }
 
+    /// A process that is stopped while it opens the store may have looked up its lock file's name long before.
+    @Test("are refused if their file was replaced before the folder was locked", arguments: [false, true])
+    func replacedBeforeTheFolder(isFirst: Bool) throws {
+        let disk = SimulatedStorage(seed: 1)
+        try disk.createFolder("/store")
+        func locks() throws -> StoreLocks {
+            try StoreLocks(StoreFolder(path: "/store", storage: disk.disk.newProcess()))
+        }
+        let opening = try locks()
+        #expect(try opening.tryLockWriter())
+        try opening.registerOpen()
+        try disk.remove("/store/lock")
+        if isFirst == false {
+            // Somebody else is the first opener of the new file.
+            let other = try locks()
+            #expect(try other.tryLockWriter() && other.beginRecovery())
+            try other.registerOpen()
+            try other.lockFolder(isFirst: true)
+        }
+        let error = #expect(throws: LogError.self) { try opening.lockFolder(isFirst: isFirst) }
+        #expect(error?.code == .replaced)
+    }
+
     /// Otherwise other processes would punch holes in the files that it still reads.
     @Test("a process that closes the store but reads on says so without another file") func stillReading() throws {
         let bench = Bench()

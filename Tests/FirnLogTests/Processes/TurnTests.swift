@@ -47,6 +47,23 @@ import Testing
         try script.check(try bench.open(), context)
     }
 
+    /// The store shows a version of another process before the log has moved on to it.
+    @Test("what others have published can be read before this log has moved on to it") func readBeforeAdvance() throws {
+        let bench = Bench()
+        let first = try bench.open()
+        let second = try bench.another().open()
+        for _ in 1...3 { try first.waitUntilDurable(try bench.commit(first)) }
+        #expect(second.writtenVersion == 0)
+        var versions: [UInt64] = []
+        try second.replay(after: 1, through: 3) { commit in
+            versions.append(commit.version)
+            while try commit.next() != nil {}
+        }
+        #expect(versions == [2, 3])
+        let error = #expect(throws: LogError.self) { try second.replay(after: 1, through: 4) { _ in } }
+        #expect(error?.code == .versionNotHere(4))
+    }
+
     @Test("two openers write in turns, over several segments, and each reads what the other wrote") func turns() throws
     {
         let a = Bench { $0.segmentByteCount = 4096 }

@@ -4,6 +4,14 @@ import Testing
 
 @testable import FirnLog
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 @Suite("The reserve", .timeLimit(.minutes(20))) struct ReserveTests {
     @Test("follows the size of the store") func table() throws {
         let folder = try StoreFolder(path: "/", storage: MemoryStorage())
@@ -40,6 +48,19 @@ import Testing
         try file.truncate(to: 1 << 40)
         #expect((1...(1 << 20)).contains(log.diskSpace.reserve))
         try log.close()
+    }
+
+    /// Removing it would free nothing.
+    @Test("is another file if a backup has a hard link to it") func linked() throws {
+        let folder = TemporaryFolder()
+        let reserve = LogReserve(
+            folder: try StoreFolder(path: folder.path, storage: PosixStorage.shared), storeID: StoreID(high: 1, low: 2),
+            fixedByteCount: nil)
+        #expect(reserve.make(for: 2 << 20) && reserve.freeableByteCount >= 256 << 10)
+        #expect(link(folder.path + "/reserve", folder.path + "/backup") == 0)
+        #expect(reserve.freeableByteCount == 0)
+        #expect(reserve.make(for: 2 << 20) && reserve.freeableByteCount >= 256 << 10)
+        #expect(try PosixStorage.shared.status(folder.path + "/backup")?.byteCount == 256 << 10)
     }
 
     @Test("is not made if it would take the last space") func noSpace() throws {
