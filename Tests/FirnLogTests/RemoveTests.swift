@@ -82,7 +82,8 @@ import Testing
         let storage = MemoryStorage()
         let meant = try see(storage)
         try storage.rename(folder, to: "/away")
-        try make(storage)
+        // It has as many versions, and was opened as often.
+        _ = try see(storage)
         #expect(try Log.remove(folder, ifStill: meant, storage: storage) == StoreRemoval(wasThere: false, left: []))
         #expect(try Log.exists(at: folder, storage: storage))
         #expect(try Log.remove("/away", ifStill: meant, storage: storage).wasThere)

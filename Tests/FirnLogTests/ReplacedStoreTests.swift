@@ -242,13 +242,22 @@ struct ReplacedStoreTests {
     }
 
     /// A backup was restored file by file, into the same folder.
-    @Test("does not replace a manifest that it has not read") func manifest() throws {
+    @Test("does not replace a manifest that it has not read", arguments: [false, true])
+    func manifest(isAnotherStores: Bool) throws {
         let bench = Bench { $0.segmentByteCount = 4096 }
         let log = try bench.open()
         let user = bench.storage.disk.newProcess()
         let old = try user.open("/store/manifest", .read)
-        let bytes = try old.read(old.size(), at: 0)
+        var bytes = try old.read(old.size(), at: 0)
         for _ in 1...4 { try log.waitUntilDurable(try bench.commit(log, [3000])) }
+        if isAnotherStores {
+            // With the same generation. A manifest's file has the one before it, too.
+            var manifest = try StoreFolder(path: "/store", storage: user).readManifest()
+            manifest.storeID = StoreID(high: 8, low: 9)
+            var previous = manifest
+            previous.generation -= 1
+            bytes = manifest.encode() + previous.encode()
+        }
         try user.remove("/store/manifest")
         try user.open("/store/manifest", .create).write(bytes, at: 0)
         expectReplaced { try log.sealSegment() }

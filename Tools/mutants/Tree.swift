@@ -8,16 +8,26 @@ struct Tree {
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// The mutants whose snippet does not occur in the sources exactly once, with the reason.
+    /// The mutants whose snippet does not occur in the sources exactly once, or lies within another's, with the reason.
     func stale(_ mutants: [Mutant]) -> [(Mutant, String)] {
-        mutants.compactMap { mutant in
-            guard let text = try? String(contentsOfFile: root + "/" + mutant.file, encoding: .utf8) else {
-                return (mutant, "there is no file \(mutant.file)")
+        Dictionary(grouping: mutants, by: \.file).flatMap { file, group -> [(Mutant, String)] in
+            guard let text = try? String(contentsOfFile: root + "/" + file, encoding: .utf8) else {
+                return group.map { ($0, "there is no file \(file)") }
             }
-            if mutant.range(in: text) != nil { return nil }
-            return (
-                mutant, text.contains(mutant.original) ? "its snippet occurs more than once" : "its snippet is gone"
-            )
+            var found: [(Mutant, String)] = []
+            var ranges: [(mutant: Mutant, range: Range<String.Index>)] = []
+            for mutant in group {
+                guard let range = mutant.range(in: text) else {
+                    let isThere = text.contains(mutant.original)
+                    found.append((mutant, isThere ? "its snippet occurs more than once" : "its snippet is gone"))
+                    continue
+                }
+                if let other = ranges.first(where: { $0.range.overlaps(range) }) {
+                    found.append((mutant, "its snippet overlaps that of \(other.mutant.name)"))
+                }
+                ranges.append((mutant, range))
+            }
+            return found
         }
     }
 
@@ -41,7 +51,7 @@ struct Tree {
         }
         for (file, group) in Dictionary(grouping: mutants, by: \.file) {
             guard let data = wanted[file] else { continue }
-            wanted[file] = Data(try mutated(String(decoding: data, as: UTF8.self), group).utf8)
+            wanted[file] = Data(mutated(String(decoding: data, as: UTF8.self), group).utf8)
         }
         let package = String(decoding: wanted["Package.swift"] ?? Data(), as: UTF8.self)
         wanted["Package.swift"] = Data(
@@ -68,13 +78,10 @@ struct Tree {
         }
     }
 
-    private func mutated(_ source: String, _ mutants: [Mutant]) throws -> String {
+    private func mutated(_ source: String, _ mutants: [Mutant]) -> String {
         var text = source
         let ranges = mutants.compactMap { mutant in mutant.range(in: source).map { (mutant, $0) } }
             .sorted { $0.1.lowerBound > $1.1.lowerBound }
-        for ((one, range), (other, next)) in zip(ranges, ranges.dropFirst()) where next.upperBound > range.lowerBound {
-            throw Failure(description: "\(one.name) and \(other.name) overlap")
-        }
         // From the last to the first, so that the ranges of the others stay valid.
         for (mutant, range) in ranges { text.replaceSubrange(range, with: mutant.choice) }
         guard let first = mutants.first else { return text }

@@ -228,8 +228,10 @@ import Testing
         log.write(1, every: Self.second)
         #expect(log.ages(Self.hour).old == nil)
         log.write(70, every: 60 * Self.second)
-        let found = try #require(log.ages(Self.hour).old)
-        #expect(found >= Self.hour)
+        let ages = log.ages(Self.hour)
+        #expect(try #require(ages.old) >= Self.hour)
+        // The times of frames creep by 15 of 16 parts while they are ahead of the clock.
+        #expect(try #require(ages.young) <= 68 * 60 * Self.second)
     }
 
     @Test("whatever happens to the clocks, no age is overstated", arguments: 0..<seedCount)
