@@ -25,7 +25,9 @@ package struct SeenStore: Sendable {
 extension Log {
     /// The store as it is now; nil for a log that is opened read-only.
     package var seenStore: SeenStore? {
-        writer.map { SeenStore(identity: folder.root.identity, session: page.session, version: $0.group.writtenVersion) }
+        writer.map {
+            SeenStore(identity: folder.root.identity, session: page.session, version: $0.group.writtenVersion)
+        }
     }
 
     /// Deletes a store: the files that Firn has made, recognised by their names, and the folder if nothing else is

@@ -1,4 +1,5 @@
-/// The checks of offsets and ranges that every implementation of `Storage` makes in the same way.
+/// The checks of offsets and ranges that every implementation of `Storage` makes in the same way. Paths are made only
+/// for errors: a file knows its folder and its name, and joining them costs more than the check.
 package enum FileRange {
     /// Mappings begin at multiples of this. The largest page of the systems that Firn knows is 16 KiB; 64 KiB leaves
     /// a margin.
@@ -7,28 +8,33 @@ package enum FileRange {
     /// Holes begin and end at multiples of this, the unit in which file systems allocate.
     package static let blockByteCount = 4096
 
-    package static func check(offset: Int, _ operation: String, _ path: String) throws(StorageError) {
+    package static func check(offset: Int, _ operation: String, _ path: @autoclosure () -> String) throws(StorageError)
+    {
         if offset < 0 {
-            throw StorageError(.input("offset \(offset) is negative"), operation: operation, path: path)
+            throw StorageError(.input("offset \(offset) is negative"), operation: operation, path: path())
         }
     }
 
     /// Checks the length that a write of `count` bytes at `offset`, or a truncation to `offset`, gives the file. No
     /// file system allows more than the limit, so the arithmetic on lengths can't overflow.
-    package static func check(length offset: Int, adding count: Int = 0, _ operation: String, _ path: String)
+    package static func check(
+        length offset: Int, adding count: Int = 0, _ operation: String, _ path: @autoclosure () -> String
+    )
         throws(StorageError)
     {
-        try check(offset: offset, operation, path)
+        try check(offset: offset, operation, path())
         if offset > lengthLimit - count {
             throw StorageError(
-                .input("no file can be longer than \(lengthLimit) bytes"), operation: operation, path: path)
+                .input("no file can be longer than \(lengthLimit) bytes"), operation: operation, path: path())
         }
     }
 
     private static let lengthLimit = 1 << 62
 
     /// A hole consists of whole blocks of the file.
-    package static func check(deallocating range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
+    package static func check(deallocating range: Range<Int>, size: Int, _ path: @autoclosure () -> String)
+        throws(StorageError)
+    {
         if range.lowerBound < 0 || range.upperBound > size || range.lowerBound % blockByteCount != 0
             || range.upperBound % blockByteCount != 0
         {
@@ -36,23 +42,25 @@ package enum FileRange {
                 .input(
                     "the hole \(range.lowerBound)..<\(range.upperBound) passes the file's \(size) bytes, or does not begin and end at a multiple of 4,096"
                 ),
-                operation: "deallocate", path: path)
+                operation: "deallocate", path: path())
         }
     }
 
     /// A mapping must lie within the file, because access to memory beyond a file's end kills the process.
-    package static func check(mapping range: Range<Int>, size: Int, _ path: String) throws(StorageError) {
+    package static func check(mapping range: Range<Int>, size: Int, _ path: @autoclosure () -> String)
+        throws(StorageError)
+    {
         if range.lowerBound < 0 || range.lowerBound % mappingAlignment != 0 {
             throw StorageError(
                 .input("a mapping must begin at a multiple of \(mappingAlignment), not at \(range.lowerBound)"),
-                operation: "map", path: path)
+                operation: "map", path: path())
         }
         if range.isEmpty || range.upperBound > size {
             throw StorageError(
                 .input(
                     "the range \(range.lowerBound)..<\(range.upperBound) to map is empty or passes the file's \(size) bytes"
                 ),
-                operation: "map", path: path)
+                operation: "map", path: path())
         }
     }
 }

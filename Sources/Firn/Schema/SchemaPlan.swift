@@ -40,6 +40,16 @@ struct SchemaPlan {
     /// Brings one class's table to what the class declares, and notes the differences.
     private mutating func merge(_ info: ClassInfo, _ id: TableID, _ tables: NameMap<TableID>, isNew: Bool) {
         var table = schema[id]
+        func column(_ property: PropertyInfo) -> ColumnSchema {
+            property.column(target: property.isLink ? property.shape.target.flatMap { tables[$0.className()] } : nil)
+        }
+        // Most openings find a class as they left it.
+        if !isNew, table.isEmbedded == info.isEmbedded, table.columns.count == info.stored.count,
+            table.primaryKey.map({ table.columns[$0].name }) == info.primaryKey?.columnName,
+            zip(table.columns, info.stored).allSatisfy({ $0 == column($1) })
+        {
+            return
+        }
         let columns = table.numbersByName
         let name = info.name
         if table.isEmbedded != info.isEmbedded {
@@ -50,8 +60,7 @@ struct SchemaPlan {
         }
         let wanted = NameMap(info.stored.map { ($0.columnName, $0) })
         for property in info.stored {
-            let target = property.isLink ? property.shape.target.flatMap { tables[$0.className()] } : nil
-            let column = property.column(target: target)
+            let column = column(property)
             let full = "\(name).\(property.name)"
             guard let index = columns[property.columnName] else {
                 if !isNew { differences.append("Property \"\(full)\" has been added.") }

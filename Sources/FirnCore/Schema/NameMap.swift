@@ -3,12 +3,12 @@
 /// Opening a store makes such maps, so this is no `Dictionary`: see `LinearMap`. A class or schema may have too many
 /// names for that type, and for a search from the first name on.
 package struct NameMap<Value> {
-    private let entries: [(name: String, value: Value)]
+    @usableFromInline package let entries: [(name: String, value: Value)]
     /// The names that others of the entries had before, once for each such entry.
     package let repeated: [String]
 
     /// Of entries with equal names, the map has the first.
-    package init(_ entries: [(name: String, value: Value)]) {
+    @inlinable package init(_ entries: [(name: String, value: Value)]) {
         var (kept, repeated): ([(name: String, value: Value)], [String]) = ([], [])
         // The sort is stable.
         for entry in entries.sorted(by: { $0.name < $1.name }) {
@@ -19,7 +19,7 @@ package struct NameMap<Value> {
     }
 
     /// The value of a name; nil if there is none. O(log entries).
-    package subscript(name: String) -> Value? {
+    @inlinable package subscript(name: String) -> Value? {
         var range = 0..<entries.count
         while !range.isEmpty {
             let middle = range.lowerBound + range.count / 2

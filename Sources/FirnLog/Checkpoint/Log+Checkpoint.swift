@@ -167,18 +167,21 @@ extension Log {
     static func removeUnneeded(
         _ folder: StoreFolder, _ manifest: Manifest, _ needed: Set<UInt64>, newest: UInt64
     ) throws(LogError) {
-        try folder.checkInForce(manifest, mayBeLater: true)
         let listed = Set(manifest.segments.map(\.segment))
+        var unneeded: [StoreFileName] = []
         for name in try folder.list(.log) {
             if let number = StoreFolder.segmentNumber(of: name), !listed.contains(number),
                 number < manifest.openSegment.segment
             {
-                try folder.removeIfPresent(StoreFileName(name, in: .log))
+                unneeded.append(StoreFileName(name, in: .log))
             }
         }
         for id in try folder.checkpointIDs() where !needed.contains(id) && id < newest {
-            try folder.removeIfPresent(folder.checkpoint(id))
+            unneeded.append(folder.checkpoint(id))
         }
+        if unneeded.isEmpty { return }
+        try folder.checkInForce(manifest, mayBeLater: true)
+        for name in unneeded { try folder.removeIfPresent(name) }
     }
 
     /// Approximately the bytes of frames written since the last checkpoint's version: when the log is opened, a
