@@ -43,8 +43,8 @@ extension Log {
     /// - Parameters:
     ///   - keepsOthers: whether other files in the folder are kept, and the folder with them. If not, they make this
     ///     throw `.foreignFolder`, having changed nothing.
-    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it since,
-    ///     it stays.
+    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it
+    ///     since, it stays.
     package static func remove(
         _ path: String, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage
     ) throws(LogError) -> StoreRemoval {

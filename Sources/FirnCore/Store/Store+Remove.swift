@@ -7,8 +7,8 @@ extension Store {
     /// - Parameters:
     ///   - keepsOthers: whether other files in the folder are kept. If not, they make this throw `.foreignFolder`,
     ///     having changed nothing.
-    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it since,
-    ///     it stays.
+    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it
+    ///     since, it stays.
     /// - Returns: what was there, and what stays.
     /// - Throws: the log's error; `.locked` if a process has the store open or holds a version of it.
     package static func remove(
