@@ -360,7 +360,8 @@ final class SharedStore: @unchecked Sendable {
                 let seen = store.seenStore
                 try store.close()
                 _ = try remove(url, keepsOthers: false, ifStill: seen, storage: storage)
-                // Until here the old store keeps its folder's number from being given to another folder.
+                // As long as it has the folder open, no other folder gets its number.
+                withExtendedLifetime(store) {}
                 store = try Store(options, storage: storage)
             }
             return SharedStore(name, store, isReadOnly: configuration.readOnly, monitor)

@@ -15,7 +15,8 @@ import FirnStorage
 ///
 /// **Starts of the system.** How much time passed between two starts is known from the wall clock alone, which may be
 /// wrong, and more often just then. So the gap counts for nothing until a second reading confirms it: one that is
-/// `confirmation` later and finds that the clock was not set, or one after the next start that is not before the first.
+/// `confirmation` later and finds that the clock was not set, or one after the next start that is not before the first,
+/// if no newer record was lost in between.
 /// A gap is counted from the last frame's time, so there is none while these are ahead of the clock.
 ///
 /// Whatever is unknown makes frames younger: then more of the past is retained, never less.
@@ -170,7 +171,8 @@ struct AgeRecord: Equatable {
     }
 
     private mutating func beginBoot(_ now: ClockReading, _ last: Int64) {
-        if let gap, now.wall >= reading.wall { count(gap) }
+        // Frames behind the reading say that a power cut has lost a newer record, which may have found the gap wrong.
+        if let gap, now.wall >= reading.wall, last <= time { count(gap) }
         addPoint(last, passed: 0)
         // Counted from the last frame's time also if that was ahead of the clock, because the clock may have been
         // behind.

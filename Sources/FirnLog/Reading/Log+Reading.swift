@@ -133,6 +133,8 @@ extension Log {
         // If another process writes, this one had already made its commits durable when it released the lock.
         guard writer.lock.isReady, writer.group.currentFailure == nil else { return }
         try writer.group.wait(for: writer.group.writtenVersion)
+        // So that the record is no older than the frames.
+        tail.readClock()
         try tail.writeMark()
         try tail.trim()
         page.writerProcess = 0

@@ -234,6 +234,24 @@ import Testing
         #expect(try #require(ages.young) <= 68 * 60 * Self.second)
     }
 
+    /// Two starts with a clock that is ahead, and between them one with a right clock, whose record is lost.
+    @Test("a start does not confirm what a lost record had found wrong") func lostRefutation() {
+        var log = Frames()
+        log.write(20, every: Self.second)
+        log.clock.reboot(after: Self.second)
+        log.clock.jump(by: Self.hour)
+        log.write(2, every: Self.second)
+        let ahead = log.record
+        log.clock.reboot(after: Self.second)
+        log.clock.jump(by: -Self.hour)
+        log.write(2, every: Self.second)
+        log.clock.reboot(after: Self.second)
+        log.clock.jump(by: Self.hour + Self.second)
+        log.record = ahead
+        log.write(2, every: Self.second)
+        #expect(log.ages(60 * Self.second).old == nil)
+    }
+
     @Test("whatever happens to the clocks, no age is overstated", arguments: 0..<seedCount)
     func neverOverstated(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
