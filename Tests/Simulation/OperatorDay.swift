@@ -38,7 +38,8 @@ package final class OperatorDay {
         }
 
         package var description: String {
-            "\(operations) operations, \(commits) commits, \(moves) moves of folders, \(spoiled) stores spoiled, \(refusals) refusals, \(inVain) commits in vain"
+            "\(operations) operations, \(commits) commits, \(moves) moves of folders, \(spoiled) stores spoiled, "
+                + "\(refusals) refusals, \(inVain) commits in vain"
         }
     }
 

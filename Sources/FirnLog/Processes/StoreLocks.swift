@@ -113,7 +113,8 @@ struct StoreLocks: Sendable {
         if isFirst, try !tryLockFolder(exclusive: true, waitMilliseconds) {
             throw .replaced(
                 path + "/lock",
-                "somebody holds the lock of the store's folder, and none of this file: openers that hold another one, or a process that is still ending"
+                "somebody holds the lock of the store's folder, and none of this file: "
+                    + "openers that hold another one, or a process that is still ending"
             )
         }
         guard try tryLockFolder(exclusive: false) else {

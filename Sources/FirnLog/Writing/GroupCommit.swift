@@ -209,8 +209,10 @@ final class GroupCommit: @unchecked Sendable {
 
     /// What was found to be another file ends the writing. What could not be looked up is looked up after the next
     /// sync.
-    private func checkNames(_ file: any StorageFile) throws(LogError) {
-        do throws(LogError) { try names?.checkIfDue(file) } catch {
+    private func checkNames(_ file: any StorageFile, always: Bool = false) throws(LogError) {
+        do throws(LogError) {
+            if always { try names?.check(file) } else { try names?.checkIfDue(file) }
+        } catch {
             if !error.isTransient { throw error }
         }
     }
@@ -218,10 +220,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Ends the writing if one of the names gives another file by now. Called by the appender before another process
     /// writes: then nobody looks any more at what this process has committed.
     func checkNamesNow() {
-        do throws(LogError) { try names?.check(file) } catch {
-            // What could not be looked up is not known to be another file.
-            if !error.isTransient { fail(error) }
-        }
+        do throws(LogError) { try checkNames(file, always: true) } catch { fail(error) }
     }
 
     /// Returns, after a failure, when no sync runs and none will begin. Only then may another process write: a sync

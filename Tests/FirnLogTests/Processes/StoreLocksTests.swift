@@ -33,7 +33,7 @@ import Testing
         #expect(try opening.tryLockWriter())
         try opening.registerOpen()
         try disk.remove("/store/lock")
-        if isFirst == false {
+        if !isFirst {
             // Somebody else is the first opener of the new file.
             let other = try locks()
             #expect(try other.tryLockWriter() && other.beginRecovery())
