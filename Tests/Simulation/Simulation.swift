@@ -94,8 +94,12 @@ package final class Simulation {
     private static let start: Int64 = 1_700_000_000_000_000_000
     /// By how much the clock was ahead at least since the system was started.
     private var leastClockOffset: Int64 = 0
+    private var greatestClockOffset: Int64 = 0
     /// What the clock, which is ahead since the system was started, is to be set to next.
     private var mendedClockOffset: Int64?
+    /// What had passed when the clock may have been wrong last. A reading since then may be lost until a commit that
+    /// was begun since then is durable.
+    private var wrongClockAt: Int64 = 0
     /// Nanoseconds by a number of which the clock is set: seconds, hours or years.
     private let jumpUnit: Int64
     /// The last steps, for the report of a failure.
@@ -242,22 +246,25 @@ package final class Simulation {
 
     private func setClock(offset: Int64) {
         leastClockOffset = min(leastClockOffset, offset)
+        greatestClockOffset = max(greatestClockOffset, offset)
         clock.set(now: Self.start + clock.passed + offset)
         recordStep("the clock is set to \(clock.now())")
     }
 
     /// Starts the system anew. What its clock says is right then, as far as Firn can know: it is not ahead of what it
     /// said at any time since the start before, when the newest reading of it may have been lost. Or it is ahead until
-    /// somebody sets it, which happens before the next start, because two readings that agree are believed.
+    /// somebody sets it. That happens before the next start at which it is ahead, and the store knows of it: two
+    /// readings that agree are believed.
     private func startSystem() {
         clock.reboot(after: Int64(random.below(8)) * 1_000_000_000)
         let offset = leastClockOffset
+        if mendedClockOffset != nil || greatestClockOffset > offset { wrongClockAt = clock.passed }
+        let isKnown = (ledger.begunAt[ledger.durable] ?? 0) > wrongClockAt
         leastClockOffset = .max
-        let wasAhead = mendedClockOffset != nil
+        greatestClockOffset = .min
         mendedClockOffset = nil
         setClock(offset: offset)
-        // Twice in a row it would be believed.
-        guard !wasAhead, random.below(4) == 0 else { return }
+        guard isKnown, random.below(4) == 0 else { return }
         mendedClockOffset = offset
         clock.jump(by: Int64(1 + random.below(48)) * jumpUnit)
         recordStep("the clock is ahead after the start")

@@ -11,7 +11,9 @@ import FirnStorage
 ///
 /// **Points.** A point (t, a) says that every frame with a time up to t was written at least a before the reading. One
 /// is made where frames' times rise by more than the time that has passed: all frames up to then are not older than
-/// that moment. Between two points, and behind the last one, differences of times are ages.
+/// that moment. And one where they rise by less, because they were ahead of the wall clock and it catches up: all
+/// frames up to then are older than their times say. Between two points, and behind the last one, differences of times
+/// are ages.
 ///
 /// **Starts of the system.** How much time passed between two starts is known from the wall clock alone, which may be
 /// wrong, and more often just then. So the gap counts for nothing until a second reading confirms it: one that is
@@ -118,7 +120,8 @@ struct AgeRecord: Equatable {
         guard now.bootID == reading.bootID else { return nil }
         let next = nextTime(now, after: last)
         let passed = min(now.boot.clampedSubtracting(reading.boot), now.wall.clampedSubtracting(reading.wall))
-        guard passed >= 0, passed < Self.interval,
+        // No frame that is written later has the time of the reading.
+        guard passed >= 0, passed < Self.interval, passed == 0 || next > time,
             next.clampedSubtracting(time) <= Self.withDrift(passed) + Self.noise
         else { return nil }
         return next
@@ -146,7 +149,13 @@ struct AgeRecord: Equatable {
         confirmGap(now, set: wall.clampedSubtracting(boot))
         let growth = next.clampedSubtracting(time).clampedSubtracting(Self.withDrift(passed))
         let grown = max(slack.clampedAdding(growth), 0)
-        if grown <= Self.tolerance { slack = grown } else { addPoint(last, passed: passed) }
+        if grown > Self.tolerance {
+            addPoint(last, passed: passed)
+        } else {
+            // Times that are ahead rise by 15 of 16 parts, and no point is made for that.
+            if growth < -Self.tolerance - passed / 8 { addPointThatIsOlder(passed: passed, before: next) }
+            slack = grown
+        }
     }
 
     /// - Parameter change: by how much the wall clock was set since the reading before.
@@ -200,6 +209,15 @@ struct AgeRecord: Equatable {
         }
     }
 
+    /// Notes that all frames up to the reading before are older than their times say.
+    ///
+    /// - Parameter next: the time of the frame that is written now. If it is that of the reading before, there is
+    ///   nothing by which to tell them.
+    private mutating func addPointThatIsOlder(passed: Int64, before next: Int64) {
+        if next <= time || points.last?.time ?? .min >= time { return }
+        insert(Point(time: time, age: passed.clampedSubtracting(slack)))
+    }
+
     private mutating func insert(_ point: Point) {
         points.append(point)
         guard points.count > Self.pointCount else { return }
@@ -216,9 +234,9 @@ struct AgeRecord: Equatable {
     /// right.
     private mutating func dropNeedlessPoint() {
         guard let last = points.last, !last.isMerged else { return }
-        let needed = max(slack, time.clampedSubtracting(last.time).clampedSubtracting(last.age))
-        guard needed <= Self.tolerance else { return }
-        slack = needed
+        let needed = time.clampedSubtracting(last.time).clampedSubtracting(last.age)
+        guard needed >= -Self.tolerance, max(slack, needed) <= Self.tolerance else { return }
+        slack = max(slack, needed)
         points.removeLast()
     }
 
