@@ -10,14 +10,16 @@ extension Simulation {
     ///
     /// - Parameters:
     ///   - version: the version that the call tries to commit.
-    ///   - mayMiss: whether the requested past version may have been released.
+    ///   - mayMiss: whether the requested past version may have been released. Evaluated after the call, because
+    ///     others commit while it is suspended.
     @discardableResult
     func perform<Result>(
-        _ process: SimulatedProcess, attempting version: UInt64? = nil, mayMiss: Bool = false,
+        _ process: SimulatedProcess, attempting version: UInt64? = nil, mayMiss: @autoclosure () -> Bool = false,
         _ body: () throws -> Result
     ) throws -> Result? {
         guard let storage = process.storage else { return nil }
         let faults = storage.faultCount
+        let (wasLimited, changes) = (disk.capacity != nil, capacityChanges)
         process.isBusy = true
         let outcome = Swift.Result { try body() }
         process.isBusy = false
@@ -43,14 +45,18 @@ extension Simulation {
                 return nil
             }
             recordStep("the call of process \(process.number) fails: \(error)")
-            try judge(error, process, hadFault: storage.faultCount > faults, version, mayMiss: mayMiss)
+            try judge(
+                error, process, hadFault: storage.faultCount > faults, version, mayMiss: mayMiss(),
+                // The capacity may have changed while the call was suspended.
+                mayBeFull: wasLimited || disk.capacity != nil || capacityChanges != changes)
             return nil
         }
     }
 
     /// Throws if the run has given no cause for an error.
     private func judge(
-        _ error: any Error, _ process: SimulatedProcess, hadFault: Bool, _ version: UInt64?, mayMiss: Bool
+        _ error: any Error, _ process: SimulatedProcess, hadFault: Bool, _ version: UInt64?, mayMiss: Bool,
+        mayBeFull: Bool
     ) throws {
         let code: StoreError.Code
         switch error {
@@ -79,15 +85,15 @@ extension Simulation {
                 process.lockedCount = isAlone ? process.lockedCount + 1 : 0
                 isExplained = process.lockedCount < 4
             case .diskFull:
-                isExplained = hadFault || disk.capacity != nil || process.hasFailed
+                isExplained = hadFault || mayBeFull || process.hasFailed
                 if let version { ledger.withdraw(version) }
             case .unknownOutcome:
-                isExplained = hadFault || process.hasFailed || disk.capacity != nil
+                isExplained = hadFault || process.hasFailed || mayBeFull
                 process.hasFailed = true
             case .versionNotHere: isExplained = mayMiss || hadFault
             case .storage(let inner):
                 isExplained =
-                    hadFault || process.hasFailed || disk.capacity != nil
+                    hadFault || process.hasFailed || mayBeFull
                     || inner.code == .notFound && process.isReadOnly && ledger.durable == 0
             }
         }

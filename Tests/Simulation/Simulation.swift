@@ -91,6 +91,8 @@ package final class Simulation {
     /// 1 while other processes take steps because a process is suspended; otherwise 0.
     var depth = 0
     let retention: HistoryRetention
+    /// How often the disk's capacity has changed.
+    private(set) var capacityChanges = 0
     private static let start: Int64 = 1_700_000_000_000_000_000
     /// By how much the clock was ahead at least since the system was started.
     private var leastClockOffset: Int64 = 0
@@ -271,6 +273,7 @@ package final class Simulation {
     }
 
     private func changeCapacity() {
+        capacityChanges += 1
         if disk.capacity != nil {
             disk.capacity = nil
         } else {
