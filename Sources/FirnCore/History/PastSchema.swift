@@ -66,9 +66,10 @@ final class PastSchema {
 
     // MARK: In a transaction that replays
 
-    func begin(_ transaction: WriteTransaction) throws(StoreError) {
+    /// - Parameter version: the version whose content the transaction begins with.
+    func begin(_ transaction: WriteTransaction, at version: UInt64) throws(StoreError) {
         precondition(canContinue, "Firn: a converted version cannot be the base of the next one")
-        let extended = schema(at: transaction.base.version).extended(to: target)
+        let extended = schema(at: version).extended(to: target)
         if extended != transaction.resolvedSchema.schema { try transaction.changeSchema(to: extended) }
     }
 

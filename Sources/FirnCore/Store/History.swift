@@ -32,32 +32,25 @@ final class History: Sendable {
     ///
     /// - Parameter bases: oldest first; the first is not after the version.
     func open(
-        _ number: UInt64, of store: Store, _ log: Log, bases: [HistoryBase], as target: StoreSchema
+        _ number: UInt64, _ log: Log, bases: [HistoryBase], as target: StoreSchema
     ) throws(StoreError) -> PastVersion {
         let known = find(number, as: target)
         if let known { return known }
-        let base = bases.last { $0.version < number || $0.version == number && $0.canBeRead(as: target) }
-        guard let base else {
-            // The version may be held here, but it is older than every base that can be shown in today's schema.
-            throw StoreError(
-                .versionNotRetained,
-                "version \(number) can't be shown with what was added to the schema since: no checkpoint before it is retained"
-            )
+        guard let base = bases.last(where: { $0.version <= number }) else {
+            preconditionFailure("Firn: version \(number) is older than every version that it can be replayed from")
         }
         let past: PastStore
         if let taken = take(from: base.version, to: number) {
             past = taken
         } else {
-            past = try store.history(base: base, log, as: target)
+            past = try PastStore(base, log: log, as: target)
         }
         do throws(StoreError) {
             let version = try past.replay(to: number)
             keep(past)
             return version
         } catch {
-            // A store that has replayed nothing holds its base as the checkpoint has it, which must not be shown to
-            // anybody.
-            if past.version(past.tip) != nil { keep(past) }
+            if past.isShown { keep(past) }
             throw error
         }
     }

@@ -5,13 +5,15 @@ import FirnStorage
 /// The base of the replay of a past version: a version that is available without the log.
 struct HistoryBase: Sendable {
     let version: UInt64
+    let time: Int64
     let schema: StoreSchema
-    /// Opens a store in memory that holds this version and nothing else, and takes the commits after it.
+    /// Opens a store in memory that holds what this version holds, and takes the commits after it. Its own number is
+    /// one less, except for version 0: then the version itself can be shown in another schema, as the next one.
     let open: @Sendable () throws(StoreError) -> Store
 
     /// The empty version that every store begins with.
     static func empty(created: Int64) -> HistoryBase {
-        HistoryBase(version: 0, schema: StoreSchema()) { () throws(StoreError) in
+        HistoryBase(version: 0, time: created, schema: StoreSchema()) { () throws(StoreError) in
             try Store(StoreOptions(log: nil), storage: MemoryStorage(), clock: ManualClock(now: created))
         }
     }
@@ -21,17 +23,9 @@ struct HistoryBase: Sendable {
         _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> HistoryBase {
         let schema = try CheckpointState.read(checkpoint, log).schema
-        return HistoryBase(version: checkpoint.version, schema: schema) { () throws(StoreError) in
+        return HistoryBase(version: checkpoint.version, time: checkpoint.time, schema: schema) { () throws(StoreError) in
             try Store(past: checkpoint, of: log, reading, fileReferences)
         }
-    }
-
-    /// Whether the version itself can be shown in a schema as it is. This holds for an empty store, which has nothing
-    /// to show.
-    func canBeRead(as target: StoreSchema) -> Bool { Self.canRead(schema, as: target) }
-
-    static func canRead(_ schema: StoreSchema, as target: StoreSchema) -> Bool {
-        schema.tables.isEmpty || schema.canBeRead(as: target)
     }
 }
 
@@ -62,6 +56,12 @@ final class PastStore: @unchecked Sendable {
     private let store: Store
     private let log: Log
     private let schema: PastSchema
+    private let base: HistoryBase
+    /// The version reached.
+    private(set) var tip: UInt64
+    /// Whether a version can be shown: the base alone can't, because it is in its own schema. Version 0 has nothing to
+    /// show.
+    private(set) var isShown: Bool
     /// The position in the log behind the version reached.
     private var position: LogPosition?
     /// The versions opened last, newest last. They are held as long as what they retain takes no more than
@@ -71,14 +71,15 @@ final class PastStore: @unchecked Sendable {
     private static let recentCount = 16
     private static let recentByteCount = 64 << 20
 
-    init(_ store: Store, log: Log, schema: PastSchema) {
-        self.store = store
+    init(_ base: HistoryBase, log: Log, as target: StoreSchema) throws(StoreError) {
+        store = try base.open()
         self.log = log
-        self.schema = schema
+        self.base = base
+        schema = PastSchema(from: base.version, base.schema, as: target)
+        tip = base.version
+        isShown = base.version == 0
     }
 
-    /// The version reached.
-    var tip: UInt64 { store.publishedVersion }
     var target: StoreSchema { schema.target }
     var canContinue: Bool { schema.canContinue }
 
@@ -96,20 +97,21 @@ final class PastStore: @unchecked Sendable {
     }
 
     /// Returns a version if it is available: the one reached, one of those opened last, or one that somebody holds.
-    /// Returns nil also for the base, if the base is not in the current schema, because no replay has been completed
-    /// then.
     func version(_ number: UInt64) -> PastVersion? {
-        guard number <= tip, let pin = store.versions.pin(version: number, at: CallSite(#fileID, #line)),
-            HistoryBase.canRead(pin.snapshot.schema, as: target)
+        guard isShown, number >= base.version, number <= tip,
+            let pin = store.versions.pin(version: number, at: CallSite(#fileID, #line))
         else { return nil }
         return PastVersion(pin: pin, schema: schema.schema(at: number))
     }
 
     /// Replays up to a version that is not before the one reached. If this throws, nothing has changed.
     func replay(to number: UInt64) throws(StoreError) -> PastVersion {
-        if number > tip {
+        if number > tip || !isShown {
             do throws(StoreError) {
-                position = try store.replay(log, after: tip, through: number, from: position, as: schema)
+                position = try store.replay(
+                    log, after: tip, through: number, from: position, as: schema, time: base.time)
+                tip = number
+                isShown = true
             } catch {
                 schema.resume()
                 throw error
@@ -144,10 +146,5 @@ extension Store {
             bases.append(try .stored(checkpoint, log, options.checkpointReading, fileReferences))
         }
         return bases
-    }
-
-    /// Makes a store for the past from `base` on, shown in a schema.
-    func history(base: HistoryBase, _ log: Log, as target: StoreSchema) throws(StoreError) -> PastStore {
-        PastStore(try base.open(), log: log, schema: PastSchema(from: base.version, base.schema, as: target))
     }
 }

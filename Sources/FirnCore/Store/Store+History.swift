@@ -53,7 +53,7 @@ extension Store {
         var past = past
         while true {
             do throws(StoreError) {
-                return try history.open(number, of: self, past.log, bases: past.bases, as: target)
+                return try history.open(number, past.log, bases: past.bases, as: target)
             } catch {
                 // A compaction may just have released the checkpoint from which the replay was to begin.
                 let now = try retainedPast(past.log)
@@ -98,6 +98,8 @@ extension Store {
         let past = try retainedPast(log)
         var active = activeTimes(through: past.newest)
         let retained = max(past.oldest, 1)
+        // The commit of the oldest one may no longer be in the log.
+        for base in past.bases where base.version >= retained { active[base.version] = base.time }
         var ranges = active.keys.filter { $0 > 0 && $0 < retained }.sorted().map { $0...$0 }
         if retained <= past.newest.version { ranges.append(retained...past.newest.version) }
         var result: [VersionListing] = []
@@ -115,7 +117,7 @@ extension Store {
         } catch {
             throw StoreError(error)
         }
-        // Active versions whose commits are no longer in the log.
+        // Versions whose commits are no longer in the log.
         for (number, time) in active where number > 0 {
             result.append(VersionListing(number: number, time: time, byteCount: 0))
         }

@@ -17,29 +17,31 @@ extension Store {
         }
     }
 
-    /// Applies the commits `after + 1 ... through` of a log to the store, which is at `after`, and publishes `through`.
+    /// Applies the commits `after + 1 ... through` of a log to the store, which holds what `after` held, and publishes
+    /// `through`. If there are none, that is `after` itself, which the store must not have published yet.
     ///
     /// The commits are applied in one transaction, because nobody needs the versions between them.
     ///
     /// - Parameters:
     ///   - position: the position at which an earlier replay ended.
-    ///   - isOpening: whether the store is being opened; see `Log.replay`.
     ///   - past: how to show a past version; nil to follow the log's schemas as they are.
+    ///   - time: when `after` was committed, if there are no commits.
+    ///   - isOpening: whether the store is being opened; see `Log.replay`.
     /// - Returns: the position from which a later replay continues.
     @discardableResult
     func replay(
         _ log: Log, after: UInt64, through: UInt64, from position: LogPosition? = nil, as past: PastSchema? = nil,
-        isOpening: Bool = false
+        time: Int64 = 0, isOpening: Bool = false
     ) throws(StoreError) -> LogPosition? {
         let transaction = WriteTransaction(
             context, owner: self, base: versions.pinForStore(.tip))
         transaction.isReplay = true
         guard queue.tryAcquire() else { preconditionFailure("Firn: a store was written to while its log was replayed") }
-        var last: (version: UInt64, time: Int64) = (0, 0)
+        var last = (version: after, time: time)
         let reached: LogPosition?
         do {
             reached = try transaction.recordingDamage {
-                try past?.begin(transaction)
+                try past?.begin(transaction, at: after)
                 let reached = try log.replay(after: after, through: through, from: position, isOpening: isOpening) {
                     last = ($0.version, $0.time)
                     try transaction.apply(&$0, as: past)

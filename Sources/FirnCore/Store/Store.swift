@@ -125,7 +125,8 @@ package final class Store: TransactionOwner {
         follower?.stop(waits: false)
     }
 
-    /// Makes a store in memory that begins with a checkpoint of a log. It does not write to that log.
+    /// Makes a store in memory that begins with what a checkpoint of a log holds, under the number before the
+    /// checkpoint's (see `HistoryBase.open`). It does not write to that log.
     convenience init(
         past checkpoint: Checkpoint, of log: Log, _ reading: CheckpointReading,
         _ fileReferences: CheckpointFileReferences
@@ -146,12 +147,13 @@ package final class Store: TransactionOwner {
         let start = try CheckpointBase(checkpoint, log, reading, fileReferences)
         self.init(
             log: nil, StoreOptions(log: nil), VersionLimit(), isReadOnly: false,
-            heap: NodeHeap(), clock: ManualClock(now: checkpoint.time), start: start, fileReferences: fileReferences)
+            heap: NodeHeap(), clock: ManualClock(now: checkpoint.time), start: start,
+            startVersion: max(checkpoint.version, 1) - 1, fileReferences: fileReferences)
     }
 
     private init(
         log: Log?, _ options: StoreOptions, _ limit: VersionLimit, isReadOnly: Bool, heap: NodeHeap,
-        clock: any Clock, start: CheckpointBase?, fileReferences: CheckpointFileReferences
+        clock: any Clock, start: CheckpointBase?, startVersion: UInt64? = nil, fileReferences: CheckpointFileReferences
     ) {
         self.log = log
         self.options = options
@@ -176,7 +178,7 @@ package final class Store: TransactionOwner {
                     of: start.checkpoint, holes: start.state.holes, garbage: start.state.garbage))
             versions = VersionTable(
                 root: start.mapping.ref(to: start.state.root).node, stamp: start.state.stamp,
-                version: start.checkpoint.version, time: start.checkpoint.time,
+                version: startVersion ?? start.checkpoint.version, time: start.checkpoint.time,
                 resolvedSchema: ResolvedSchema(start.state.schema), files: start.mapping, heap: heap)
             return
         }

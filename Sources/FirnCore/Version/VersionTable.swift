@@ -74,6 +74,8 @@ final class VersionTable: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var entries: [Entry]
     /// The entries' stamps, in the same order.
     @exclusivity(unchecked) private(set) var stamps: [UInt64]
+    /// The stamp of the entry that the store began with.
+    private let firstStamp: UInt64
     @exclusivity(unchecked) var publishedEntry: Entry {
         didSet {
             publishedNumber.store(publishedEntry.version, ordering: .releasing)
@@ -105,6 +107,7 @@ final class VersionTable: @unchecked Sendable {
         heap: NodeHeap
     ) {
         self.heap = heap
+        firstStamp = stamp
         publishedEntry = Entry(
             stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, files: files)
         entries = [publishedEntry]
@@ -188,11 +191,11 @@ final class VersionTable: @unchecked Sendable {
     func pin(version: UInt64, at callSite: CallSite) -> Pin? {
         lock.lock()
         defer { lock.unlock() }
-        // Transaction snapshots have the number 0, too. The version that a new store begins with is the first entry
-        // of all.
+        // Transaction snapshots have the number 0, too. The version 0 that a store begins with is the first entry of
+        // all.
         let entry =
             version == 0
-            ? entries.first.flatMap { $0.version == 0 && $0.stamp == 1 ? $0 : nil }
+            ? entries.first.flatMap { $0.version == 0 && $0.stamp == firstStamp ? $0 : nil }
             : entries.last { $0.version == version }
         guard let entry, version <= publishedEntry.version else { return nil }
         return makePin(entry, callSite)

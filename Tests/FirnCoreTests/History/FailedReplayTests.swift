@@ -87,7 +87,7 @@ import Testing
         failing.cancel()
         #expect(past.canContinue)
         let next = try store.beginWrite()
-        try past.begin(next)
+        try past.begin(next, at: 1)
         try past.end(next)
         #expect(!past.canContinue && next.resolvedSchema.schema.tables[0].columns[1].isNullable)
         next.cancel()

@@ -93,4 +93,53 @@ import Testing
         try check(script, again, from: start)
         #expect(throws: StoreError.self) { try again.version(start - 1) }
     }
+
+    /// The oldest retained version is a checkpoint, the schema grows, and there is nothing before it to replay from.
+    @Test(arguments: [false, true]) func aCheckpointIsShownInASchemaThatGrewAfterIt(isConverted: Bool) throws {
+        let storage = MemoryStorage()
+        let (script, old) = try run(.none, storage)
+        try old.compact(garbageShare: -1)
+        let start = old.publishedVersion
+        try old.close()
+        var options = StoreOptions(log: script.options)
+        options.historyRetention = .everything
+        let store = try Store(options, storage: storage, clock: ManualClock())
+        let schema = store.schema
+        var oracle = script.oracle
+        oracle.addColumn(0, ColumnSchema(name: "later", type: .int), holding: .int(0))
+        if isConverted { oracle.schema.tables[0].columns[1].isNullable.toggle() }
+        oracle.schema.version = schema.version + 1
+        let transaction = try store.beginWrite()
+        try transaction.changeSchema(to: oracle.schema)
+        try transaction.commit()
+        let stored = try store.storedVersions().map(\.number)
+        #expect(stored == [start, start + 1], "\(stored), \(start)")
+
+        let past = try store.version(start)
+        #expect(past.pin.version == start && past.schema == schema)
+        #expect(past.pin.snapshot.schema.tables == store.schema.tables)
+        #expect(oracle.keys[0].count > 0 && oracle.check(past.pin.snapshot, "the checkpoint") == nil)
+        past.pin.snapshot._checkInvariants()
+        // What is replayed from the same checkpoint.
+        #expect(oracle.check(try store.version(start + 1).pin.snapshot, "the version after it") == nil)
+        #expect(throws: StoreError.self) { try store.version(start - 1) }
+        try store.close()
+    }
+
+    /// A compaction may write a checkpoint of version 0.
+    @Test func anEmptyStoreThatWasCompactedHasItsVersionZero() throws {
+        var options = StoreOptions(log: LogOptions(folder: "/store"))
+        options.historyRetention = .everything
+        let storage = MemoryStorage()
+        let store = try Store(options, storage: storage, clock: ManualClock())
+        try store.compact(garbageShare: -1)
+        #expect(store.log?.listedCheckpoints.map(\.version) == [0])
+        try StoreScript([]).commit(StoreScript.schema, to: store)
+        let past = try store.version(0)
+        #expect(past.pin.version == 0 && past.schema == StoreSchema() && past.pin.snapshot.schema == StoreSchema())
+        try store.close()
+        let again = try Store(options, storage: storage, clock: ManualClock())
+        #expect(try again.version(0).pin.version == 0)
+        try again.close()
+    }
 }

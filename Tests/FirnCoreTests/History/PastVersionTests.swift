@@ -107,7 +107,7 @@ import Testing
         let history = History(byteCount: byteCount)
         func open(_ number: UInt64) throws {
             let version = try history.open(
-                number, of: store, log, bases: try store.historyBases(log, log.listedCheckpoints), as: store.schema)
+                number, log, bases: try store.historyBases(log, log.listedCheckpoints), as: store.schema)
             #expect(version.pin.version == number)
             #expect(try #require(oracles[number]).check(version.pin.snapshot, "version \(number)") == nil)
         }
