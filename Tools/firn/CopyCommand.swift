@@ -58,10 +58,3 @@ struct CopyCommand: ParsableCommand {
         return .fine
     }
 }
-
-extension ToolError {
-    /// An error of Firn's own store, which the subcommands that make stores use.
-    init(_ error: StoreError, _ new: String) {
-        self.init(ToolError(reading: error).status, "\(new) was not made: \(error)")
-    }
-}

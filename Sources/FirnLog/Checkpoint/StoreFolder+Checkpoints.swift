@@ -2,20 +2,6 @@ import FirnBytes
 import FirnStorage
 
 extension StoreFolder {
-    func checkpoint(_ id: UInt64) -> StoreFileName {
-        let digits = String(id)
-        return StoreFileName(
-            String(repeating: "0", count: max(0, 10 - digits.count)) + digits + ".checkpoint", in: .checkpoints)
-    }
-
-    /// The id in the name of a checkpoint file; nil for other names.
-    static func checkpointID(of name: String) -> UInt64? {
-        guard name.utf8.count >= 21, name.hasSuffix(".checkpoint"), let id = number(name.dropLast(11)),
-            id <= LogLimits.number
-        else { return nil }
-        return id
-    }
-
     /// Reads the footer of the checkpoint that a manifest names, and checks it. Nodes are validated when they are
     /// first reached.
     func readCheckpoint(_ entry: Manifest.Checkpoint) throws(LogError) -> Checkpoint {

@@ -142,7 +142,7 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
                 "\(holder) is opening or writing \(location). Wait for it (the configuration's `lockTimeout` says for how long), or end it."
         case .tooManyProcesses:
             return
-                "\(location) is already open \(SharedPage.slotCount) times, which is the maximum. Close it in another process, or open it with `readOnly`."
+                "\(location) is already open \(LogLimits.openerCount) times, which is the maximum. Close it in another process, or open it with `readOnly`."
         case .diskFull:
             return
                 "the disk is full at \(location)\(found). Nothing was committed and the store remains usable; free some space, or delete objects."

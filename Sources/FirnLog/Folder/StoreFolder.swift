@@ -63,6 +63,20 @@ struct StoreFolder: Sendable {
         return number(name.prefix(10)).flatMap(UInt32.init(exactly:))
     }
 
+    func checkpoint(_ id: UInt64) -> StoreFileName {
+        let digits = String(id)
+        return StoreFileName(
+            String(repeating: "0", count: max(0, 10 - digits.count)) + digits + ".checkpoint", in: .checkpoints)
+    }
+
+    /// The id in the name of a checkpoint file; nil for other names.
+    static func checkpointID(of name: String) -> UInt64? {
+        guard name.utf8.count >= 21, name.hasSuffix(".checkpoint"), let id = number(name.dropLast(11)),
+            id <= LogLimits.number
+        else { return nil }
+        return id
+    }
+
     /// A number as it stands in file names, without a sign.
     static func number(_ digits: Substring) -> UInt64? {
         digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(digits) : nil

@@ -28,6 +28,8 @@ package enum LogLimits {
     package static let footerByteCount = 256 << 20
     /// The number of parts in one commit.
     package static let partCount = 1 << 31
+    /// How many openers may have a store open: processes, and several in one process.
+    package static let openerCount = 60
     /// The length at which a segment is sealed and the log continues in a new one. A commit is never split between
     /// segments, so a commit that is longer than a segment makes a longer segment.
     package static let segmentByteCount = 64 << 20

@@ -111,15 +111,3 @@ package enum RetentionRule {
         }
     }
 }
-
-extension Log {
-    /// The greatest time of a frame of which it is known that it was written at least `age` ago; nil if nothing is
-    /// known of it. See `AgeRecord`.
-    ///
-    /// - Parameter last: the time of the newest version that this process has read.
-    package func timeOfAge(_ age: Int64, at now: ClockReading, after last: Int64) -> Int64? {
-        guard var record = page.ages else { return nil }
-        _ = record.read(now, after: last)
-        return record.time(ofAge: age)
-    }
-}

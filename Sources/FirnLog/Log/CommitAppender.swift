@@ -1,25 +1,6 @@
 import FirnBytes
 import FirnStorage
 
-/// What a part of a commit contains.
-package enum LogPartKind: Sendable, Equatable {
-    /// The complete schema, as it is from this commit on.
-    case schema
-    /// A changeset, or a piece of one.
-    case changes
-
-    var frameKind: FrameHeader.Kind { self == .schema ? .schema : .changes }
-}
-
-/// The position of a commit's frames in the log.
-package struct FramePosition: Sendable, Equatable {
-    package var segment: UInt32
-    /// The range of the commit's bytes in the segment.
-    package var range: Range<Int>
-    /// The commit's time, in nanoseconds since 1970.
-    package var time: Int64
-}
-
 /// A commit that is being written. It owns the log's tail until it is sealed or aborted; dropping it aborts it.
 ///
 /// A commit of one part is compressed and written by `seal` on the caller's thread, with one `pwrite`. From the second

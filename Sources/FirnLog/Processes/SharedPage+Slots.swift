@@ -78,7 +78,6 @@ struct SlotFlags: OptionSet {
 extension SharedPage {
     static let slotsStart = 256
     static let slotByteCount = 64
-    static let slotCount = (byteCount - slotsStart) / slotByteCount
     /// More versions and bytes than a process can hold: greater numbers in a page are not believed.
     private static let heldLimit: UInt64 = 1 << 48
 
@@ -87,7 +86,7 @@ extension SharedPage {
     /// Takes a free slot; nil if there is none. The new slot says that nothing was read yet.
     func takeSlot(_ locks: StoreLocks, processID: Int32, now: Int64) throws(LogError) -> Int? {
         guard isWritable else { return nil }
-        for slot in 0..<Self.slotCount where try locks.tryLockSlot(slot) {
+        for slot in 0..<LogLimits.openerCount where try locks.tryLockSlot(slot) {
             let start = offset(slot)
             store(0, start)
             store(UInt64(bitPattern: now), start + 8)

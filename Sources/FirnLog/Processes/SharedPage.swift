@@ -84,7 +84,7 @@ import FirnStorage
 /// So it does not matter which boot of the system wrote the page.
 final class SharedPage: @unchecked Sendable {
     // Sendable: all access after `prepare` goes through atomic words.
-    static let byteCount = 4096
+    static let byteCount = slotsStart + LogLimits.openerCount * slotByteCount
     static let magic: UInt64 = 0x4547_4150_4E52_4946  // "FIRNPAGE"
     private static let checkSalt: UInt64 = 0x4D41_524B
 
@@ -216,7 +216,7 @@ final class SharedPage: @unchecked Sendable {
     var session: UInt64 { load(Self.sessionOffset) }
 
     /// The slots from here on are free.
-    var slotExtent: Int { Int(min(load(Self.extentOffset), UInt64(Self.slotCount))) }
+    var slotExtent: Int { Int(min(load(Self.extentOffset), UInt64(LogLimits.openerCount))) }
 
     func raiseSlotExtent(to count: UInt64) {
         var seen = load(Self.extentOffset)

@@ -9,20 +9,10 @@ package enum ClockChange: Sendable, Equatable {
     case behind(nanoseconds: Int64)
 }
 
-extension Log {
-    /// The nanoseconds from which on a clock that is wrong is worth a word to somebody.
-    package static let notableClockChange: Int64 = 60_000_000_000
-
-    /// Whether `takeClockChange` has something. One load.
-    @inline(__always)
-    package var hasClockChange: Bool { writer?.tail.clockChange.isPending ?? false }
-
-    /// How the system's clock was set since the last call; nil if it was not, or not by much.
-    package func takeClockChange() -> ClockChange? { writer?.tail.clockChange.take() }
-}
-
 /// A change of the clock that the tail's appender has noticed and that any thread may take. A newer one replaces it.
 final class PendingClockChange: Sendable {
+    /// The nanoseconds from which on a clock that is wrong is worth a word to somebody.
+    static let notable: Int64 = 60_000_000_000
     /// By how much the clock was set forwards, or by how much it is behind, as a negative number.
     private let change = Atomic<Int64>(0)
     /// Whether it was already noticed that the clock is behind. It must have caught up before that is noticed again.
@@ -44,14 +34,14 @@ final class PendingClockChange: Sendable {
     ///   - before: what was known when the clocks were read before.
     func note(_ now: ClockReading, _ time: Int64, since before: AgeRecord) {
         let behind = time.clampedSubtracting(now.wall)
-        if behind >= Log.notableClockChange {
+        if behind >= Self.notable {
             if !isBehind.exchange(true, ordering: .relaxed) { change.store(-behind, ordering: .relaxed) }
             return
         }
-        if behind < Log.notableClockChange / 2 { isBehind.store(false, ordering: .relaxed) }
+        if behind < Self.notable / 2 { isBehind.store(false, ordering: .relaxed) }
         guard now.bootID == before.reading.bootID else { return }
         let passed = max(now.boot.clampedSubtracting(before.reading.boot), 0)
         let forward = time.clampedSubtracting(before.time).clampedSubtracting(passed)
-        if forward >= Log.notableClockChange { change.store(forward, ordering: .relaxed) }
+        if forward >= Self.notable { change.store(forward, ordering: .relaxed) }
     }
 }

@@ -1,27 +1,6 @@
 import CFirn
 import FirnCore
 
-/// How a value of varying length must relate to a constant.
-enum BytesRelation: Sendable, Hashable {
-    case equal, begins, ends, contains
-    /// The order of the value relative to the constant is among these: 1 below, 2 equal, 4 above.
-    case order(UInt32)
-
-    func holds(_ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer) -> Bool {
-        switch self {
-        case .equal: return value.count == needle.count && ByteText.begins(value, with: needle)
-        case .begins: return ByteText.begins(value, with: needle)
-        case .ends:
-            return value.count >= needle.count
-                && ByteText.begins(UnsafeRawBufferPointer(rebasing: value.suffix(needle.count)), with: needle)
-        case .contains: return ByteText.contains(value, needle)
-        case .order(let wanted):
-            let order = ByteText.order(value, needle)
-            return wanted & (order < 0 ? 1 : order == 0 ? 2 : 4) != 0
-        }
-    }
-}
-
 /// Tests whether a string or data column's bytes relate to a constant. One kernel call per leaf; no String is built.
 struct BytesNode: QueryNode {
     let column: Int

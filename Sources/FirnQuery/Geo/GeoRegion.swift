@@ -36,3 +36,15 @@ package enum GeoRegion: Sendable, Hashable {
         }
     }
 }
+
+extension GeoRegion {
+    /// The region for people.
+    var text: String {
+        switch self {
+        case .box(let south, let west, let north, let east): "a box from (\(south), \(west)) to (\(north), \(east))"
+        case .polygon(_, let holes): holes.isEmpty ? "a polygon" : "a polygon with \(holes.count) holes"
+        case .circle(let latitude, let longitude, let radius):
+            "a circle of \(radius) radians around (\(latitude), \(longitude))"
+        }
+    }
+}

@@ -156,23 +156,4 @@ package struct PropertyPath: Sendable, Hashable {
     }
 
     package init(_ names: [String]) { self.init(names.map { .name($0) }) }
-
-    /// Parses `dog.owner.name` or `dogs.@max.age`, the form that sorting and observing use.
-    package init(parsing text: String) throws(QueryError) {
-        var parser = try PredicateParser(text, [])
-        self = try parser.lonePath()
-    }
-}
-
-extension PropertyPath.Aggregate {
-    /// The aggregate as it is written in a path.
-    var keyword: String {
-        switch self {
-        case .count: "@count"
-        case .min: "@min"
-        case .max: "@max"
-        case .sum: "@sum"
-        case .average: "@avg"
-        }
-    }
 }

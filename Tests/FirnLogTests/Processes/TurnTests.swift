@@ -268,7 +268,7 @@ import Testing
     @Test("a store can have as many openers as there are slots, and one more gets an error") func slotLimit() throws {
         let a = Bench()
         var logs = [try a.open()]
-        for _ in 1..<SharedPage.slotCount { logs.append(try a.another().open()) }
+        for _ in 1..<LogLimits.openerCount { logs.append(try a.another().open()) }
         #expect(logs.count == 60)
         let error = #expect(throws: LogError.self) { _ = try a.another().open() }
         #expect(error?.code == .tooManyProcesses)

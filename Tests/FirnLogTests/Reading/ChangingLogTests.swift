@@ -267,7 +267,7 @@ import Testing
             log = try a.open()
             for _ in 1...9 { try log.waitUntilDurable(try a.commit(log, [900])) }
             slots = try a.storage.disk.newProcess().lockFile("/store/lock")
-            for slot in 0..<SharedPage.slotCount where !hasSlot || slot > 1 {
+            for slot in 0..<LogLimits.openerCount where !hasSlot || slot > 1 {
                 _ = try slots.tryLock(64 + slot, exclusive: true)
             }
             var reading = a.another()

@@ -1,9 +1,11 @@
 import FirnBytes
-import FirnCore
 
 /// NaNs as text, for export and import. The usual one is a word. Any other has its bits behind it, as `nan(0x…)`: to
 /// the store these are different values, and a set may hold several.
 enum NaNText {
+    /// The high half of the usual NaN of decimal numbers. Its low half is 0.
+    private static let usualDecimal: UInt64 = 0x7C00_0000_0000_0000
+
     static func text(_ number: Double) -> String {
         number.bitPattern == Double.nan.bitPattern ? "nan" : "nan(0x\(hexadecimal(number.bitPattern, digits: 16)))"
     }
@@ -14,7 +16,7 @@ enum NaNText {
     }
 
     static func text(decimal high: UInt64, _ low: UInt64) -> String {
-        DecimalBits(high: high, low: low) == .nan
+ high == usualDecimal && low == 0
             ? "NaN" : "NaN(0x\(hexadecimal(high, digits: 16))\(hexadecimal(low, digits: 16)))"
     }
 
@@ -28,16 +30,13 @@ enum NaNText {
             .flatMap { $0.isNaN ? $0 : nil }
     }
 
-    static func decimal(_ text: String) -> DecimalBits? {
-        bits(text, digits: 32).map { DecimalBits(high: $0.high, low: $0.low) }.flatMap { $0.isNaN ? $0 : nil }
-    }
-
-    private static func bits(_ text: String, digits count: Int) -> (high: UInt64, low: UInt64)? {
+    /// The bits in a text that is a NaN with `count` digits; nil if it is another text.
+    static func bits(_ text: String, digits count: Int) -> (high: UInt64, low: UInt64)? {
         guard text.lowercased().hasPrefix("nan(0x"), text.hasSuffix(")"), text.utf8.count == count + 7 else {
             return nil
         }
         let digits = text.dropFirst(6).dropLast()
-        guard digits.utf8.allSatisfy({ JSONReader.digit($0) != nil }) else { return nil }
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x46).contains($0) }) else { return nil }
         let low = UInt64(digits.suffix(16), radix: 16)
         let high = count > 16 ? UInt64(digits.prefix(count - 16), radix: 16) : 0
         guard let low, let high else { return nil }
