@@ -174,3 +174,14 @@ if let entries = Context.environment["FIRN_TEST_TARGETS"]?.split(separator: " ")
         package.targets.first { $0.name == entry[0] }?.sources = entry[1].split(separator: ",").map(String.init)
     }
 }
+
+// `Tools/test` lets the compiler optimize what the tests spend their time in, with all debug checks: the library, the
+// simulated disk and the oracles. The tests themselves would take longer to compile than they then run shorter.
+if Context.environment["FIRN_OPTIMIZED_TESTS"] == "1" {
+    let own = [
+        "FirnBytes", "FirnStorage", "FirnLog", "FirnCore", "FirnQuery", "Firn", "FirnTestSupport", "FirnSimulation",
+    ]
+    for target in package.targets where own.contains(target.name) {
+        target.swiftSettings = [.unsafeFlags(["-O", "-assert-config", "Debug"])]
+    }
+}
