@@ -176,12 +176,14 @@ if let entries = Context.environment["FIRN_TEST_TARGETS"]?.split(separator: " ")
 }
 
 // `Tools/test` lets the compiler optimize what the tests spend their time in, with all debug checks: the library, the
-// simulated disk and the oracles. The tests themselves would take longer to compile than they then run shorter.
+// simulated disk and the oracles. The tests themselves would take longer to compile than they would then run shorter.
 if Context.environment["FIRN_OPTIMIZED_TESTS"] == "1" {
     let own = [
         "FirnBytes", "FirnStorage", "FirnLog", "FirnCore", "FirnQuery", "Firn", "FirnTestSupport", "FirnSimulation",
     ]
     for target in package.targets where own.contains(target.name) {
-        target.swiftSettings = [.unsafeFlags(["-O", "-assert-config", "Debug"])]
+        target.swiftSettings = [
+            .unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"])
+        ]
     }
 }

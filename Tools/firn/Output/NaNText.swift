@@ -16,7 +16,7 @@ enum NaNText {
     }
 
     static func text(decimal high: UInt64, _ low: UInt64) -> String {
- high == usualDecimal && low == 0
+        high == usualDecimal && low == 0
             ? "NaN" : "NaN(0x\(hexadecimal(high, digits: 16))\(hexadecimal(low, digits: 16)))"
     }
 
@@ -36,7 +36,7 @@ enum NaNText {
             return nil
         }
         let digits = text.dropFirst(6).dropLast()
-        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x46).contains($0) }) else { return nil }
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }) else { return nil }
         let low = UInt64(digits.suffix(16), radix: 16)
         let high = count > 16 ? UInt64(digits.prefix(count - 16), radix: 16) : 0
         guard let low, let high else { return nil }
