@@ -23,7 +23,8 @@ struct HistoryBase: Sendable {
         _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> HistoryBase {
         let schema = try CheckpointState.read(checkpoint, log).schema
-        return HistoryBase(version: checkpoint.version, time: checkpoint.time, schema: schema) { () throws(StoreError) in
+        return HistoryBase(version: checkpoint.version, time: checkpoint.time, schema: schema) {
+            () throws(StoreError) in
             try Store(past: checkpoint, of: log, reading, fileReferences)
         }
     }
