@@ -183,7 +183,10 @@ if Context.environment["FIRN_OPTIMIZED_TESTS"] == "1" {
     ]
     for target in package.targets where own.contains(target.name) {
         target.swiftSettings = [
-            .unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"])
+            .unsafeFlags([
+                "-O", "-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2", "-assert-config",
+                "Debug",
+            ])
         ]
     }
 }
