@@ -19,7 +19,7 @@ extension Simulation {
     ) throws -> Result? {
         guard let storage = process.storage else { return nil }
         let faults = storage.faultCount
-        let (wasLimited, changes) = (disk.capacity != nil, capacityChanges)
+        let changes = capacityChanges
         process.isBusy = true
         let outcome = Swift.Result { try body() }
         process.isBusy = false
@@ -48,7 +48,7 @@ extension Simulation {
             try judge(
                 error, process, hadFault: storage.faultCount > faults, version, mayMiss: mayMiss(),
                 // The capacity may have changed while the call was suspended.
-                mayBeFull: wasLimited || disk.capacity != nil || capacityChanges != changes)
+                mayBeFull: disk.capacity != nil || capacityChanges != changes)
             return nil
         }
     }

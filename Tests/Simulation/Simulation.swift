@@ -96,6 +96,7 @@ package final class Simulation {
     private static let start: Int64 = 1_700_000_000_000_000_000
     /// By how much the clock was ahead at least since the system was started.
     private var leastClockOffset: Int64 = 0
+    /// By how much it was set ahead at most since then.
     private var greatestClockOffset: Int64 = 0
     /// What the clock, which is ahead since the system was started, is to be set to next.
     private var mendedClockOffset: Int64?

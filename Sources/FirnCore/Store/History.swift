@@ -30,14 +30,18 @@ final class History: Sendable {
     /// Opens a version: from the past store nearest before it, or from the newest base that is not after it,
     /// whichever has less to replay.
     ///
-    /// - Parameter bases: oldest first; the first is not after the version.
+    /// - Parameter bases: oldest first.
+    /// - Throws: `.versionNotRetained` if all of them are after the version, which is only held somewhere.
     func open(
         _ number: UInt64, _ log: Log, bases: [HistoryBase], as target: StoreSchema
     ) throws(StoreError) -> PastVersion {
         let known = find(number, as: target)
         if let known { return known }
         guard let base = bases.last(where: { $0.version <= number }) else {
-            preconditionFailure("Firn: version \(number) is older than every version that it can be replayed from")
+            throw StoreError(
+                .versionNotRetained,
+                "version \(number) can't be shown with what was added to the schema since: no checkpoint before it is retained"
+            )
         }
         let past: PastStore
         if let taken = take(from: base.version, to: number) {

@@ -58,11 +58,6 @@ final class PastStore: @unchecked Sendable {
     private let log: Log
     private let schema: PastSchema
     private let base: HistoryBase
-    /// The version reached.
-    private(set) var tip: UInt64
-    /// Whether a version can be shown: the base alone can't, because it is in its own schema. Version 0 has nothing to
-    /// show.
-    private(set) var isShown: Bool
     /// The position in the log behind the version reached.
     private var position: LogPosition?
     /// The versions opened last, newest last. They are held as long as what they retain takes no more than
@@ -77,10 +72,13 @@ final class PastStore: @unchecked Sendable {
         self.log = log
         self.base = base
         schema = PastSchema(from: base.version, base.schema, as: target)
-        tip = base.version
-        isShown = base.version == 0
     }
 
+    /// The version reached.
+    var tip: UInt64 { max(store.publishedVersion, base.version) }
+    /// Whether a version can be shown. Before the first replay the store has only what the base holds, in the base's
+    /// schema, and the number before the base's; but version 0 has nothing to show.
+    var isShown: Bool { store.publishedVersion >= base.version }
     var target: StoreSchema { schema.target }
     var canContinue: Bool { schema.canContinue }
 
@@ -99,8 +97,7 @@ final class PastStore: @unchecked Sendable {
 
     /// Returns a version if it is available: the one reached, one of those opened last, or one that somebody holds.
     func version(_ number: UInt64) -> PastVersion? {
-        guard isShown, number >= base.version, number <= tip,
-            let pin = store.versions.pin(version: number, at: CallSite(#fileID, #line))
+        guard number >= base.version, let pin = store.versions.pin(version: number, at: CallSite(#fileID, #line))
         else { return nil }
         return PastVersion(pin: pin, schema: schema.schema(at: number))
     }
@@ -111,8 +108,6 @@ final class PastStore: @unchecked Sendable {
             do throws(StoreError) {
                 position = try store.replay(
                     log, after: tip, through: number, from: position, as: schema, time: base.time)
-                tip = number
-                isShown = true
             } catch {
                 schema.resume()
                 throw error

@@ -126,6 +126,21 @@ import Testing
         try store.close()
     }
 
+    /// A version that is only held, and older than every checkpoint, can't be shown in a schema that grew since.
+    @Test func aHeldVersionBeforeEveryCheckpointIsNotShownInALaterSchema() throws {
+        let (script, store) = try run(.none, MemoryStorage())
+        let held = store.pin()
+        let key = try #require(script.oracle.keys[0].first)
+        try script.commit(StoreScript.create(0, 1), to: store)
+        try store.compact(garbageShare: -1)
+        try script.commit(StoreScript.wider, to: store)
+        let error = #expect(throws: StoreError.self) {
+            try store.states(of: key, in: TableID(0), columns: [0], through: held.version)
+        }
+        #expect(error?.code == .versionNotRetained)
+        try store.close()
+    }
+
     /// A compaction may write a checkpoint of version 0.
     @Test func anEmptyStoreThatWasCompactedHasItsVersionZero() throws {
         var options = StoreOptions(log: LogOptions(folder: "/store"))

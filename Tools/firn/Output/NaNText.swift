@@ -36,8 +36,8 @@ enum NaNText {
             return nil
         }
         let digits = text.dropFirst(6).dropLast()
-        let isHexadecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }
-        guard isHexadecimal else { return nil }
+        // A number's text may also begin with a sign.
+        guard digits.allSatisfy(\.isHexDigit) else { return nil }
         let low = UInt64(digits.suffix(16), radix: 16)
         let high = count > 16 ? UInt64(digits.prefix(count - 16), radix: 16) : 0
         guard let low, let high else { return nil }
