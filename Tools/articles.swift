@@ -36,7 +36,7 @@ func lines(_ file: String) -> [String] {
 }
 
 /// The blocks of a file that begin with a line which `name` gives an article for, and end before `end`.
-func blocks(_ file: String, _ end: String, _ name: (String) -> String?) -> [Block] {
+func blocks(_ file: String, upTo end: String, _ name: (String) -> String?) -> [Block] {
     var result: [Block] = []
     var open: (article: String, line: Int, text: [String])?
     for (number, line) in lines(file).enumerated() {
@@ -61,10 +61,10 @@ guard CommandLine.arguments.count == 3 else {
 }
 let articles = files(CommandLine.arguments[1], ".md").flatMap { file in
     let name = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
-    return blocks(file, "```") { $0 == "```swift" ? name : nil }
+    return blocks(file, upTo: "```") { $0 == "```swift" ? name : nil }
 }
 let regions = files(CommandLine.arguments[2], ".swift").flatMap { file in
-    blocks(file, "// end") { $0.hasPrefix("// article: ") ? String($0.dropFirst(12)) : nil }
+    blocks(file, upTo: "// end") { $0.hasPrefix("// article: ") ? String($0.dropFirst(12)) : nil }
 }
 var faults: [String] = []
 for name in Set(articles.map(\.article)).union(regions.map(\.article)).sorted() {

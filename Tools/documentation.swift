@@ -77,7 +77,7 @@ where file.lastPathComponent.hasSuffix(".symbols.json") {
 if found.count < 100 { faults.append("only \(found.count) public symbols were found: the graphs are not the module's") }
 
 /// Checks a public declaration that begins in a line of a source file.
-func check(_ lines: [String], _ line: Int, _ path: String) {
+func check(_ lines: [String], line: Int, path: String) {
     guard !found.contains("\(path):\(line + 1)") else { return }
     var first = line
     while first > 0, lines[first - 1].hasPrefix("@") { first -= 1 }
@@ -105,7 +105,7 @@ while let file = files?.nextObject() as? URL {
         let declaration = text.split(separator: " ").first { !$0.hasPrefix("@") }
         guard declaration == "public" || declaration == "open", !text.contains(" import ") else { continue }
         // Hidden names are in the graphs, and were left alone there.
-        check(lines, line, file.path)
+        check(lines, line: line, path: file.path)
     }
 }
 

@@ -29,7 +29,7 @@
         ///   - prefix: what the names begin with.
         ///   - factory: makes the metrics; by default the one that was given to `MetricsSystem.bootstrap`.
         public static func start(prefix: String = "firn", factory: any MetricsFactory = MetricsSystem.factory) {
-            StoreMonitor.makeMeter.withLock { $0 = { Meter(prefix, $0, factory) } }
+            StoreMonitor.makeMeter.withLock { $0 = { Meter(prefix: prefix, store: $0, factory: factory) } }
         }
     }
 
@@ -39,7 +39,7 @@
         private let compactionBytes: Counter
         private let activeVersions, retainedBytes, storedBytes: Gauge
 
-        init(_ prefix: String, _ store: String, _ factory: any MetricsFactory) {
+        init(prefix: String, store: String, factory: any MetricsFactory) {
             let dimensions = [("store", store)]
             commit = Timer(label: prefix + ".commit", dimensions: dimensions, factory: factory)
             compaction = Timer(label: prefix + ".compaction", dimensions: dimensions, factory: factory)

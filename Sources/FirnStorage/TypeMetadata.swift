@@ -17,7 +17,7 @@ public enum TypeMetadata {
                 firn_each_type_section(
                     { start, length, context in
                         let visitor = context.unsafelyUnwrapped.assumingMemoryBound(to: Visitor.self)
-                        TypeMetadata.walk(start, length, visitor.pointee.body)
+                        TypeMetadata.walk(start, length: length, visitor.pointee.body)
                     }, visitor)
             }
             return unreadable == 0
@@ -30,7 +30,7 @@ public enum TypeMetadata {
 
     /// Each entry is an offset from its own address to a descriptor, or, if its lowest two bits are 1, to a pointer
     /// to one.
-    private static func walk(_ start: UnsafeRawPointer, _ length: Int, _ body: (UnsafeRawPointer) -> Void) {
+    private static func walk(_ start: UnsafeRawPointer, length: Int, _ body: (UnsafeRawPointer) -> Void) {
         var entry = start
         let end = start + (length & ~3)
         while entry < end {

@@ -80,13 +80,13 @@ func writeEntries(_ store: Store, _ thread: Int) throws {
         else { exit(5) }
         let number = Int(last) + 1
         let bytes = payload(thread, number)
-        transaction.set(TableID(0), 1, writer, .int(Int64(number)))
+        transaction.set(TableID(0), column: 1, key: writer, to: .int(Int64(number)))
         var row = transaction.beginRow(TableID(1))
-        transaction.fill(&row, 0, .int(Int64(4 * number + thread)))
-        transaction.fill(&row, 1, .int(Int64(number)))
-        transaction.fill(&row, 2, .data(bytes))
+        transaction.fill(&row, column: 0, value: .int(Int64(4 * number + thread)))
+        transaction.fill(&row, column: 1, value: .int(Int64(number)))
+        transaction.fill(&row, column: 2, value: .data(bytes))
         try transaction.endRow(row)
-        transaction.edit(TableID(0), 2, writer) { $0.append(.link(row.key)) }
+        transaction.edit(TableID(0), column: 2, key: writer) { $0.append(.link(row.key)) }
         let version = try transaction.commit().number
         say("\(thread) \(number) \(version) \(hash(bytes))")
     }
@@ -105,19 +105,19 @@ func count(_ store: Store, _ times: Int) throws {
         let counters = transaction.table(table)
         guard let key = counters.firstKey(primaryKeyInt: 1), case .int(let value)? = counters.value(column, of: key)
         else { exit(5) }
-        transaction.set(table, column, key, .int(value + 1))
+        transaction.set(table, column: column, key: key, to: .int(value + 1))
         say("\(value + 1) \(try transaction.commit().number)")
     }
     try store.close()
 }
 
-func hold(_ store: Store, _ times: Int, _ folder: String) throws -> Never {
+func hold(_ store: Store, times: Int, folder: String) throws -> Never {
     var pins: [Pin] = []
     for _ in 0..<times {
         pins.append(store.pin())
         let transaction = try store.beginWrite()
         guard case .int(let value)? = transaction.table(TableID(0)).value(1, of: 0) else { exit(5) }
-        transaction.set(TableID(0), 1, 0, .int(value + 1))
+        transaction.set(TableID(0), column: 1, key: 0, to: .int(value + 1))
         try transaction.commit()
     }
     say("held \(store.publishedVersion)")
@@ -133,7 +133,7 @@ func spill(_ store: Store, _ times: Int) throws {
     for _ in 0..<times {
         let transaction = try store.beginWrite()
         guard case .int(let value)? = transaction.table(TableID(0)).value(1, of: 0) else { exit(5) }
-        transaction.set(TableID(0), 1, 0, .int(value + 1))
+        transaction.set(TableID(0), column: 1, key: 0, to: .int(value + 1))
         let version = try transaction.commit().number
         let pin = store.pin()
         guard case .int(let shown)? = pin.snapshot.table(TableID(0)).value(1, of: 0) else { exit(5) }
@@ -166,7 +166,7 @@ do {
     if words.count == 4 {
         let times = Int(words[3]) ?? 0
         switch words[2] {
-        case "hold": try hold(store, times, words[1])
+        case "hold": try hold(store, times: times, folder: words[1])
         case "spill": try spill(store, times)
         default: try count(store, times)
         }
@@ -177,7 +177,7 @@ do {
         try transaction.changeSchema(to: schema)
         for thread in 0..<4 {
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(Int64(thread)))
+            transaction.fill(&row, column: 0, value: .int(Int64(thread)))
             try transaction.endRow(row)
         }
         try transaction.commit()

@@ -11,7 +11,7 @@ import Testing
         return (fixture, try fixture.storage.openFolder(fixture.path("d")))
     }
 
-    private func write(_ byte: UInt8, _ name: String, _ folder: any StorageFolder) throws {
+    private func write(_ byte: UInt8, name: String, folder: any StorageFolder) throws {
         let file = try folder.open(name, .create)
         try file.write([byte], at: 0)
     }
@@ -21,7 +21,7 @@ import Testing
         let (fixture, folder) = try make(kind)
         // Its folder goes with it.
         defer { withExtendedLifetime(fixture) {} }
-        try write(1, "a", folder)
+        try write(1, name: "a", folder: folder)
         try folder.createFolder("inner")
         try folder.rename("a", to: "b")
         #expect(try folder.list().sorted() == ["b", "inner"])
@@ -37,7 +37,7 @@ import Testing
         expect(.notFound) { _ = try folder.sharedMemory("none", byteCount: 4096, .writable) }
         #expect(try folder.sharedMemory("page", byteCount: 4096, .writable).isWritable)
         let inner = try folder.openFolder("inner")
-        try write(2, "x", inner)
+        try write(2, name: "x", folder: inner)
         try inner.remove("x")
         try folder.remove("inner")
         expect(.notFound) { _ = try folder.openFolder("inner") }
@@ -86,13 +86,13 @@ import Testing
         defer { withExtendedLifetime(fixture) {} }
         let storage = fixture.storage
         let inner = fixture.path("d")
-        try write(1, "f", folder)
+        try write(1, name: "f", folder: folder)
         #expect(try folder.isNamed())
         try storage.rename(inner, to: fixture.path("away"))
         #expect(try !folder.isNamed())
         try storage.createFolder(inner)
         #expect(try !folder.isNamed() && folder.list() == ["f"])
-        try write(2, "g", folder)
+        try write(2, name: "g", folder: folder)
         try folder.remove("f")
         #expect(try storage.list(inner) == [] && storage.list(fixture.path("away")) == ["g"])
         try storage.remove(inner)
@@ -113,9 +113,9 @@ import Testing
         #expect(try named() == [true, true, true])
         for name in ["f", "inner", "lock"] { try folder.rename(name, to: name + ".away") }
         #expect(try named() == [false, false, false])
-        try write(1, "f", folder)
+        try write(1, name: "f", folder: folder)
         try folder.createFolder("inner")
-        try write(2, "lock", folder)
+        try write(2, name: "lock", folder: folder)
         #expect(try named() == [false, false, false])
         for name in ["f", "inner", "lock"] {
             try folder.remove(name)

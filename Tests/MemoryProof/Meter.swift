@@ -32,18 +32,18 @@ final class Meter: Sendable {
         } catch { fail("the measuring thread does not start: \(error)") }
     }
 
-    func step(_ name: String, _ store: Store, _ body: () throws -> Void) throws {
-        try timed(name, { store }, body)
+    func step(_ name: String, store: Store, _ body: () throws -> Void) throws {
+        try timed(name, store: { store }, body)
     }
 
     func opening(_ name: String, _ body: () throws -> Store) throws -> Store {
         var store: Store?
-        try timed(name, { store }) { store = try body() }
+        try timed(name, store: { store }) { store = try body() }
         guard let store else { fail("no store was opened") }
         return store
     }
 
-    private func timed(_ name: String, _ store: () -> Store?, _ body: () throws -> Void) throws {
+    private func timed(_ name: String, store: () -> Store?, _ body: () throws -> Void) throws {
         resident.store(0, ordering: .relaxed)
         own.store(0, ordering: .relaxed)
         let start = SystemClock.shared.monotonic()

@@ -22,26 +22,26 @@ struct StoreLife {
 
     mutating func run() throws {
         var store = try open(isAutomatic: false)
-        try meter.step("load in one transaction", store) { try load(store) }
-        try meter.step("scan what was loaded", store) { try scan(store) }
+        try meter.step("load in one transaction", store: store) { try load(store) }
+        try meter.step("scan what was loaded", store: store) { try scan(store) }
         try store.close()
         store = try meter.opening("reopen, from the log alone") { try open(isAutomatic: true) }
-        try meter.step("scan what was replayed", store) { try scan(store) }
-        try meter.step("change 5,000 objects, 20 a transaction", store) { try change(store, 250, of: 20) }
-        try meter.step("compact", store) { try store.compact() }
-        try meter.step("scan the checkpoint", store) { try scan(store) }
+        try meter.step("scan what was replayed", store: store) { try scan(store) }
+        try meter.step("change 5,000 objects, 20 a transaction", store: store) { try change(store, 250, of: 20) }
+        try meter.step("compact", store: store) { try store.compact() }
+        try meter.step("scan the checkpoint", store: store) { try scan(store) }
         try store.close()
         store = try meter.opening("reopen, from the checkpoint") { try open(isAutomatic: true) }
-        try meter.step("scan", store) { try scan(store) }
-        try meter.step("change 200 objects, one a transaction", store) { try change(store, 200, of: 1) }
-        try meter.step("compact what has changed", store) { try store.compact() }
-        try meter.step("change 5,000 objects, one a transaction", store) { try change(store, 5_000, of: 1) }
-        try meter.step("change 100,000 objects in one transaction", store) { try change(store, 1, of: 100_000) }
-        try meter.step("compact", store) { try store.compact() }
-        try meter.step("scan", store) { try scan(store) }
+        try meter.step("scan", store: store) { try scan(store) }
+        try meter.step("change 200 objects, one a transaction", store: store) { try change(store, 200, of: 1) }
+        try meter.step("compact what has changed", store: store) { try store.compact() }
+        try meter.step("change 5,000 objects, one a transaction", store: store) { try change(store, 5_000, of: 1) }
+        try meter.step("change 100,000 objects in one transaction", store: store) { try change(store, 1, of: 100_000) }
+        try meter.step("compact", store: store) { try store.compact() }
+        try meter.step("scan", store: store) { try scan(store) }
         try store.close()
         store = try meter.opening("reopen, every byte checked") { try open(isAutomatic: true, verify: .everything) }
-        try meter.step("scan", store) { try scan(store) }
+        try meter.step("scan", store: store) { try scan(store) }
         try store.close()
     }
 
@@ -70,7 +70,7 @@ struct StoreLife {
         for number in 0..<objectCount {
             var row = transaction.beginRow(TableID(0))
             for (column, value) in Record(number, generation: 0).values.enumerated() {
-                transaction.fill(&row, column, value)
+                transaction.fill(&row, column: column, value: value)
             }
             try transaction.endRow(row)
         }
@@ -86,7 +86,8 @@ struct StoreLife {
         table.forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
                 let wanted = Record(number, generation: generations[number])
-                for (column, value) in wanted.values.enumerated() where table.value(column, leaf, row) != value {
+                for (column, value) in wanted.values.enumerated()
+                where table.value(column, leaf: leaf, row: row) != value {
                     fault = "property \(column) of object \(number)"
                 }
                 number += 1
@@ -113,7 +114,7 @@ struct StoreLife {
                 generations[number] &+= 1
                 let changed = Record(number, generation: generations[number])
                 for (column, value) in changed.values.enumerated().dropFirst() {
-                    transaction.set(TableID(0), column, Int64(number), value)
+                    transaction.set(TableID(0), column: column, key: Int64(number), to: value)
                 }
             }
             try transaction.commit()

@@ -185,7 +185,7 @@ package final class OperatorDay {
             processes[index].openedAt = report.operations
             if store.publishedVersion == 0 { try makeSchema(index) }
         } catch let error as StoreError {
-            try explain(error, known, index)
+            try explain(error, known: known, index: index)
             try rememberContents()
         }
     }
@@ -206,8 +206,8 @@ package final class OperatorDay {
         if store.publishedVersion == 0 { return try makeSchema(index) }
         try write(index) { transaction in
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(Int64(self.report.operations)))
-            transaction.fill(&row, 1, .string(String(repeating: "x", count: self.random.below(900))))
+            transaction.fill(&row, column: 0, value: .int(Int64(self.report.operations)))
+            transaction.fill(&row, column: 1, value: .string(String(repeating: "x", count: self.random.below(900))))
             try transaction.endRow(row)
         }
     }
@@ -221,7 +221,7 @@ package final class OperatorDay {
             try transaction.commit()
             version = store.publishedVersion
         } catch let error as StoreError {
-            return try explain(error, known, index)
+            return try explain(error, known: known, index: index)
         }
         if processes[index].openedAt < known.spoiledAt, clock.monotonic() < known.noticedAt {
             note("process \(index) commits version \(version) in vain")
@@ -241,13 +241,13 @@ package final class OperatorDay {
     private func compact(_ index: Int) throws {
         guard let store = processes[index].store else { return }
         note("process \(index) compacts")
-        do { try store.compact() } catch { try explain(error, processes[index].known, index) }
+        do { try store.compact() } catch { try explain(error, known: processes[index].known, index: index) }
     }
 
     private func close(_ index: Int) throws {
         guard let store = processes[index].store else { return }
         note("process \(index) closes")
-        do { try store.close() } catch { try explain(error, processes[index].known, index) }
+        do { try store.close() } catch { try explain(error, known: processes[index].known, index: index) }
         processes[index].store = nil
         processes[index].known = nil
         try rememberContents()
@@ -263,7 +263,7 @@ package final class OperatorDay {
     }
 
     /// Throws unless something that the day has done explains the error.
-    private func explain(_ error: StoreError, _ known: Known?, _ index: Int) throws {
+    private func explain(_ error: StoreError, known: Known?, index: Int) throws {
         note("process \(index): \(error)")
         guard case .log(let log) = error.code else { throw error }
         switch log.code {

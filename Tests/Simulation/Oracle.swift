@@ -22,7 +22,7 @@ package struct Oracle: Sendable {
         set { tables[table][key]![column] = newValue }
     }
 
-    package mutating func insert(_ table: Int, _ key: Int64, _ values: [Value]) {
+    package mutating func insert(_ table: Int, key: Int64, values: [Value]) {
         tables[table][key] = values
         keys[table].append(key)
         byPrimaryKey[table][values[schema.tables[table].primaryKey!]] = key
@@ -82,7 +82,7 @@ package struct Oracle: Sendable {
                 if at.leaf.key(at.row) != key { return "\(label()): object \(key) is not at position \(position)" }
                 if view.position(of: key) != position { return "\(label()): the position of object \(key) is wrong" }
                 for (column, value) in rows[key]!.enumerated() where !schema.tables[table].columns[column].isRemoved {
-                    let found = view.value(column, leaf, row)
+                    let found = view.value(column, leaf: leaf, row: row)
                     if found != value {
                         return
                             "\(label()): \(schema.tables[table].columns[column].name) of \(key) is \(found), not \(value)"
@@ -147,7 +147,8 @@ package struct ValueMaker {
         case .string: return .string(string())
         case .data: return .data((0..<length()).map { _ in UInt8(truncatingIfNeeded: random.next()) })
         case .date: return .date(Timestamp(seconds: Int64(random.below(2000)) - 1000, nanoseconds: 0))
-        case .objectID: return .objectID(ObjectIDBytes(UInt32(random.below(9)), 0, UInt32(random.below(1 << 30))))
+        case .objectID:
+            return .objectID(ObjectIDBytes(a: UInt32(random.below(9)), b: 0, c: UInt32(random.below(1 << 30))))
         case .uuid: return .uuid(UUIDBytes(high: UInt64(random.below(3)), low: random.next()))
         case .decimal: return .decimal(DecimalBits(high: random.next(), low: random.next()))
         case .link, .mixed: return .null

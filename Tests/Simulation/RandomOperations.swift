@@ -31,24 +31,25 @@ package struct RandomOperations {
         let count = oracle.keys[table].count
         let dice = splitsOften && random.below(12) == 0 ? 99 : random.below(100)
         switch dice {
-        case 0..<(count < rowGoal ? 40 : 10): try create(transaction, table, &oracle)
-        case 40..<65: set(transaction, table, &oracle)
-        case 65..<85: editList(transaction, table, &oracle)
-        case 85..<(count < rowGoal ? 90 : 98): delete(transaction, table, &oracle)
+        case 0..<(count < rowGoal ? 40 : 10): try create(transaction, table: table, oracle: &oracle)
+        case 40..<65: set(transaction, table: table, oracle: &oracle)
+        case 65..<85: editList(transaction, table: table, oracle: &oracle)
+        case 85..<(count < rowGoal ? 90 : 98): delete(transaction, table: table, oracle: &oracle)
         case 98 where random.below(40) == 0:
             transaction.deleteAll(TableID(table))
             oracle.deleteAll(table)
         case 99 where splitsOften:
             switch random.below(6) {
-            case 0: deleteLast(transaction, table, &oracle)
-            case 1...3: swell(transaction, table, &oracle)
-            default: for _ in 0..<max(0, min(80, rowGoal - count)) { try create(transaction, table, &oracle) }
+            case 0: deleteLast(transaction, table: table, oracle: &oracle)
+            case 1...3: swell(transaction, table: table, oracle: &oracle)
+            default:
+                for _ in 0..<max(0, min(80, rowGoal - count)) { try create(transaction, table: table, oracle: &oracle) }
             }
-        default: selfAssign(transaction, table, oracle)
+        default: selfAssign(transaction, table: table, oracle: oracle)
         }
     }
 
-    private mutating func create(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) throws {
+    private mutating func create(_ transaction: WriteTransaction, table: Int, oracle: inout Oracle) throws {
         let id = TableID(table)
         var row = transaction.beginRow(id)
         var made: [Value] = []
@@ -67,7 +68,7 @@ package struct RandomOperations {
             if random.below(8) == 0, column.collection == .none, column.type != .link, number != 0 {
                 value = blank(column)
             } else {
-                transaction.fill(&row, number, value)
+                transaction.fill(&row, column: number, value: value)
             }
             made.append(value)
         }
@@ -75,7 +76,7 @@ package struct RandomOperations {
         do {
             try transaction.endRow(row)
             if isTaken { throw Failure(description: "a primary key was taken twice: \(made[0])") }
-            oracle.insert(table, row.key, made)
+            oracle.insert(table, key: row.key, values: made)
         } catch let error as StoreError {
             guard isTaken, error.code == .primaryKeyTaken else { throw error }
         }
@@ -91,7 +92,7 @@ package struct RandomOperations {
         case .string: return .string("")
         case .data: return .data([])
         case .date: return .date(Timestamp(seconds: 0, nanoseconds: 0))
-        case .objectID: return .objectID(ObjectIDBytes(0, 0, 0))
+        case .objectID: return .objectID(ObjectIDBytes(a: 0, b: 0, c: 0))
         case .uuid: return .uuid(UUIDBytes(high: 0, low: 0))
         case .decimal: return .decimal(DecimalBits(high: 0, low: 0))
         case .link, .mixed: return .null
@@ -103,7 +104,7 @@ package struct RandomOperations {
         return values.value(column)
     }
 
-    private mutating func set(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
+    private mutating func set(_ transaction: WriteTransaction, table: Int, oracle: inout Oracle) {
         guard let key = randomKey(table, oracle) else { return }
         let column = 1 + random.below(oracle.schema.tables[table].columns.count - 1)
         let property = oracle.schema.tables[table].columns[column]
@@ -113,24 +114,24 @@ package struct RandomOperations {
             } else if property.type == .link {
                 random.below(4) == 0 ? .null : randomKey(property.target!.index, oracle).map(Value.link) ?? .null
             } else { values.value(property) }
-        transaction.set(TableID(table), column, key, value)
+        transaction.set(TableID(table), column: column, key: key, to: value)
         oracle[table, key, column] = value
     }
 
-    private mutating func selfAssign(_ transaction: WriteTransaction, _ table: Int, _ oracle: Oracle) {
+    private mutating func selfAssign(_ transaction: WriteTransaction, table: Int, oracle: Oracle) {
         guard let key = randomKey(table, oracle) else { return }
         let column = 1 + random.below(oracle.schema.tables[table].columns.count - 1)
-        transaction.set(TableID(table), column, key, oracle[table, key, column])
+        transaction.set(TableID(table), column: column, key: key, to: oracle[table, key, column])
     }
 
-    private mutating func delete(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
+    private mutating func delete(_ transaction: WriteTransaction, table: Int, oracle: inout Oracle) {
         guard let key = randomKey(table, oracle) else { return }
         transaction.delete(TableID(table), key)
         oracle.delete(table, key)
     }
 
     /// Deletes the last objects of a table, so that another leaf may become its last one and get the new objects.
-    private mutating func deleteLast(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
+    private mutating func deleteLast(_ transaction: WriteTransaction, table: Int, oracle: inout Oracle) {
         let keys = Array(oracle.keys[table].suffix(min(oracle.keys[table].count, 1 + random.below(150))))
         transaction.delete(TableID(table), keys.reversed())
         for key in keys { oracle.delete(table, key) }
@@ -138,7 +139,7 @@ package struct RandomOperations {
 
     /// Makes the data of neighbouring objects long or short. About 70 long values are more than a leaf can hold, so
     /// it splits.
-    private mutating func swell(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
+    private mutating func swell(_ transaction: WriteTransaction, table: Int, oracle: inout Oracle) {
         let columns = oracle.schema.tables[table].columns
         let dataColumns = columns.indices.filter {
             $0 != oracle.schema.tables[table].primaryKey && columns[$0].collection == .none && columns[$0].type == .data
@@ -150,19 +151,19 @@ package struct RandomOperations {
         for key in keys[first..<min(keys.count, first + 1 + random.below(100))] {
             let byte = UInt8(truncatingIfNeeded: random.next())
             let value = Value.data([UInt8](repeating: byte, count: isLong ? 700 + random.below(325) : random.below(9)))
-            transaction.set(TableID(table), column, key, value)
+            transaction.set(TableID(table), column: column, key: key, to: value)
             oracle[table, key, column] = value
         }
     }
 
-    private mutating func editList(_ transaction: WriteTransaction, _ table: Int, _ oracle: inout Oracle) {
+    private mutating func editList(_ transaction: WriteTransaction, table: Int, oracle: inout Oracle) {
         guard let key = randomKey(table, oracle) else { return }
         let lists = oracle.schema.tables[table].columns.indices.filter {
             oracle.schema.tables[table].columns[$0].collection == .list
         }
         let column = lists[random.below(lists.count)]
         guard case .list(var elements) = oracle[table, key, column] else { return }
-        transaction.edit(TableID(table), column, key) { change in
+        transaction.edit(TableID(table), column: column, key: key) { change in
             for _ in 0...random.below(5) {
                 switch random.below(6) {
                 case 0, 1:

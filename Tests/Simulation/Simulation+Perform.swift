@@ -46,7 +46,7 @@ extension Simulation {
             }
             recordStep("the call of process \(process.number) fails: \(error)")
             try judge(
-                error, process, hadFault: storage.faultCount > faults, version, mayMiss: mayMiss(),
+                error, process: process, hadFault: storage.faultCount > faults, version: version, mayMiss: mayMiss(),
                 // The capacity may have changed while the call was suspended.
                 mayBeFull: disk.capacity != nil || capacityChanges != changes)
             return nil
@@ -55,7 +55,7 @@ extension Simulation {
 
     /// Throws if the run has given no cause for an error.
     private func judge(
-        _ error: any Error, _ process: SimulatedProcess, hadFault: Bool, _ version: UInt64?, mayMiss: Bool,
+        _ error: any Error, process: SimulatedProcess, hadFault: Bool, version: UInt64?, mayMiss: Bool,
         mayBeFull: Bool
     ) throws {
         let code: StoreError.Code

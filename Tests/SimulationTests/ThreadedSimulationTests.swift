@@ -24,7 +24,7 @@ import Testing
         guard found > 0 else { return try store.close() }
         let transaction = try store.beginWrite()
         var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, 0, .int(Int64(found) + 1))
+        transaction.fill(&row, column: 0, value: .int(Int64(found) + 1))
         try transaction.endRow(row)
         try transaction.commit()
         try log.sync()

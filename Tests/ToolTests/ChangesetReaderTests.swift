@@ -37,7 +37,8 @@ import Testing
             case .date:
                 return .date(
                     Timestamp(seconds: Int64(random.below(1 << 40)), nanoseconds: Int32(random.below(1_000_000_000))))
-            case .objectID: return .objectID(ObjectIDBytes(UInt32(random.below(1 << 30)), 7, UInt32(random.below(9))))
+            case .objectID:
+                return .objectID(ObjectIDBytes(a: UInt32(random.below(1 << 30)), b: 7, c: UInt32(random.below(9))))
             case .uuid: return .uuid(UUIDBytes(high: random.next(), low: random.next()))
             case .decimal: return .decimal(DecimalBits(high: 0x3040_0000_0000_0000, low: random.next()))
             case .link: return .link(Int64(random.below(50)))
@@ -224,7 +225,7 @@ extension Cell {
         case .objectID(let bytes):
             .objectID(
                 ObjectIDBytes(
-                    Self.word(bytes[0..<4]), Self.word(bytes[4..<8]), Self.word(bytes[8..<12])))
+                    a: Self.word(bytes[0..<4]), b: Self.word(bytes[4..<8]), c: Self.word(bytes[8..<12])))
         case .uuid(let high, let low): .uuid(UUIDBytes(high: high, low: low))
         case .decimal(let high, let low): .decimal(DecimalBits(high: high, low: low))
         case .link(let key): .link(key)

@@ -26,16 +26,16 @@ import Testing
         var made = try CompactedStore(schema: schema, people: 0)
         try made.commit { transaction in
             for id in 0..<3 {
-                try SampleStore.add(transaction, note, [0: .int(Int64(id)), 1: .string("note \(id)")])
-                transaction.edit(note, 2, Int64(id)) { $0.append(.string("word")) }
+                try SampleStore.add(transaction, table: note, values: [0: .int(Int64(id)), 1: .string("note \(id)")])
+                transaction.edit(note, column: 2, key: Int64(id)) { $0.append(.string("word")) }
             }
             // A value that is stored in a blob.
-            transaction.set(note, 1, 2, .string(String(repeating: "long ", count: 250)))
+            transaction.set(note, column: 1, key: 2, to: .string(String(repeating: "long ", count: 250)))
         }
         _ = try made.compact(wholly: true)
-        try made.commit { $0.set(note, 1, 0, .string("changed")) }
+        try made.commit { $0.set(note, column: 1, key: 0, to: .string("changed")) }
         #expect(try made.compact(wholly: false)?.isWhole == false)
-        try made.commit { $0.set(note, 0, 1, .int(10)) }
+        try made.commit { $0.set(note, column: 0, key: 1, to: .int(10)) }
         try made.store.close()
         return made
     }
@@ -82,14 +82,16 @@ import Testing
         let made = try Self.small()
         let path = try #require(try made.checkpointFiles().last)
         let bytes = try made.sample.bytes(path)
-        let count = Int(Forging.get(bytes, bytes.count - 8, UInt32.self))
+        let count = Int(Forging.get(bytes, offset: bytes.count - 8, UInt32.self))
         var footer = Array(bytes.suffix(count))
-        let end = 48 + 24 * Int(Forging.get(footer, 40, UInt32.self)) + Int(Forging.get(footer, 44, UInt32.self))
+        let end =
+            48 + 24 * Int(Forging.get(footer, offset: 40, UInt32.self))
+            + Int(Forging.get(footer, offset: 44, UInt32.self))
         try #require(end < count - 8, "this footer has none")
         #expect(throws: Never.self) { try footer.withUnsafeBytes { try CheckpointFooter.read($0) } }
         for offset in end..<count - 8 {
             footer[offset] = 1
-            Forging.put(CRC32C.checksum(Array(footer.dropLast(4))), &footer, count - 4)
+            Forging.put(CRC32C.checksum(Array(footer.dropLast(4))), into: &footer, offset: count - 4)
             let refusal = #expect(throws: CheckpointFooter.Refusal.self) {
                 try footer.withUnsafeBytes { try CheckpointFooter.read($0) }
             }

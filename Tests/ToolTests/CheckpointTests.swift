@@ -14,12 +14,12 @@ import Testing
         #expect(try made.compact(wholly: true)?.isWhole == true)
         try made.commit { transaction in
             for key in [3, 4, 250] as [Int64] { transaction.delete(CompactedStore.person, key) }
-            transaction.set(CompactedStore.person, 3, 7, .string("changed"))
+            transaction.set(CompactedStore.person, column: 3, key: 7, to: .string("changed"))
         }
         #expect(try made.compact(wholly: false)?.isWhole == false)
         try made.commit { transaction in
             try CompactedStore.add(transaction, 301)
-            transaction.set(CompactedStore.person, 4, 7, .int(-1))
+            transaction.set(CompactedStore.person, column: 4, key: 7, to: .int(-1))
         }
         try made.commit { $0.delete(CompactedStore.person, 9) }
         return made
@@ -31,7 +31,7 @@ import Testing
         #expect(try made.compact(wholly: true)?.isWhole == true)
         try made.commit { transaction in
             for key in [3, 4, 250] as [Int64] { transaction.delete(CompactedStore.person, key) }
-            transaction.set(CompactedStore.person, 3, 7, .string("changed"))
+            transaction.set(CompactedStore.person, column: 3, key: 7, to: .string("changed"))
         }
         #expect(try made.compact(wholly: false)?.isWhole == false)
         let checkpoint = try made.opened()
@@ -44,7 +44,7 @@ import Testing
             var rows = 0
             try checkpoint.forEachLeaf(stored) { leaf in
                 for (number, column) in checkpoint.schema.tables[stored.number].columns.enumerated() {
-                    let run = try #require(try leaf.run(checkpoint, number, column))
+                    let run = try #require(try leaf.run(checkpoint, number: number, column: column))
                     forms.insert(run.node.header.form)
                     try run.checkReferences()
                     for (row, key) in leaf.keys.enumerated() {

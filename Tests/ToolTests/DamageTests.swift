@@ -19,7 +19,7 @@ import Testing
             try change(transaction)
             try transaction.commit()
         }
-        try commit { $0.set(SampleStore.person, 1, 0, .int(99)) }
+        try commit { $0.set(SampleStore.person, column: 1, key: 0, to: .int(99)) }
         if let more { try commit(more) }
         let crashed = SampleStore(empty: ())
         for folder in ["", "/log", "/checkpoint"] { try crashed.storage.createFolder(SampleStore.path + folder) }
@@ -139,7 +139,8 @@ import Testing
                 var photo = ByteWriter(capacity: 900_000)
                 for _ in 0..<900_000 / 8 { photo.append(random.next()) }
                 try SampleStore.add(
-                    transaction, SampleStore.person, [0: .string("photo \(number)"), 5: .data(photo.array())])
+                    transaction, table: SampleStore.person,
+                    values: [0: .string("photo \(number)"), 5: .data(photo.array())])
             }
         }
         let path = try sample.files()[1]

@@ -12,19 +12,22 @@ import Testing
         [
             try Run {
                 try QueryCommand.run(
-                    SampleStore.path, "Person WHERE weight >= 0", nil, json: true, storage: storage, width: .max, $0)
+                    SampleStore.path, query: "Person WHERE weight >= 0", version: nil, json: true, storage: storage,
+                    width: .max, output: $0)
             },
             try Run {
                 try QueryCommand.run(
-                    SampleStore.path, "Person SORT(score DESC)", nil, json: false, storage: storage, width: 200, $0)
+                    SampleStore.path, query: "Person SORT(score DESC)", version: nil, json: false, storage: storage,
+                    width: 200, output: $0)
             },
             try Run {
                 try ExplainCommand.run(
-                    SampleStore.path, "Person WHERE name == 'x'", json: false, storage: storage, $0)
+                    SampleStore.path, query: "Person WHERE name == 'x'", json: false, storage: storage, output: $0)
             },
-            try RoundTripTests.export(storage, SampleStore.path, .ndjson, .init(types: ["Person"])),
-            try RoundTripTests.export(storage, SampleStore.path, .csv, .init(types: ["Person"])),
-            try RoundTripTests.export(storage, SampleStore.path, .json, .init(), to: "/export"),
+            try RoundTripTests.export(
+                storage, path: SampleStore.path, format: .ndjson, choice: .init(types: ["Person"])),
+            try RoundTripTests.export(storage, path: SampleStore.path, format: .csv, choice: .init(types: ["Person"])),
+            try RoundTripTests.export(storage, path: SampleStore.path, format: .json, choice: .init(), to: "/export"),
         ]
     }
 
@@ -64,7 +67,7 @@ import Testing
     @Test("a file that the store lists and that is missing is damage") func missingFile() throws {
         var made = try CompactedStore(people: 100)
         _ = try made.compact(wholly: true)
-        try made.commit { $0.set(CompactedStore.person, 4, 3, .int(777)) }
+        try made.commit { $0.set(CompactedStore.person, column: 4, key: 3, to: .int(777)) }
         _ = try made.compact(wholly: false)
         try made.store.close()
         try made.storage.remove(try #require(try made.checkpointFiles().first))
@@ -83,14 +86,16 @@ import Testing
             try sample.flip(path, byte: offset, bit: 2)
             let run = try Run {
                 try HistoryCommand.run(
-                    SampleStore.path, .object(type: type, .primaryKey("Zoe")), json: false, storage: sample.storage, $0)
+                    SampleStore.path, choice: .object(type: type, .primaryKey("Zoe")), json: false,
+                    storage: sample.storage, output: $0)
             }
             #expect(run.status == .damage && run.error.contains("is not in the rest"), "\(offset), \(type): \(run)")
             try sample.flip(path, byte: offset, bit: 2)
         }
         let run = try Run {
             try HistoryCommand.run(
-                SampleStore.path, .object(type: "Person", .primaryKey("Zoe")), json: false, storage: sample.storage, $0)
+                SampleStore.path, choice: .object(type: "Person", .primaryKey("Zoe")), json: false,
+                storage: sample.storage, output: $0)
         }
         #expect(run.status == .usage && run.error.contains("its log has none"), "\(run)")
     }
@@ -174,7 +179,7 @@ import Testing
             sample.clock.advance(by: 1_000_000_000)
             let transaction = try store.beginWrite()
             if store.publishedVersion == 0 { try transaction.changeSchema(to: SampleStore.schema) }
-            try SampleStore.add(transaction, SampleStore.dog, [0: .string("Rex")])
+            try SampleStore.add(transaction, table: SampleStore.dog, values: [0: .string("Rex")])
             _ = try transaction.commit()
         }
         try store.close()

@@ -181,13 +181,13 @@ private struct Trial {
             // The schema is in the first frame of each segment and in each checkpoint.
             #expect(files.count <= 6, "\(label): \(run)")
         } else {
-            try check(run, verified, costs, label)
+            try check(run, verified: verified, costs: costs, label: label)
             try remove("/new")
         }
         try Self.restore(files, edited.sample)
     }
 
-    private func check(_ run: Run, _ verified: Run, _ costs: [DamageMap.Cost], _ label: String) throws {
+    private func check(_ run: Run, verified: Run, costs: [DamageMap.Cost], label: String) throws {
         #expect(try Run.verify(storage, path: "/new").status == .fine, "\(label)")
         let held = try EditedStore.state(of: storage, "/new")
         if run.status == .fine {
@@ -197,10 +197,10 @@ private struct Trial {
             #expect(version == 30 || verified.out.contains("torn tail"), "\(label): \(verified.out)\n\(run)")
             if held == last { return }
         }
-        try checkNothingIsMadeUp(held, run, label)
+        try checkNothingIsMadeUp(held, run: run, label: label)
         var budget = Budget(costs, edited)
         for identity in Set(held.keys).union(last.keys) where held[identity] != last[identity] {
-            if !budget.take(identity, held[identity], last[identity]) {
+            if !budget.take(identity, held: held[identity], last: last[identity]) {
                 Issue.record(
                     "\(label): \(identity) is \(String(describing: held[identity])), and was \(String(describing: last[identity]))\n\(run)"
                 )
@@ -210,7 +210,7 @@ private struct Trial {
     }
 
     /// Each value of a recovered object is one that the object has had, or is listed as lost.
-    private func checkNothingIsMadeUp(_ held: EditedStore.State, _ run: Run, _ label: String) throws {
+    private func checkNothingIsMadeUp(_ held: EditedStore.State, run: Run, label: String) throws {
         for (identity, properties) in held where properties != last[identity] {
             let past = edited.states.compactMap { $0[identity] }
             #expect(!past.isEmpty, "\(label): \(identity) never existed")
@@ -248,7 +248,7 @@ private struct Budget {
 
     /// Whether an object may differ from what it was.
     mutating func take(
-        _ identity: EditedStore.Identity, _ held: [String: EditedStore.Held]?, _ last: [String: EditedStore.Held]?
+        _ identity: EditedStore.Identity, held: [String: EditedStore.Held]?, last: [String: EditedStore.Held]?
     ) -> Bool {
         if touched.contains(identity) { return true }
         if let held, let last {

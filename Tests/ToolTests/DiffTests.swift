@@ -7,7 +7,7 @@ import Testing
     @Test("shows objects that were inserted, deleted and changed, with the values before and after") func text() throws
     {
         let sample = try SampleStore(more: 3)
-        let run = try Run.diff(sample.storage, 2, 8)
+        let run = try Run.diff(sample.storage, from: 2, to: 8)
         #expect(run.status == .fine, "\(run.error)")
         #expect(
             run.out == """
@@ -27,39 +27,40 @@ import Testing
                 versions 2 and 8: 2 updated, 1 deleted
 
                 """)
-        let reversed = try Run.diff(sample.storage, 8, 2)
+        let reversed = try Run.diff(sample.storage, from: 8, to: 2)
         for text in [
             "age: 1002 -> 41", #"replace at 1: "set" -> "tag 0""#, "+ Dog #0\n    name: \"Rex\"",
             "dogs: version 5: insert at 0: #0",
             "versions 8 and 2: 1 inserted, 2 updated",
         ] { #expect(reversed.out.contains(text), "\(text) is missing in \(reversed.out)") }
-        #expect(try Run.diff(sample.storage, 5, 5).out == "versions 5 and 5: no difference\n")
+        #expect(try Run.diff(sample.storage, from: 5, to: 5).out == "versions 5 and 5: no difference\n")
     }
 
     @Test("leaves out what was undone, and chooses by class and primary key") func chosen() throws {
         let sample = try SampleStore(more: 3)
         // Inserted and deleted in between: no trace of the dog.
-        #expect(!(try Run.diff(sample.storage, 1, 8).out.contains("Dog")))
-        let ben = try Run.diff(sample.storage, 1, 8, .object(type: "Person", .primaryKey("Ben")))
+        #expect(!(try Run.diff(sample.storage, from: 1, to: 8).out.contains("Dog")))
+        let ben = try Run.diff(sample.storage, from: 1, to: 8, choice: .object(type: "Person", .primaryKey("Ben")))
         #expect(ben.out.hasPrefix("+ Person #1 \"Ben\"") && !ben.out.contains("Anna"), "\(ben.out)")
-        let dogs = try Run.diff(sample.storage, 4, 8, .type("Dog"))
+        let dogs = try Run.diff(sample.storage, from: 4, to: 8, choice: .type("Dog"))
         #expect(dogs.out.hasPrefix("- Dog #0") && dogs.out.hasSuffix("versions 4 and 8: 1 deleted\n"), "\(dogs.out)")
         for (choice, text) in [
             (ObjectChoice.type("Cat"), "has no class \"Cat\". Its classes: Dog, Person."),
             (.object(type: "Dog", .primaryKey("Rex")), "Dog has no primary key. Give --object"),
             (.object(type: "Person", .primaryKey("Eve")), "holds no Person with the primary key \"Eve\""),
         ] {
-            let run = try Run.diff(sample.storage, 1, 8, choice)
+            let run = try Run.diff(sample.storage, from: 1, to: 8, choice: choice)
             #expect(run.status == .usage && run.error.contains(text), "\(run)")
         }
-        #expect(try Run.diff(sample.storage, 1, 9).status == .usage)
+        #expect(try Run.diff(sample.storage, from: 1, to: 9).status == .usage)
     }
 
     @Test("names versions by time") func moments() throws {
         let sample = try SampleStore(more: 3)
         let moment = try #require(VersionChoice(argument: "2023-11-14T22:13:24.600Z"))
         let run = try Run {
-            try DiffCommand.run(SampleStore.path, moment, nil, json: false, storage: sample.storage, $0)
+            try DiffCommand.run(
+                SampleStore.path, first: moment, second: nil, json: false, storage: sample.storage, output: $0)
         }
         #expect(run.out.hasSuffix("versions 3 and 8: 1 updated, 1 deleted\n"), "\(run.out)\(run.error)")
         // Of now and of later moments it is the newest one, even if the clock was ahead when that was committed.
@@ -69,7 +70,8 @@ import Testing
         #expect(try moment.number(in: store, now: second + 1_000_000_000) == 3)
         let early = try #require(VersionChoice(argument: "2023-11-13"))
         let refused = try Run {
-            try DiffCommand.run(SampleStore.path, early, nil, json: false, storage: sample.storage, $0)
+            try DiffCommand.run(
+                SampleStore.path, first: early, second: nil, json: false, storage: sample.storage, output: $0)
         }
         #expect(refused.status == .usage && refused.error.contains("the oldest one, 1, is of 2023-11-14T22:13:21.500Z"))
     }
@@ -80,9 +82,11 @@ import Testing
         for from in stride(from: 1, through: 40, by: 3) {
             for to in stride(from: 40, through: 1, by: -4) {
                 for byteMax in [1 << 20, 2000] {
-                    let run = try Run.diff(edited.sample.storage, from, to, json: true, byteMax: byteMax)
+                    let run = try Run.diff(edited.sample.storage, from: from, to: to, json: true, byteMax: byteMax)
                     #expect(run.status == .fine, "\(run.error)")
-                    try Self.check(ShownObject.all(run.out), edited.states[from], edited.states[to], "\(from) \(to)")
+                    try Self.check(
+                        ShownObject.all(run.out), old: edited.states[from], new: edited.states[to],
+                        what: "\(from) \(to)")
                 }
             }
         }
@@ -90,7 +94,7 @@ import Testing
 
     /// Checks that the objects shown lead from one state to the other.
     static func check(
-        _ shown: [ShownObject], _ old: EditedStore.State, _ new: EditedStore.State, _ what: String
+        _ shown: [ShownObject], old: EditedStore.State, new: EditedStore.State, what: String
     ) throws {
         #expect(shown.map(\.identity) == shown.map(\.identity).sorted(), "\(what)")
         var state = old
@@ -138,13 +142,14 @@ import Testing
 
 extension Run {
     static func diff(
-        _ storage: any Storage, _ from: Int, _ to: Int, _ choice: ObjectChoice = .all, json: Bool = false,
+        _ storage: any Storage, from: Int, to: Int, choice: ObjectChoice = .all, json: Bool = false,
         byteMax: Int = 1 << 20
     ) throws -> Run {
         try Run {
             try DiffCommand.run(
-                SampleStore.path, .number(UInt64(from)), .number(UInt64(to)), choice, json: json, storage: storage,
-                byteMax: byteMax, $0)
+                SampleStore.path, first: .number(UInt64(from)), second: .number(UInt64(to)), choice: choice, json: json,
+                storage: storage,
+                byteMax: byteMax, output: $0)
         }
     }
 }

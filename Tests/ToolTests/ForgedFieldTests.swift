@@ -16,7 +16,7 @@ struct ForgedFieldTests {
     ]
 
     /// Writes an edge value at an offset, in 8, 4, 2 or 1 bytes.
-    private func put(_ edge: UInt64, _ bytes: inout [UInt8], _ offset: Int, width: Int) {
+    private func put(_ edge: UInt64, into bytes: inout [UInt8], offset: Int, width: Int) {
         guard offset + width <= bytes.count else { return }
         for index in 0..<width { bytes[offset + index] = UInt8(truncatingIfNeeded: edge >> UInt64(8 * index)) }
     }
@@ -38,14 +38,14 @@ struct ForgedFieldTests {
 
     /// The end of the frame that begins at an offset of a segment.
     private func end(ofFrameAt offset: Int, _ segment: [UInt8]) -> Int {
-        (offset + 80 + Int(Forging.get(segment, offset + 64, UInt32.self)) + 63) & ~63
+        (offset + 80 + Int(Forging.get(segment, offset: offset + 64, UInt32.self)) + 63) & ~63
     }
 
     @Test("a frame with a stored length above its raw length is refused") func lengths() throws {
         let whole = ForgedStore.small.segment
         func read(_ bytes: [UInt8]) -> FrameHeader.Reading { bytes.withUnsafeBytes { FrameHeader.read($0) } }
         var at = 64
-        while Forging.get(whole, at + 60, UInt32.self) == 0 { at = end(ofFrameAt: at, whole) }
+        while Forging.get(whole, offset: at + 60, UInt32.self) == 0 { at = end(ofFrameAt: at, whole) }
         guard case .header(var header) = read(Array(whole[at..<at + 80])) else {
             Issue.record("no frame at \(at)")
             return
@@ -67,7 +67,7 @@ struct ForgedFieldTests {
     @Test("the manifest") func manifest() throws {
         try forEach(0..<ForgedStore.small.manifest.count) { edge, offset, width in
             var store = ForgedStore.small
-            put(edge, &store.manifest, offset, width: width)
+            put(edge, into: &store.manifest, offset: offset, width: width)
             store.sealManifest()
             try run(store.storage(), "manifest, byte \(offset): \(edge)")
         }
@@ -77,7 +77,7 @@ struct ForgedFieldTests {
         let whole = ForgedStore.small.segment
         var headers = [0..<64]
         var offset = 64
-        while offset + 80 <= whole.count, Forging.get(whole, offset, UInt32.self) == 0x4E52_4946 {
+        while offset + 80 <= whole.count, Forging.get(whole, offset: offset, UInt32.self) == 0x4E52_4946 {
             headers.append(offset..<offset + 80)
             offset = end(ofFrameAt: offset, whole)
         }
@@ -85,7 +85,7 @@ struct ForgedFieldTests {
         for header in headers.prefix(4) {
             try forEach(header) { edge, offset, width in
                 var store = ForgedStore.small
-                put(edge, &store.segment, offset, width: width)
+                put(edge, into: &store.segment, offset: offset, width: width)
                 store.sealSegment()
                 try run(store.storage(), "segment, byte \(offset): \(edge)")
                 if header.lowerBound == 0 {
@@ -100,8 +100,8 @@ struct ForgedFieldTests {
         for range in [0..<64, whole.footer..<whole.checkpoint.count] {
             try forEach(range) { edge, offset, width in
                 var store = whole
-                put(edge, &store.checkpoint, offset, width: width)
-                Forging.put(Forging.crc(store.checkpoint, 0..<60), &store.checkpoint, 60)
+                put(edge, into: &store.checkpoint, offset: offset, width: width)
+                Forging.put(Forging.crc(store.checkpoint, 0..<60), into: &store.checkpoint, offset: 60)
                 store.sealCheckpoint()
                 try run(store.storage(), "checkpoint, byte \(offset): \(edge)")
                 try run(store.storage(hasManifest: false), "checkpoint without a manifest, byte \(offset): \(edge)")
@@ -115,7 +115,7 @@ struct ForgedFieldTests {
             for offset in stride(from: node.lowerBound, to: node.upperBound, by: 4) {
                 for edge in [0, UInt64(UInt32.max), 1 << 31, 0x0101_0101, 7] {
                     var store = whole
-                    put(edge, &store.checkpoint, offset, width: 4)
+                    put(edge, into: &store.checkpoint, offset: offset, width: 4)
                     store.sealCheckpoint()
                     let storage = try store.storage()
                     for run in [try Run.verify(storage), try Run.info(storage), try Run.show(storage, 3)]
@@ -132,12 +132,14 @@ struct ForgedFieldTests {
         for offset in stride(from: 0, to: 128, by: 8) {
             for edge in Self.edges {
                 var page = whole
-                put(edge, &page, offset, width: 8)
-                Forging.put(UInt64(Forging.crc(page, 0..<24)), &page, 24)
+                put(edge, into: &page, offset: offset, width: 8)
+                Forging.put(UInt64(Forging.crc(page, 0..<24)), into: &page, offset: 24)
                 // The checks of the two marks.
-                let high: UInt64 = Forging.get(page, 16)
+                let high: UInt64 = Forging.get(page, offset: 16)
                 for mark in [32, 48] {
-                    Forging.put(Forging.get(page, mark, UInt64.self) ^ high ^ 0x4D41_524B, &page, mark + 8)
+                    Forging.put(
+                        Forging.get(page, offset: mark, UInt64.self) ^ high ^ 0x4D41_524B, into: &page, offset: mark + 8
+                    )
                 }
                 try run(ForgedStore.small.storage(page: page), "page, byte \(offset): \(edge)")
             }
@@ -161,7 +163,7 @@ struct ForgedFieldTests {
                     let offset = range.lowerBound + random.below(range.count) / width * width
                     guard offset + width <= node.count else { continue }
                     let edge = Self.edges[random.below(Self.edges.count)]
-                    put(edge, &store.checkpoint, node.lowerBound + offset, width: width)
+                    put(edge, into: &store.checkpoint, offset: node.lowerBound + offset, width: width)
                     what += " byte \(offset), \(width) wide: \(edge)"
                 }
                 store.sealCheckpoint()
@@ -181,7 +183,7 @@ struct ForgedFieldTests {
                 let offset = 3 + random.below(random.below(2) == 0 ? min(64, commit.count - 3) : commit.count - 3)
                 let edge = Self.edges[random.below(Self.edges.count)]
                 if random.below(2) == 0 {
-                    put(edge, &commit, offset, width: [1, 2, 4, 8][random.below(4)])
+                    put(edge, into: &commit, offset: offset, width: [1, 2, 4, 8][random.below(4)])
                 } else {
                     var writer = ByteWriter()
                     writer.appendVarint(edge)

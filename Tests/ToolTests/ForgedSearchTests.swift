@@ -14,20 +14,20 @@ struct ForgedSearchTests {
     private func putHeader(
         _ bytes: inout [UInt8], _ offset: Int, version: UInt64, stored: Int = 0, mark: UInt64 = 0, time: Int64
     ) {
-        Forging.put(UInt32(0x4E52_4946), &bytes, offset)
-        Forging.put(UInt16(1), &bytes, offset + 4)
+        Forging.put(UInt32(0x4E52_4946), into: &bytes, offset: offset)
+        Forging.put(UInt16(1), into: &bytes, offset: offset + 4)
         bytes[offset + 6] = 2
         bytes[offset + 7] = 1
-        Forging.put(Forging.get(bytes, 16, UInt64.self), &bytes, offset + 8)
-        Forging.put(Forging.get(bytes, 32, UInt32.self), &bytes, offset + 16)
-        Forging.put(Forging.get(bytes, 12, UInt32.self), &bytes, offset + 20)
-        Forging.put(UInt64(offset), &bytes, offset + 24)
-        Forging.put(version, &bytes, offset + 32)
-        Forging.put(time, &bytes, offset + 40)
-        Forging.put(mark, &bytes, offset + 48)
-        Forging.put(UInt32(stored), &bytes, offset + 60)
-        Forging.put(UInt32(stored), &bytes, offset + 64)
-        Forging.put(Forging.crc(bytes, offset..<offset + 76), &bytes, offset + 76)
+        Forging.put(Forging.get(bytes, offset: 16, UInt64.self), into: &bytes, offset: offset + 8)
+        Forging.put(Forging.get(bytes, offset: 32, UInt32.self), into: &bytes, offset: offset + 16)
+        Forging.put(Forging.get(bytes, offset: 12, UInt32.self), into: &bytes, offset: offset + 20)
+        Forging.put(UInt64(offset), into: &bytes, offset: offset + 24)
+        Forging.put(version, into: &bytes, offset: offset + 32)
+        Forging.put(time, into: &bytes, offset: offset + 40)
+        Forging.put(mark, into: &bytes, offset: offset + 48)
+        Forging.put(UInt32(stored), into: &bytes, offset: offset + 60)
+        Forging.put(UInt32(stored), into: &bytes, offset: offset + 64)
+        Forging.put(Forging.crc(bytes, offset..<offset + 76), into: &bytes, offset: offset + 76)
     }
 
     @Test("frames that each claim all that is left of the file") func payloads() throws {
@@ -66,9 +66,9 @@ struct ForgedSearchTests {
         var region = ForgedStore.node(.blob, byteCount: length, count: length - 32)
         let start = Forging.nodes(of: store.checkpoint).last!.upperBound
         for offset in stride(from: 32, to: length, by: 32) {
-            Forging.put(UInt32((start + offset) / 32), &region, offset + 12)
+            Forging.put(UInt32((start + offset) / 32), into: &region, offset: offset + 12)
             region[offset + 16] = NodeKind.blob.rawValue + 64
-            Forging.put(UInt32(length - offset), &region, offset + 28)
+            Forging.put(UInt32(length - offset), into: &region, offset: offset + 28)
         }
         #expect(store.append([region]) == [start])
         store.sealCheckpoint()

@@ -92,8 +92,8 @@ extension Run {
     ) throws -> Run {
         try Run {
             try HistoryCommand.run(
-                SampleStore.path, .object(type: type, name), from: from, to: to, since: since, json: json,
-                storage: storage, $0)
+                SampleStore.path, choice: .object(type: type, name), from: from, to: to, since: since, json: json,
+                storage: storage, output: $0)
         }
     }
 }

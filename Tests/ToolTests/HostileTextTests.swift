@@ -45,13 +45,13 @@ import Testing
         try transaction.commit()
         transaction = try store.beginWrite()
         for (number, text) in texts.enumerated() {
-            let key = try SampleStore.add(transaction, TableID(number), [0: .string(text)])
-            transaction.edit(TableID(number), 1, key) { $0.append(.string(text)) }
+            let key = try SampleStore.add(transaction, table: TableID(number), values: [0: .string(text)])
+            transaction.edit(TableID(number), column: 1, key: key) { $0.append(.string(text)) }
         }
         try transaction.commit()
         transaction = try store.beginWrite()
         for (number, text) in texts.enumerated() {
-            transaction.edit(TableID(number), 1, 0) { $0.insert(.string(text + text), at: 0) }
+            transaction.edit(TableID(number), column: 1, key: 0) { $0.insert(.string(text + text), at: 0) }
         }
         transaction.delete(TableID(0), 0)
         try transaction.commit()
@@ -63,10 +63,10 @@ import Testing
         [
             try Run.info(storage, json: json), try Run.log(storage, json: json), try Run.show(storage, 1, json: json),
             try Run.show(storage, 2, json: json), try Run.show(storage, 3, json: json),
-            try Run.verify(storage, json: json), try Run.diff(storage, 0, 2, json: json),
-            try Run.diff(storage, 3, 1, json: json),
+            try Run.verify(storage, json: json), try Run.diff(storage, from: 0, to: 2, json: json),
+            try Run.diff(storage, from: 3, to: 1, json: json),
             try Run {
-                try TailCommand.run(SampleStore.path, from: 1, json: json, storage: storage, $0) { false }
+                try TailCommand.run(SampleStore.path, from: 1, json: json, storage: storage, output: $0) { false }
             },
             try recover(storage, json: json),
         ]

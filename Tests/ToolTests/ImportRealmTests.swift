@@ -40,14 +40,17 @@ import Testing
         try make("/schema", schema)
         return try Run {
             try ImportRealmCommand.run(
-                path, "/objects", schema: "/schema", batch: batch, storage: storage, clock: ManualClock(), $0)
+                path, file: "/objects", schema: "/schema", batch: batch, storage: storage, clock: ManualClock(),
+                output: $0)
         }
     }
 
     private func export(_ type: String) throws -> [String] {
         var choice = ExportCommand.Choice()
         choice.types = [type]
-        return try RoundTripTests.export(storage, "/new", .ndjson, choice).out.split(separator: "\n").map(
+        return try RoundTripTests.export(storage, path: "/new", format: .ndjson, choice: choice).out.split(
+            separator: "\n"
+        ).map(
             String.init)
     }
 
@@ -79,8 +82,8 @@ import Testing
     @Test("a second import changes only what differs, and links lead to the objects that are there") func again() throws
     {
         _ = try RoundTripTests.importing(
-            storage, "{\"name\":\"Ben\",\"age\":4}\n",
-            .init(type: "Person", primaryKey: "name", types: try TypeText.properties("age: int?")))
+            storage, text: "{\"name\":\"Ben\",\"age\":4}\n",
+            options: .init(type: "Person", primaryKey: "name", types: try TypeText.properties("age: int?")))
         #expect(try importing(Self.objects).status == .fine)
         try checkSample()
         let persons = Self.objects.replacing("\"name\":\"Anna\",\"age\":30", with: "\"name\":\"Anna\",\"age\":31")

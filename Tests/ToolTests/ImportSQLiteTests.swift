@@ -43,14 +43,17 @@
         ) throws -> Run {
             try Run {
                 try ImportSQLiteCommand.run(
-                    path, file, tables: tables, batch: batch, json: json, storage: storage, clock: ManualClock(), $0)
+                    path, file: file, tables: tables, batch: batch, json: json, storage: storage, clock: ManualClock(),
+                    output: $0)
             }
         }
 
         private func export(_ type: String? = nil) throws -> [String] {
             var choice = ExportCommand.Choice()
             if let type { choice.types = [type] }
-            return try RoundTripTests.export(storage, "/new", .ndjson, choice).out.split(separator: "\n").map(
+            return try RoundTripTests.export(storage, path: "/new", format: .ndjson, choice: choice).out.split(
+                separator: "\n"
+            ).map(
                 String.init)
         }
 
@@ -209,8 +212,8 @@
 
         @Test("a link leads by the key that the foreign key names, or is refused") func otherKey() throws {
             _ = try RoundTripTests.importing(
-                storage, "{\"code\":1,\"id\":5}\n{\"code\":5,\"id\":1}\n",
-                .init(type: "customers", primaryKey: "code"))
+                storage, text: "{\"code\":1,\"id\":5}\n{\"code\":5,\"id\":1}\n",
+                options: .init(type: "customers", primaryKey: "code"))
             try execute(
                 """
                 CREATE TABLE customers (id INTEGER PRIMARY KEY, code INT);
@@ -228,8 +231,8 @@
 
         @Test("floats are not cut to zero or made infinite") func floats() throws {
             _ = try RoundTripTests.importing(
-                storage, "{\"id\":1,\"f\":1.5}\n",
-                .init(type: "t", primaryKey: "id", types: try TypeText.properties("f: float")))
+                storage, text: "{\"id\":1,\"f\":1.5}\n",
+                options: .init(type: "t", primaryKey: "id", types: try TypeText.properties("f: float")))
             for (number, isFine) in [("0.1", true), ("1e300", false), ("1e-60", false), ("9e999", true)] {
                 try execute(
                     "DROP TABLE IF EXISTS t; CREATE TABLE t (id INTEGER PRIMARY KEY, f REAL); INSERT INTO t VALUES (1, \(number))"

@@ -11,13 +11,13 @@ import Testing
     private let storage = MemoryStorage()
 
     private func lines(_ type: String = "P") throws -> [String] {
-        let run = try RoundTripTests.export(storage, "/new", .ndjson, .init(types: [type]))
+        let run = try RoundTripTests.export(storage, path: "/new", format: .ndjson, choice: .init(types: [type]))
         #expect(run.status == .fine, "\(run)")
         return run.out.split(separator: "\n").map(String.init)
     }
 
     private func types() throws -> [String: String] {
-        let schema = try StoreView.reading("/new", nil, storage: storage) { $0.schema }
+        let schema = try StoreView.reading("/new", choice: nil, storage: storage) { $0.schema }
         let columns = schema.tables[0].columns.map { ($0.name, TypeText.text($0, schema)) }
         return Dictionary(uniqueKeysWithValues: columns)
     }
@@ -27,12 +27,12 @@ import Testing
     @Test("types are those that fit all values") func inference() throws {
         let run = try RoundTripTests.importing(
             storage,
-            """
-            \u{FEFF}{"id":1,"b":true,"i":-5,"d":1,"s":"x","l":[1,2],"m":1,"o":{"a":[1]},"n":null,"e":[]}
+            text: """
+                \u{FEFF}{"id":1,"b":true,"i":-5,"d":1,"s":"x","l":[1,2],"m":1,"o":{"a":[1]},"n":null,"e":[]}
 
-            {"id":2,"b":false,"i":9223372036854775807,"d":2.5,"s":"y","l":[null],"m":"x","o":{},"n":null,"e":[]}
-            {"id":3,"b":null,"i":1,"d":18446744073709551616,"l":[],"m":null,"o":null,"n":null,"e":[],"late":"ok"}
-            """, options)
+                {"id":2,"b":false,"i":9223372036854775807,"d":2.5,"s":"y","l":[null],"m":"x","o":{},"n":null,"e":[]}
+                {"id":3,"b":null,"i":1,"d":18446744073709551616,"l":[],"m":null,"o":null,"n":null,"e":[],"late":"ok"}
+                """, options: options)
         #expect(
             run.status == .fine && run.out == "/new got 3 new objects, and 0 objects changed; version 1\n", "\(run)")
         #expect(
@@ -50,7 +50,8 @@ import Testing
         var options = options
         options.isCSV = true
         let run = try RoundTripTests.importing(
-            storage, "id,name,zip,x,ok\r\n1,\"A, \"\"B\"\"\nC\",007,1.5,true\r\n2,\"\",12345,2,\r\n", options)
+            storage, text: "id,name,zip,x,ok\r\n1,\"A, \"\"B\"\"\nC\",007,1.5,true\r\n2,\"\",12345,2,\r\n",
+            options: options)
         #expect(run.status == .fine, "\(run)")
         #expect(try types() == ["id": "int", "name": "string", "zip": "string", "x": "double", "ok": "bool?"])
         #expect(
@@ -62,7 +63,7 @@ import Testing
 
     @Test("what is refused is told with its line and column, and nothing is imported") func refusals() throws {
         let first = "{\"id\":1,\"name\":\"A\",\"age\":3}\n"
-        #expect(try RoundTripTests.importing(storage, first, options).status == .fine)
+        #expect(try RoundTripTests.importing(storage, text: first, options: options).status == .fine)
         for (line, place, text) in [
             ("{\"id\":2,\"name\":\"B\",\"age\":\"x\"}", "2:26", "this is no int"),
             ("{\"id\":2,\"name\":\"B\",\"age\":1.5}", "2:26", "this is no int"),
@@ -79,15 +80,16 @@ import Testing
         ] {
             // The first line would be an update.
             let run = try RoundTripTests.importing(
-                storage, "{\"id\":1,\"name\":\"changed\",\"age\":4}\n\(line)\n{\"id\":9,\"name\":\"C\",\"age\":0}\n",
-                options)
+                storage,
+                text: "{\"id\":1,\"name\":\"changed\",\"age\":4}\n\(line)\n{\"id\":9,\"name\":\"C\",\"age\":0}\n",
+                options: options)
             #expect(run.status == .usage, "\(line): \(run)")
             #expect(run.error.hasPrefix("/input:\(place): ") && run.error.contains(text), "\(line): \(run.error)")
             #expect(run.error.hasSuffix(". Nothing was imported.\n"), "\(run.error)")
         }
         #expect(try lines() == [String(first.dropLast())])
         // Nor is a store left that did not exist.
-        let run = try RoundTripTests.importing(storage, first + "{", into: "/other", options)
+        let run = try RoundTripTests.importing(storage, text: first + "{", into: "/other", options: options)
         #expect(run.status == .usage, "\(run)")
         #expect(try storage.status("/other") == nil)
     }
@@ -95,24 +97,24 @@ import Testing
     @Test("of a batch, what is before the fault stays") func batch() throws {
         let good = (0..<10).map { "{\"id\":\($0)}\n" }.joined()
         let run = try RoundTripTests.importing(
-            storage, good + "{\"id\":\"x\"}\n",
-            .init(type: "P", primaryKey: "id", types: [("id", NamedType(type: .int))]), batch: 4)
+            storage, text: good + "{\"id\":\"x\"}\n",
+            options: .init(type: "P", primaryKey: "id", types: [("id", NamedType(type: .int))]), batch: 4)
         #expect(run.status == .usage && run.error.contains("11:7"), "\(run)")
         #expect(try lines().count == 8)
     }
 
     @Test("integers that a double would cut are not taken for doubles") func longIntegers() throws {
         _ = try RoundTripTests.importing(
-            storage, "{\"id\":1,\"a\":9007199254740993}\n{\"id\":2,\"a\":0.5}\n", options)
+            storage, text: "{\"id\":1,\"a\":9007199254740993}\n{\"id\":2,\"a\":0.5}\n", options: options)
         #expect(try lines() == ["{\"id\":1,\"a\":9007199254740993}", "{\"id\":2,\"a\":0.5}"])
     }
 
     @Test("names and types that make no sense are wrong usage, and nothing is made") func nonsense() throws {
         let name = String(repeating: "n", count: 100_000)
-        let long = try RoundTripTests.importing(storage, "{\"id\":1,\"\(name)\":2}\n", options)
+        let long = try RoundTripTests.importing(storage, text: "{\"id\":1,\"\(name)\":2}\n", options: options)
         #expect(long.status == .usage && long.error.contains("bytes; 1 to"), "\(long)")
         let schema = "{\"$schema\":{\"classes\":[{\"name\":\"P\",\"properties\":[]}]}}\n"
-        let both = try RoundTripTests.importing(storage, schema, options)
+        let both = try RoundTripTests.importing(storage, text: schema, options: options)
         #expect(both.status == .usage && both.error.contains("Leave --types and --primary-key out"), "\(both)")
         #expect(try storage.status("/new") == nil)
         #expect(
@@ -123,8 +125,9 @@ import Testing
         let types = try TypeText.properties("id: int, all: list<link<P>>, next: link<P>, byName: map<link<P>>")
         let run = try RoundTripTests.importing(
             storage,
-            "{\"id\":1,\"all\":[1,99,2],\"next\":77,\"byName\":{\"a\":2,\"b\":55}}\n{\"id\":2,\"all\":[1],\"next\":1,\"byName\":{}}\n",
-            .init(type: "P", primaryKey: "id", types: types), batch: 1)
+            text:
+                "{\"id\":1,\"all\":[1,99,2],\"next\":77,\"byName\":{\"a\":2,\"b\":55}}\n{\"id\":2,\"all\":[1],\"next\":1,\"byName\":{}}\n",
+            options: .init(type: "P", primaryKey: "id", types: types), batch: 1)
         #expect(run.error.contains("links to P 99") && run.error.contains("and so do 2 more links"), "\(run)")
         #expect(
             try lines() == [
@@ -136,11 +139,12 @@ import Testing
     @Test("zeros of both signs and NaN are values of their own") func zeros() throws {
         let types = try TypeText.properties("id: int, f: double, l: list<double>")
         let options = TextImport.Options(type: "P", primaryKey: "id", types: types)
-        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"f\":0.0,\"l\":[0.0,\"nan\"]}\n", options)
+        _ = try RoundTripTests.importing(storage, text: "{\"id\":1,\"f\":0.0,\"l\":[0.0,\"nan\"]}\n", options: options)
         let same = try RoundTripTests.importing(
-            storage, "{\"id\":1,\"f\":0.0,\"l\":[0.0,\"nan\"]}\n", options, json: true)
+            storage, text: "{\"id\":1,\"f\":0.0,\"l\":[0.0,\"nan\"]}\n", options: options, json: true)
         #expect(same.out.contains("\"changed\":0"), "\(same)")
-        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"f\":-0.0,\"l\":[-0.0,\"nan\"]}\n", options)
+        _ = try RoundTripTests.importing(
+            storage, text: "{\"id\":1,\"f\":-0.0,\"l\":[-0.0,\"nan\"]}\n", options: options)
         #expect(try lines() == ["{\"id\":1,\"f\":-0.0,\"l\":[-0.0,\"nan\"]}"])
     }
 
@@ -223,27 +227,28 @@ import Testing
         #expect(try await others.value > 1)
         let wrong = try Run {
             try QueryCommand.run(
-                "/new", "N WHERE next != nil AND (next.x == 1000000 OR x == 1000000)", nil, json: true,
-                storage: storage, width: .max, $0)
+                "/new", query: "N WHERE next != nil AND (next.x == 1000000 OR x == 1000000)", version: nil, json: true,
+                storage: storage, width: .max, output: $0)
         }
         #expect(wrong.status == .fine && wrong.out.isEmpty, "\(wrong)")
         let right = try Run {
             try QueryCommand.run(
-                "/new", "N WHERE next != nil", nil, json: true, storage: storage, width: .max, $0)
+                "/new", query: "N WHERE next != nil", version: nil, json: true, storage: storage, width: .max,
+                output: $0)
         }
         #expect(right.out.split(separator: "\n").count == 99, "\(right)")
     }
 
     @Test("a failed import leaves what others have made meanwhile at the same path") func othersStore() throws {
         let source = Interrupted([(0, nil), (1, 77)]) { [storage] in
-            _ = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P", primaryKey: "id"))
+            _ = try RoundTripTests.importing(storage, text: "{\"id\":1}\n", options: .init(type: "P", primaryKey: "id"))
         }
         #expect(try run(source, batch: nil).status == .usage)
         #expect(try lines() == ["{\"id\":1}"])
         // Nor does one that succeeds replace it.
         try removeNew()
         let late = Interrupted([(0, nil), (1, nil)]) { [storage] in
-            _ = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P", primaryKey: "id"))
+            _ = try RoundTripTests.importing(storage, text: "{\"id\":1}\n", options: .init(type: "P", primaryKey: "id"))
         }
         let run = try run(late, batch: nil)
         #expect(run.status == .input && run.error.contains("another process has made a store here"), "\(run)")
@@ -256,8 +261,8 @@ import Testing
     @Test("with batches, a link to nothing is left out, and all others are kept") func batchWithMissingLink() throws {
         let types = try TypeText.properties("id: int, next: link<P>")
         let run = try RoundTripTests.importing(
-            storage, "{\"id\":1,\"next\":77}\n{\"id\":2,\"next\":4}\n{\"id\":3}\n{\"id\":4,\"next\":1}\n",
-            .init(type: "P", primaryKey: "id", types: types), batch: 2)
+            storage, text: "{\"id\":1,\"next\":77}\n{\"id\":2,\"next\":4}\n{\"id\":3}\n{\"id\":4,\"next\":1}\n",
+            options: .init(type: "P", primaryKey: "id", types: types), batch: 2)
         #expect(run.status == .usage && run.error.contains("/input:1: next links to P 77"), "\(run)")
         #expect(run.error.hasSuffix("Everything else is imported.\n"), "\(run)")
         #expect(
@@ -269,23 +274,25 @@ import Testing
 
     @Test("an empty line of CSV is an object if it has one property") func emptyLine() throws {
         let options = TextImport.Options(type: "P", types: try TypeText.properties("a: int?"), isCSV: true)
-        let run = try RoundTripTests.importing(storage, "a\n1\n\n2\n", options, json: true)
+        let run = try RoundTripTests.importing(storage, text: "a\n1\n\n2\n", options: options, json: true)
         #expect(run.out.hasPrefix("{\"inserted\":3,"), "\(run)")
         let two = TextImport.Options(type: "Q", isCSV: true)
         #expect(
-            try RoundTripTests.importing(storage, "a,b\n1,2\n\n2,3\n", two, json: true).out.hasPrefix(
+            try RoundTripTests.importing(storage, text: "a,b\n1,2\n\n2,3\n", options: two, json: true).out.hasPrefix(
                 "{\"inserted\":2,"))
     }
 
     @Test("objects with a known primary key are changed, and only where they differ") func updates() throws {
         _ = try RoundTripTests.importing(
-            storage, "{\"id\":1,\"a\":1,\"l\":[1,2]}\n{\"id\":2,\"a\":2,\"l\":[]}\n{\"id\":3,\"a\":3,\"l\":[]}\n",
-            options)
+            storage, text: "{\"id\":1,\"a\":1,\"l\":[1,2]}\n{\"id\":2,\"a\":2,\"l\":[]}\n{\"id\":3,\"a\":3,\"l\":[]}\n",
+            options: options)
         let run = try RoundTripTests.importing(
-            storage, "{\"id\":1,\"a\":1,\"l\":[1,2]}\n{\"id\":2,\"a\":5}\n{\"id\":4,\"a\":4}\n", options, json: true)
+            storage, text: "{\"id\":1,\"a\":1,\"l\":[1,2]}\n{\"id\":2,\"a\":5}\n{\"id\":4,\"a\":4}\n", options: options,
+            json: true)
         #expect(run.out == "{\"inserted\":1,\"changed\":1,\"version\":2}\n", "\(run)")
         let diff = try Run {
-            try DiffCommand.run("/new", .number(1), .number(2), json: false, storage: storage, $0)
+            try DiffCommand.run(
+                "/new", first: .number(1), second: .number(2), json: false, storage: storage, output: $0)
         }
         #expect(diff.out.contains("a: 2 -> 5") && !diff.out.contains("#0"), "\(diff)")
         #expect(
@@ -298,10 +305,12 @@ import Testing
         let types = try TypeText.properties("next: link<P>, all: list<link<P>>")
         let text = "{\"id\":1,\"next\":2,\"all\":[3,1]}\n{\"id\":2,\"next\":null}\n{\"id\":3,\"next\":3,\"all\":[]}\n"
         let refused = try RoundTripTests.importing(
-            storage, text + "{\"id\":4,\"all\":[1,77]}\n", .init(type: "P", primaryKey: "id", types: types))
+            storage, text: text + "{\"id\":4,\"all\":[1,77]}\n",
+            options: .init(type: "P", primaryKey: "id", types: types))
         #expect(
             refused.status == .usage && refused.error.contains("/input:4: all links to P 77"), "\(refused)")
-        let run = try RoundTripTests.importing(storage, text, .init(type: "P", primaryKey: "id", types: types))
+        let run = try RoundTripTests.importing(
+            storage, text: text, options: .init(type: "P", primaryKey: "id", types: types))
         #expect(run.status == .fine, "\(run)")
         #expect(
             try lines() == [
@@ -312,7 +321,7 @@ import Testing
     }
 
     @Test("what the store has is not bent") func conflicts() throws {
-        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"a\":1}\n", options)
+        _ = try RoundTripTests.importing(storage, text: "{\"id\":1,\"a\":1}\n", options: options)
         for (options, text) in [
             (TextImport.Options(type: "P", primaryKey: "a"), "has the primary key id in the store"),
             (.init(type: "P", types: [("a", NamedType(type: .string))]), "P.a is int already, not string"),
@@ -324,7 +333,7 @@ import Testing
             (.init(type: "Q", primaryKey: "a", types: [("a", NamedType(type: .double))]), "a primary key is an int"),
             (.init(), "Give the objects' class with --type"),
         ] {
-            let run = try RoundTripTests.importing(storage, "{\"id\":1,\"a\":1}\n", options)
+            let run = try RoundTripTests.importing(storage, text: "{\"id\":1,\"a\":1}\n", options: options)
             #expect(run.status == .usage && run.error.contains(text), "\(run)")
         }
         for types in ["a", "a: in", "a: list<list<int>>", "a: link<>", ": int"] {
@@ -335,15 +344,15 @@ import Testing
     @Test("numbers of the import are not mistaken for those of the store") func numbers() throws {
         let types = try TypeText.properties("name: string, next: link<P>")
         let numbered = TextImport.Options(type: "P", types: types)
-        _ = try RoundTripTests.importing(storage, "{\"name\":\"x\"}\n{\"name\":\"y\"}\n", numbered)
+        _ = try RoundTripTests.importing(storage, text: "{\"name\":\"x\"}\n{\"name\":\"y\"}\n", options: numbered)
         let run = try RoundTripTests.importing(
             storage,
-            """
-            {"$object":0,"name":"a","next":{"$object":2}}
-            {"$object":1,"name":"b","next":{"$object":3}}
-            {"$object":2,"name":"c","next":{"$object":0}}
-            {"$object":3,"name":"d","next":null}
-            """, numbered)
+            text: """
+                {"$object":0,"name":"a","next":{"$object":2}}
+                {"$object":1,"name":"b","next":{"$object":3}}
+                {"$object":2,"name":"c","next":{"$object":0}}
+                {"$object":3,"name":"d","next":null}
+                """, options: numbered)
         #expect(run.status == .fine, "\(run)")
         #expect(
             try lines().dropFirst(2) == [
@@ -358,12 +367,12 @@ import Testing
             "{\"$object\":20,\"name\":\"e\"}\n{\"$object\":20,\"name\":\"f\"}\n",
             "{\"$object\":0,\"name\":\"e\"}\n{\"$object\":0,\"name\":\"f\"}\n",
         ] {
-            let refused = try RoundTripTests.importing(storage, text, numbered)
+            let refused = try RoundTripTests.importing(storage, text: text, options: numbered)
             #expect(refused.status == .usage, "\(text): \(refused)")
         }
         // A number so high that the class would have none left is not kept.
         let high = try RoundTripTests.importing(
-            storage, "{\"$object\":4611686018427387902,\"name\":\"e\"}\n", numbered)
+            storage, text: "{\"$object\":4611686018427387902,\"name\":\"e\"}\n", options: numbered)
         #expect(high.status == .fine, "\(high)")
         #expect(try lines().last == "{\"$object\":6,\"name\":\"e\",\"next\":null}")
     }
@@ -374,7 +383,7 @@ import Testing
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
-        let good = try RoundTripTests.importing(storage, "{\"id\":1,\"m\":\(nested(100))}\n", options)
+        let good = try RoundTripTests.importing(storage, text: "{\"id\":1,\"m\":\(nested(100))}\n", options: options)
         #expect(good.status == .fine, "\(good)")
         for (text, message) in [
             ("{\"id\":2,\"m\":\(nested(101))}", "nested more than 100"),
@@ -386,22 +395,22 @@ import Testing
             ("{\"id\":2,\"$schema\":\"x\"}", "P has no property $schema"),
             ("{\"$schema\":{}}", "only the first line"),
         ] {
-            let run = try RoundTripTests.importing(storage, "{\"id\":5}\n\(text)\n", options)
+            let run = try RoundTripTests.importing(storage, text: "{\"id\":5}\n\(text)\n", options: options)
             #expect(run.status == .usage && run.error.contains(message), "\(message): \(run.error.prefix(300))")
         }
         #expect(try lines().count == 1)
         #expect(try Run.verify(storage, path: "/new").status == .fine)
         var csv = options
         csv.isCSV = true
-        let twice = try RoundTripTests.importing(storage, "id,s,s\n1,a,b\n", csv)
+        let twice = try RoundTripTests.importing(storage, text: "id,s,s\n1,a,b\n", options: csv)
         #expect(twice.status == .usage && twice.error.contains("1:6: the name is there twice"), "\(twice)")
     }
 
     @Test("a store with one class is exported with its schema") func oneClass() throws {
-        _ = try RoundTripTests.importing(storage, "{\"id\":1,\"a\":1}\n", options)
-        let whole = try RoundTripTests.export(storage, "/new")
+        _ = try RoundTripTests.importing(storage, text: "{\"id\":1,\"a\":1}\n", options: options)
+        let whole = try RoundTripTests.export(storage, path: "/new")
         #expect(whole.out.hasPrefix("{\"$schema\":"), "\(whole)")
-        #expect(try RoundTripTests.importing(storage, whole.out, into: "/other").status == .fine)
-        #expect(try RoundTripTests.export(storage, "/other").out == whole.out)
+        #expect(try RoundTripTests.importing(storage, text: whole.out, into: "/other").status == .fine)
+        #expect(try RoundTripTests.export(storage, path: "/other").out == whole.out)
     }
 }

@@ -22,12 +22,14 @@ import Testing
         try bytes.withUnsafeBytes { try file.write($0, at: 0) }
         file.close()
         return try Run {
-            try ImportCommand.run("/new", "/bytes", options, json: false, storage: storage, clock: ManualClock(), $0)
+            try ImportCommand.run(
+                "/new", file: "/bytes", options: options, json: false, storage: storage, clock: ManualClock(),
+                output: $0)
         }
     }
 
     private func lines(_ type: String = "P") throws -> [String] {
-        let run = try RoundTripTests.export(storage, "/new", .ndjson, .init(types: [type]))
+        let run = try RoundTripTests.export(storage, path: "/new", format: .ndjson, choice: .init(types: [type]))
         #expect(run.status == .fine, "\(run)")
         return run.out.split(separator: "\n").map(String.init)
     }
@@ -39,15 +41,15 @@ import Testing
         let options = TextImport.Options(type: "P", primaryKey: "id", types: types)
         let run = try RoundTripTests.importing(
             storage,
-            """
-            {"id":1,"friend":5,"all":[5]}
-            {"id":2,"friend":5,"all":[1,5]}
-            {"id":3,"friend":99}
-            {"id":1,"friend":2}
-            {"id":2,"friend":null,"all":[5,1]}
-            {"id":3,"friend":null}
-            {"id":5,"friend":null}
-            """, options)
+            text: """
+                {"id":1,"friend":5,"all":[5]}
+                {"id":2,"friend":5,"all":[1,5]}
+                {"id":3,"friend":99}
+                {"id":1,"friend":2}
+                {"id":2,"friend":null,"all":[5,1]}
+                {"id":3,"friend":null}
+                {"id":5,"friend":null}
+                """, options: options)
         #expect(run.status == .fine, "\(run)")
         #expect(
             try lines() == [
@@ -61,19 +63,20 @@ import Testing
         let types = try TypeText.properties("friend: link<P>, age: int")
         let options = TextImport.Options(type: "P", primaryKey: "id", types: types)
         let text = "{\"id\":1,\"friend\":7,\"age\":1}\n{\"id\":2,\"friend\":null,\"age\":1}\n"
-        let first = try RoundTripTests.importing(storage, text + "{\"id\":7,\"age\":1}\n", options)
+        let first = try RoundTripTests.importing(storage, text: text + "{\"id\":7,\"age\":1}\n", options: options)
         #expect(first.out.contains("got 3 new objects, and 0 objects changed; version 1"), "\(first)")
         // Object 8 comes later, so the link to it waits.
         let second = try RoundTripTests.importing(
-            storage, "{\"id\":1,\"friend\":8}\n{\"id\":2,\"friend\":8,\"age\":2}\n{\"id\":8,\"age\":1}\n", options)
+            storage, text: "{\"id\":1,\"friend\":8}\n{\"id\":2,\"friend\":8,\"age\":2}\n{\"id\":8,\"age\":1}\n",
+            options: options)
         #expect(second.out.contains("got 1 new object, and 2 objects changed; version 2"), "\(second)")
-        let third = try RoundTripTests.importing(storage, "{\"id\":1,\"friend\":8}\n", options)
+        let third = try RoundTripTests.importing(storage, text: "{\"id\":1,\"friend\":8}\n", options: options)
         #expect(third.out.contains("got 0 new objects, and 0 objects changed; version 2"), "\(third)")
         // A number of the store is known as one only when the import has all of its own.
-        _ = try RoundTripTests.importing(storage, "{\"x\":1}\n", .init(type: "Q"))
+        _ = try RoundTripTests.importing(storage, text: "{\"x\":1}\n", options: .init(type: "Q"))
         let links = TextImport.Options(type: "R", primaryKey: "id", types: try TypeText.properties("q: link<Q>"))
         for changed in ["1 new object, and 0", "0 new objects, and 0"] {
-            let run = try RoundTripTests.importing(storage, "{\"id\":1,\"q\":{\"$object\":0}}\n", links)
+            let run = try RoundTripTests.importing(storage, text: "{\"id\":1,\"q\":{\"$object\":0}}\n", options: links)
             #expect(run.out.contains("got \(changed) objects changed"), "\(run)")
         }
     }
@@ -86,13 +89,13 @@ import Testing
             {"id":null,"next":null,"all":[],"any":{"$link":"P","$key":1}}
 
             """
-        let run = try RoundTripTests.importing(storage, text, options)
+        let run = try RoundTripTests.importing(storage, text: text, options: options)
         #expect(run.status == .fine, "\(run)")
         #expect(try lines().joined(separator: "\n") + "\n" == text)
-        let csv = try RoundTripTests.export(storage, "/new", .csv, .init(types: ["P"]))
+        let csv = try RoundTripTests.export(storage, path: "/new", format: .csv, choice: .init(types: ["P"]))
         #expect(csv.status == .usage && csv.error.contains("P.next links to an object whose primary key is nil"))
         for wrong in ["{\"$key\":1,\"x\":2}", "{\"x\":1}", "{}"] {
-            let run = try RoundTripTests.importing(storage, "{\"id\":5,\"next\":\(wrong)}\n", options)
+            let run = try RoundTripTests.importing(storage, text: "{\"id\":5,\"next\":\(wrong)}\n", options: options)
             #expect(run.status == .usage && run.error.contains("should be its primary key"), "\(run)")
         }
     }
@@ -125,7 +128,7 @@ import Testing
         importer.willCommit()
         _ = try transaction.commit()
         let other = try store.beginWrite()
-        #expect(try SampleStore.add(other, table, [1: .int(-1)]) == 11)
+        #expect(try SampleStore.add(other, table: table, values: [1: .int(-1)]) == 11)
         _ = try other.commit()
         transaction = try store.beginWrite()
         importer.go(on: transaction)
@@ -149,7 +152,8 @@ import Testing
             ("f", "1e-60"),
             ("f", "1e39"), ("n", "1e7000"), ("n", "1e-7000"), ("n", "\"1E+9999\""),
         ] as [(String, String)] {
-            let run = try RoundTripTests.importing(storage, "{\"id\":1,\"\(name)\":\(number)}\n", options)
+            let run = try RoundTripTests.importing(
+                storage, text: "{\"id\":1,\"\(name)\":\(number)}\n", options: options)
             #expect(
                 run.status == .usage && run.error.contains("/input:1:13"), "\(number): \(run)")
         }
@@ -161,7 +165,8 @@ import Testing
             ("n", "1e6000", "\"1E+6000\""), ("n", "\"Infinity\"", "\"Infinity\""), ("n", "12.50", "\"12.50\""),
         ]
         for (index, (name, number, _)) in kept.enumerated() {
-            let run = try RoundTripTests.importing(storage, "{\"id\":\(index),\"\(name)\":\(number)}\n", options)
+            let run = try RoundTripTests.importing(
+                storage, text: "{\"id\":\(index),\"\(name)\":\(number)}\n", options: options)
             #expect(run.status == .fine, "\(number): \(run)")
         }
         for ((name, number, shown), line) in zip(kept, try lines()) {
@@ -192,16 +197,16 @@ import Testing
     }
 
     @Test("a missing primary key of CSV is not the empty one") func emptyKey() throws {
-        let run = try RoundTripTests.importing(storage, "id,x\n\"a\",1\n,2\n", csv)
+        let run = try RoundTripTests.importing(storage, text: "id,x\n\"a\",1\n,2\n", options: csv)
         #expect(run.status == .usage && run.error.contains("/input:3:1: the primary key is missing"), "\(run)")
-        #expect(try RoundTripTests.importing(storage, "id,x\n\"a\",1\n\"\",2\n", csv).status == .fine)
+        #expect(try RoundTripTests.importing(storage, text: "id,x\n\"a\",1\n\"\",2\n", options: csv).status == .fine)
         #expect(try lines() == ["{\"id\":\"a\",\"x\":1}", "{\"id\":\"\",\"x\":2}"])
     }
 
     @Test("a type is given once") func typesTwice() throws {
         let types = try TypeText.properties("id: int, a: int, a: string")
         let run = try RoundTripTests.importing(
-            storage, "{\"id\":1,\"a\":1}\n", .init(type: "P", primaryKey: "id", types: types))
+            storage, text: "{\"id\":1,\"a\":1}\n", options: .init(type: "P", primaryKey: "id", types: types))
         #expect(run.status == .usage && run.error.contains("--types names a twice"), "\(run)")
     }
 
@@ -243,7 +248,7 @@ import Testing
         for name in others + ["/new.notes.partial"] {
             try storage.open(name + "/text", .create).close()
         }
-        let run = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P"))
+        let run = try RoundTripTests.importing(storage, text: "{\"id\":1}\n", options: .init(type: "P"))
         #expect(run.status == .fine, "\(run)")
         let lines = run.error.split(separator: "\n")
         #expect(lines.count == 3, "\(run)")
@@ -259,7 +264,7 @@ import Testing
         try open("/new.notes.partial").close()
         try held.close()
         // Also where a store is by now.
-        let again = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P"))
+        let again = try RoundTripTests.importing(storage, text: "{\"id\":1}\n", options: .init(type: "P"))
         #expect(again.error.contains("removed /new.held.partial"), "\(again)")
     }
 
@@ -272,7 +277,9 @@ import Testing
             try Run {
                 try RecoverCommand.run(
                     SampleStore.path, output: path, json: false, storage: sample.storage, clock: ManualClock(), $0)
-            }, try RoundTripTests.export(sample.storage, SampleStore.path, .ndjson, .init(), to: path),
+            },
+            try RoundTripTests.export(
+                sample.storage, path: SampleStore.path, format: .ndjson, choice: .init(), to: path),
         ]
         for run in runs { #expect(run.status == .usage && run.error.contains("lies in the store"), "\(run)") }
     }

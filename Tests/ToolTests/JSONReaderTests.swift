@@ -129,7 +129,7 @@ import Testing
                 let read = try bytes.withUnsafeBytes { try CSVReader.fields($0) }
                 #expect(read.map { String(decoding: $0.text, as: UTF8.self) } == fields, "\(line)")
                 var seen = RecordSource.Seen()
-                let found = (bytes + [0x0A, 0x41]).withUnsafeBytes { CSVReader.end($0, false, &seen) }
+                let found = (bytes + [0x0A, 0x41]).withUnsafeBytes { CSVReader.end($0, isLast: false, seen: &seen) }
                 #expect(found == bytes.count, "\(line)")
             }
         }

@@ -43,17 +43,17 @@ import Testing
         let text = Self.lines(classes: classes, properties: properties)
         let last = "Class\(classes - 1)"
         try step("import", expecting: "got \(classes) new object") {
-            try RoundTripTests.importing(storage, text, into: path)
+            try RoundTripTests.importing(storage, text: text, into: path)
         }
         try step("import again", expecting: "got \(classes) new object") {
-            try RoundTripTests.importing(storage, text, into: path)
+            try RoundTripTests.importing(storage, text: text, into: path)
         }
         try step("info", expecting: "  \(last)  2 objects") { try Run.info(storage) }
         try step("info --json", expecting: "\"\(last)\"") { try Run.info(storage, json: true) }
         try step("log", expecting: "\(last) +1") { try Run.log(storage) }
         try step("show", expecting: last) { try Run.show(storage, 1) }
         try step("verify --deep", expecting: "no damage") { try Run.verify(storage) }
-        try step("diff", expecting: last) { try Run.diff(storage, 1, 2) }
+        try step("diff", expecting: last) { try Run.diff(storage, from: 1, to: 2) }
         try step("export", expecting: "\"\(last)\"") { try RoundTripTests.export(storage) }
         try step("history", expecting: "+ \(last) #0") { try Run.history(storage, .number(0), type: last) }
         try step("recover", expecting: "\(last)  2 objects recovered") {
@@ -76,7 +76,7 @@ import Testing
     {
         let storage = MemoryStorage()
         let line = "{" + (0..<count).map { "\"p\($0)\":1" }.joined(separator: ",") + "}"
-        let run = try RoundTripTests.importing(storage, line, TextImport.Options(type: "P"))
+        let run = try RoundTripTests.importing(storage, text: line, options: TextImport.Options(type: "P"))
         #expect(run.status == .usage && run.error.utf8.count < 1000, "\(run.error.prefix(2000))")
         #expect(run.error.contains("P has had \(count) properties; 1024 are allowed"), "\(run.error.prefix(2000))")
         #expect(try storage.status("/new") == nil)
@@ -85,7 +85,7 @@ import Testing
     @Test("an import of too many classes says the limit") func classes() throws {
         let storage = MemoryStorage()
         let run = try RoundTripTests.importing(
-            storage, Self.lines(classes: 16_385, properties: 0).replacing(",}", with: "}"))
+            storage, text: Self.lines(classes: 16_385, properties: 0).replacing(",}", with: "}"))
         #expect(run.status == .usage && run.error.contains("has 16385 classes; 16384 are allowed"), "\(run.error)")
         #expect(try storage.status("/new") == nil)
     }
@@ -113,7 +113,7 @@ import Testing
                 TextImport.Options()
             ),
         ] {
-            let run = try RoundTripTests.importing(storage, line, options)
+            let run = try RoundTripTests.importing(storage, text: line, options: options)
             #expect(
                 run.status == .usage && run.error.utf8.count < 2000,
                 "\(run.error.utf8.count) bytes: \(run.error.prefix(300))")

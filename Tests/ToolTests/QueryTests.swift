@@ -8,26 +8,27 @@ import Testing
 /// `firn query`, `firn explain` and `firn compact`.
 @Suite("firn query and compact", .timeLimit(.minutes(20))) struct QueryTests {
     private static func query(
-        _ storage: MemoryStorage, _ query: String, _ version: VersionChoice? = nil, json: Bool = false,
+        _ storage: MemoryStorage, query: String, version: VersionChoice? = nil, json: Bool = false,
         width: Int = .max
     ) throws -> Run {
         try Run {
             try QueryCommand.run(
-                SampleStore.path, query, version, json: json, storage: storage, width: width, $0)
+                SampleStore.path, query: query, version: version, json: json, storage: storage, width: width, output: $0
+            )
         }
     }
 
     @Test("shows what is found, as a table and as JSON") func table() throws {
         let storage = try SampleStore().storage
-        let run = try Self.query(storage, "Person WHERE age > -100 SORT(age ASC)", width: 60)
+        let run = try Self.query(storage, query: "Person WHERE age > -100 SORT(age ASC)", width: 60)
         let lines = run.out.split(separator: "\n")
         #expect(lines.count == 4 && lines.allSatisfy { $0.count <= 60 }, "\(run.out)")
         #expect(lines[1].hasPrefix("Ben") && lines[2].hasPrefix("Anna"), "\(run.out)")
         #expect(!run.out.contains("snow\n") && !run.out.contains("\u{1B}"), "\(run.out)")
-        let json = try Self.query(storage, "Person SORT(age DESC) LIMIT(1)", json: true)
+        let json = try Self.query(storage, query: "Person SORT(age DESC) LIMIT(1)", json: true)
         #expect(json.out.hasPrefix("{\"name\":\"Anna\",\"age\":42,"), "\(json.out)")
-        #expect(try Self.query(storage, "Dog").out == "0 objects\n")
-        #expect(try Self.query(storage, "Dog", .number(4)).out.contains("Rex"))
+        #expect(try Self.query(storage, query: "Dog").out == "0 objects\n")
+        #expect(try Self.query(storage, query: "Dog", version: .number(4)).out.contains("Rex"))
     }
 
     @Test("what is wrong is said, and where") func wrong() throws {
@@ -37,7 +38,7 @@ import Testing
             ("Person age > 3", "goes on with WHERE"), ("Person WHERE ag > 3", "no property 'ag'"),
             ("Person WHERE", "goes on with WHERE"), ("Person WHERE age >", "age >"),
         ] {
-            let run = try Self.query(storage, query)
+            let run = try Self.query(storage, query: query)
             #expect(run.status == .usage && run.error.contains(text) && run.out.isEmpty, "\(query): \(run)")
         }
     }
@@ -46,7 +47,7 @@ import Testing
         let storage = try SampleStore().storage
         func explain(_ query: String, json: Bool = false) throws -> String {
             let run = try Run {
-                try ExplainCommand.run(SampleStore.path, query, json: json, storage: storage, $0)
+                try ExplainCommand.run(SampleStore.path, query: query, json: json, storage: storage, output: $0)
             }
             #expect(run.status == .fine, "\(run)")
             return run.out

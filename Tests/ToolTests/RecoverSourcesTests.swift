@@ -51,7 +51,7 @@ import Testing
         var schema = store.schema
         schema.tables[0].columns.append(ColumnSchema(name: "x", type: .int))
         try transaction.changeSchema(to: schema)
-        transaction.set(SampleStore.person, 8, 0, .int(100))
+        transaction.set(SampleStore.person, column: 8, key: 0, to: .int(100))
         try transaction.commit()
     }
 
@@ -63,7 +63,8 @@ import Testing
         for index in 0..<60 {
             let transaction = try store.beginWrite()
             transaction.set(
-                SampleStore.person, 5, 1, .data((0..<300).map { UInt8(truncatingIfNeeded: $0 &* (index + 3)) }))
+                SampleStore.person, column: 5, key: 1,
+                to: .data((0..<300).map { UInt8(truncatingIfNeeded: $0 &* (index + 3)) }))
             try transaction.commit()
         }
         try store.close()
@@ -131,7 +132,7 @@ import Testing
     private static func compacted(_ column: Int, isLeaf: Bool = false) throws -> CompactedStore {
         var made = try CompactedStore(people: 100)
         _ = try made.compact(wholly: true)
-        try made.commit { $0.set(CompactedStore.person, 4, 3, .int(777)) }
+        try made.commit { $0.set(CompactedStore.person, column: 4, key: 3, to: .int(777)) }
         try made.commit { try CompactedStore.add($0, 100) }
         _ = try made.compact(wholly: false)
         try made.store.close()
@@ -212,16 +213,18 @@ import Testing
         try commit { try $0.changeSchema(to: SampleStore.schema) }
         try commit { transaction in
             for name in ["Anna", "Ben"] {
-                let key = try SampleStore.add(transaction, SampleStore.person, [0: .string(name)])
-                transaction.edit(SampleStore.person, 3, key) { tags in
+                let key = try SampleStore.add(transaction, table: SampleStore.person, values: [0: .string(name)])
+                transaction.edit(SampleStore.person, column: 3, key: key) { tags in
                     for tag in "abc" { tags.append(.string("\(tag)")) }
                 }
             }
         }
         // Lost: from then on, what was first is second.
-        try commit { $0.edit(SampleStore.person, 3, 0) { $0.insert(.string("x"), at: 0) } }
+        try commit { $0.edit(SampleStore.person, column: 3, key: 0) { $0.insert(.string("x"), at: 0) } }
         try commit { transaction in
-            for key in [0, 1] as [Int64] { _ = transaction.edit(SampleStore.person, 3, key) { $0.remove(at: 1) } }
+            for key in [0, 1] as [Int64] {
+                _ = transaction.edit(SampleStore.person, column: 3, key: key) { $0.remove(at: 1) }
+            }
         }
         try store.close()
         try Self.damage(sample, version: 3)

@@ -10,7 +10,7 @@ import Testing
     /// The objects of a store whose log goes back to the beginning.
     private static func objects(_ storage: any Storage, _ path: String) throws -> EditedStore.State {
         let run = try Run {
-            try DiffCommand.run(path, .number(0), nil, json: true, storage: storage, $0)
+            try DiffCommand.run(path, first: .number(0), second: nil, json: true, storage: storage, output: $0)
         }
         try #require(run.status == .fine, "\(run.error)")
         var state: EditedStore.State = [:]
@@ -54,7 +54,7 @@ import Testing
     @Test("every type, links, and collections of any length are recovered") func types() throws {
         var made = try CompactedStore(seed: 3)
         _ = try made.compact(wholly: true)
-        try made.commit { $0.set(CompactedStore.person, 3, 5, .string("changed")) }
+        try made.commit { $0.set(CompactedStore.person, column: 3, key: 5, to: .string("changed")) }
         let before = made.store.pin()
         let run = try Self.recover(made.storage)
         #expect(run.status == .fine, "\(run)")
@@ -130,13 +130,13 @@ import Testing
                 continue
             }
             #expect(verified.status == .damage, "\(label): \(verified.out)\n\(run)")
-            try Self.checkNothingIsMadeUp(held, edited, run, label)
+            try Self.checkNothingIsMadeUp(held, edited: edited, run: run, label: label)
         }
     }
 
     /// Each value of a recovered object is one that the object has had, or is listed as lost.
     private static func checkNothingIsMadeUp(
-        _ held: EditedStore.State, _ edited: EditedStore, _ run: Run, _ label: String
+        _ held: EditedStore.State, edited: EditedStore, run: Run, label: String
     ) throws {
         for (identity, properties) in held {
             let past = edited.states.compactMap { $0[identity] }
@@ -206,11 +206,11 @@ import Testing
             ColumnSchema(name: "later", type: .string, collection: .list),
         ]
         try transaction.changeSchema(to: schema)
-        transaction.set(SampleStore.person, 8, 0, .int(100))
-        transaction.set(SampleStore.person, 9, 0, .list([.string("m1"), .string("m2")]))
+        transaction.set(SampleStore.person, column: 8, key: 0, to: .int(100))
+        transaction.set(SampleStore.person, column: 9, key: 0, to: .list([.string("m1"), .string("m2")]))
         try transaction.commit()
         transaction = try store.beginWrite()
-        transaction.edit(SampleStore.person, 10, 1) { $0.append(.string("l")) }
+        transaction.edit(SampleStore.person, column: 10, key: 1) { $0.append(.string("l")) }
         try transaction.commit()
         try store.close()
         let run = try Self.recover(sample.storage)

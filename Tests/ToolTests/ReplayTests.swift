@@ -26,8 +26,10 @@ import Testing
             // Version 1 has the schema, and no object.
             if version > 1 {
                 let shown = try RoundTripTests.export(
-                    storage, SampleStore.path, .csv, .init(types: ["Person"], version: .number(UInt64(version))))
-                let replayed = try RoundTripTests.export(storage, "/new", .csv, .init(types: ["Person"]))
+                    storage, path: SampleStore.path, format: .csv,
+                    choice: .init(types: ["Person"], version: .number(UInt64(version))))
+                let replayed = try RoundTripTests.export(
+                    storage, path: "/new", format: .csv, choice: .init(types: ["Person"]))
                 #expect(shown.status == .fine && shown.out == replayed.out, "version \(version): \(shown.error)")
             }
             StoreFiles(named: "/new", storage: storage).removeAll()

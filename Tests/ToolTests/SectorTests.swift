@@ -17,7 +17,7 @@ import Testing
         try schema.commit()
         for name in ["Ada", "Grace"] {
             let transaction = try store.beginWrite()
-            try SampleStore.add(transaction, SampleStore.person, [0: .string(name)])
+            try SampleStore.add(transaction, table: SampleStore.person, values: [0: .string(name)])
             try transaction.commit()
         }
         try store.close()

@@ -10,7 +10,9 @@ import Testing
     private static let subcommands = ["info", "log", "query", "explain", "export"]
 
     private static func completion() throws -> ShellCompletion {
-        let schema = try StoreView.reading(SampleStore.path, nil, storage: try SampleStore().storage) { $0.schema }
+        let schema = try StoreView.reading(SampleStore.path, choice: nil, storage: try SampleStore().storage) {
+            $0.schema
+        }
         return ShellCompletion(schema: schema, subcommands: subcommands)
     }
 
@@ -69,8 +71,9 @@ import Testing
     @Test("a path goes on in the class that it leads to") func paths() throws {
         let storage = MemoryStorage()
         let types = try TypeText.properties("friend: link<P>, name: string?")
-        _ = try RoundTripTests.importing(storage, "{\"id\":1}\n", .init(type: "P", primaryKey: "id", types: types))
-        let schema = try StoreView.reading("/new", nil, storage: storage) { $0.schema }
+        _ = try RoundTripTests.importing(
+            storage, text: "{\"id\":1}\n", options: .init(type: "P", primaryKey: "id", types: types))
+        let schema = try StoreView.reading("/new", choice: nil, storage: storage) { $0.schema }
         let complete = ShellCompletion(schema: schema, subcommands: [])
         #expect(complete("P WHERE fr") == .init(words: ["friend"], typedCount: 2, suffix: ""))
         #expect(complete("P WHERE friend.friend.na") == .init(words: ["name"], typedCount: 2))

@@ -131,10 +131,10 @@ import Testing
         let sample = try SampleStore()
         let store = try sample.open()
         let transaction = try store.beginWrite()
-        transaction.set(SampleStore.person, 1, 0, .int(50))
+        transaction.set(SampleStore.person, column: 1, key: 0, to: .int(50))
         try transaction.commit()
         let next = try store.beginWrite()
-        next.set(SampleStore.person, 1, 0, .int(51))
+        next.set(SampleStore.person, column: 1, key: 0, to: .int(51))
         _ = try next.commitWithoutWaiting()  // in the log, not published
         let info = try Run.info(sample.storage)
         #expect(info.out.contains("open for writing"), "\(info.out)")

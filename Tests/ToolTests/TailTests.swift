@@ -7,12 +7,12 @@ import Testing
 @Suite("firn tail", .timeLimit(.minutes(20))) struct TailTests {
     /// Runs the command on a store that `write` writes to whenever all has been shown, until that returns false.
     private func tail(
-        _ sample: SampleStore, from: UInt64?, _ choice: ObjectChoice = .all, json: Bool = true,
+        _ sample: SampleStore, from: UInt64?, choice: ObjectChoice = .all, json: Bool = true,
         _ write: () throws -> Bool
     ) throws -> Run {
         try Run {
             try TailCommand.run(
-                SampleStore.path, from: from, choice, json: json, storage: sample.storage, $0, write)
+                SampleStore.path, from: from, choice: choice, json: json, storage: sample.storage, output: $0, write)
         }
     }
 
@@ -31,7 +31,7 @@ import Testing
             }
             for _ in 0..<rounds % 4 {
                 let transaction = try store.beginWrite()
-                transaction.set(SampleStore.person, 1, 0, .int(Int64(version)))
+                transaction.set(SampleStore.person, column: 1, key: 0, to: .int(Int64(version)))
                 version = try transaction.commit().number
             }
             return rounds < 60
@@ -49,7 +49,7 @@ import Testing
         let sample = try SampleStore(more: 3)
         let all = try tail(sample, from: 1, json: false) { false }
         #expect(all.out.contains("version 2  2023-11-14T22:13:23.000Z\n+ Person #0 \"Anna\""), "\(all.out)")
-        let dogs = try tail(sample, from: 1, .type("Dog"), json: false) { false }
+        let dogs = try tail(sample, from: 1, choice: .type("Dog"), json: false) { false }
         let versions = dogs.out.split(separator: "\n").filter { $0.hasPrefix("version") }
         #expect(versions.map { $0.split(separator: " ")[1] } == ["2", "5"])
         let store = try sample.open()

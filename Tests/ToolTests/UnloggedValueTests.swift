@@ -19,11 +19,14 @@ import Testing
     }
 
     private func show(_ version: UInt64, json: Bool = false) throws -> Run {
-        try Run { try ShowCommand.run("/g", version: version, json: json, storage: storage, $0) }
+        try Run { try ShowCommand.run("/g", version: version, json: json, storage: storage, output: $0) }
     }
 
     private func diff(_ from: UInt64, _ to: UInt64, json: Bool = false) throws -> Run {
-        try Run { try DiffCommand.run("/g", .number(from), .number(to), json: json, storage: storage, $0) }
+        try Run {
+            try DiffCommand.run(
+                "/g", first: .number(from), second: .number(to), json: json, storage: storage, output: $0)
+        }
     }
 
     /// The lines of JSON that name a change.
@@ -108,17 +111,17 @@ import Testing
     }
 
     @Test("firn log, history and verify know such versions") func listed() throws {
-        let log = try Run { try LogCommand.run("/g", from: 1, to: .max, json: false, storage: storage, $0) }
+        let log = try Run { try LogCommand.run("/g", from: 1, to: .max, json: false, storage: storage, output: $0) }
         let lines = log.out.split(separator: "\n")
         #expect(lines.count == 9 && log.status == .fine, "\(log)")
         for (index, line) in lines.enumerated() {
             #expect(line.hasSuffix("old values not logged") == (3...7).contains(index), "\(line)")
         }
-        let json = try Run { try LogCommand.run("/g", from: 1, to: .max, json: true, storage: storage, $0) }
+        let json = try Run { try LogCommand.run("/g", from: 1, to: .max, json: true, storage: storage, output: $0) }
         #expect(json.out.split(separator: "\n").filter { $0.contains("\"oldNotLogged\":true") }.count == 5)
         let history = try Run {
             try HistoryCommand.run(
-                "/g", .object(type: "Person", .primaryKey("Cleo")), json: false, storage: storage, $0)
+                "/g", choice: .object(type: "Person", .primaryKey("Cleo")), json: false, storage: storage, output: $0)
         }
         #expect(history.status == .fine && history.out.contains("- Person #2 \"Cleo\"\n    old values not logged"))
         #expect(try Run.verify(storage, path: "/g").status == .fine)
@@ -130,7 +133,7 @@ import Testing
         }
         #expect(run.status == .fine && run.error == "" && run.out.hasPrefix("/new holds all of version 9:"), "\(run)")
         let objects = try Run {
-            try DiffCommand.run("/new", .number(0), nil, json: false, storage: storage, $0)
+            try DiffCommand.run("/new", first: .number(0), second: nil, json: false, storage: storage, output: $0)
         }
         for text in ["age: 42", "notes: \"again\"", "\"x\", \"tag 0 of Anna\", \"tag 2 of Anna\", \"tag 3 of Anna\""] {
             #expect(objects.out.contains(text), "\(text) is missing in \(objects.out)")
@@ -147,7 +150,7 @@ import Testing
     @Test("an object whose deletion and insertion the log does not name is told of") func unnamed() throws {
         let run = try Run {
             try HistoryCommand.run(
-                "/g", .object(type: "Person", .primaryKey("Eve")), json: false, storage: storage, $0)
+                "/g", choice: .object(type: "Person", .primaryKey("Eve")), json: false, storage: storage, output: $0)
         }
         #expect(run.status == .usage && run.error.contains("give --object and the number"), "\(run)")
     }

@@ -25,15 +25,16 @@ struct DiffCommand: ParsableCommand {
     func run() throws {
         try finish { output in
             try Self.run(
-                arguments.store, first, second, chosen.choice, json: arguments.json, storage: PosixStorage.shared,
-                output)
+                arguments.store, first: first, second: second, choice: chosen.choice, json: arguments.json,
+                storage: PosixStorage.shared,
+                output: output)
         }
     }
 
     /// - Parameter byteMax: how much is held in memory, so that a larger difference takes several passes over the log.
     static func run(
-        _ path: String, _ first: VersionChoice, _ second: VersionChoice?, _ choice: ObjectChoice = .all, json: Bool,
-        storage: any Storage, byteMax: Int = 256 << 20, _ output: Output
+        _ path: String, first: VersionChoice, second: VersionChoice?, choice: ObjectChoice = .all, json: Bool,
+        storage: any Storage, byteMax: Int = 256 << 20, output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         let filter = try ObjectFilter(choice, in: store, isJSON: json)
@@ -54,7 +55,7 @@ struct DiffCommand: ParsableCommand {
         var counts: [ChangedObject.Change: Int] = [:]
         var lower: ChangedObject.Identity? = ChangedObject.Identity(table: 0, key: 0)
         while let start = lower {
-            let pass = try Pass(store, range, NetChanges(from: start, filter, byteMax: byteMax))
+            let pass = try Pass(store: store, range: range, changes: NetChanges(from: start, filter, byteMax: byteMax))
             for finding in pass.findings where !findings.contains(finding) { findings.append(finding) }
             // A difference that leaves out a damaged version would be wrong.
             if pass.findings.contains(where: { $0.kind == .damage }) { break }
@@ -100,7 +101,7 @@ struct DiffCommand: ParsableCommand {
         private(set) var schema: DecodedSchema?
         private(set) var findings: [Finding] = []
 
-        init(_ store: OpenedStore, _ range: ClosedRange<UInt64>, _ changes: NetChanges) throws {
+        init(store: OpenedStore, range: ClosedRange<UInt64>, changes: NetChanges) throws {
             var changes = changes
             var found: [Finding] = []
             var commits = CommitReader()
@@ -109,7 +110,7 @@ struct DiffCommand: ParsableCommand {
                 case .frame(let frame, let payload, let path):
                     guard !frame.kind.isPart || frame.version <= range.upperBound else { return false }
                     let isWanted = frame.kind.isPart && frame.version > range.lowerBound
-                    let finding = try commits.take(frame, payload, path: path) { block in
+                    let finding = try commits.take(frame, payload: payload, path: path) { block in
                         if isWanted { try changes.add(block, version: frame.version) }
                     }
                     if let finding, isWanted { found.append(finding) }

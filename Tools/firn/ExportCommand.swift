@@ -54,7 +54,9 @@ struct ExportCommand: ParsableCommand {
         if output != nil { Interrupts.postpone() }
         try finish { out in
             let choice = Choice(types: types, predicate: predicate, version: version)
-            try Self.run(store, json ? .json : format, choice, output: output, storage: PosixStorage.shared, out)
+            try Self.run(
+                store, format: json ? .json : format, choice: choice, output: output, storage: PosixStorage.shared,
+                to: out)
             return .fine
         }
     }
@@ -67,13 +69,13 @@ struct ExportCommand: ParsableCommand {
     }
 
     static func run(
-        _ path: String, _ format: Format, _ choice: Choice, output file: String?, storage: any Storage, _ output: Output
+        _ path: String, format: Format, choice: Choice, output file: String?, storage: any Storage, to output: Output
     ) throws {
         let files = StoreFiles(named: path, storage: storage)
-        try StoreView.reading(path, choice.version, storage: storage) { view in
+        try StoreView.reading(path, choice: choice.version, storage: storage) { view in
             let sink = try ByteSink(file, output, outside: files, storage: storage)
             do {
-                var export = try Export(view, format, choice, sink, output)
+                var export = try Export(view: view, format: format, choice: choice, sink: sink, output: output)
                 try export.run()
                 try sink.finish()
             } catch {
@@ -97,8 +99,8 @@ private struct Export {
     private var count = 0
 
     init(
-        _ view: StoreView, _ format: ExportCommand.Format, _ choice: ExportCommand.Choice, _ sink: ByteSink,
-        _ output: Output
+        view: StoreView, format: ExportCommand.Format, choice: ExportCommand.Choice, sink: ByteSink,
+        output: Output
     ) throws {
         self.view = view
         self.format = format
@@ -129,14 +131,14 @@ private struct Export {
         let json = ObjectJSON(view.schema, view.snapshot)
         let total = tables.reduce(0) { $0 + view.snapshot.table($1).count }
         for table in tables {
-            let csv = format == .csv ? ObjectCSV(table, view.schema, view.snapshot) : nil
+            let csv = format == .csv ? ObjectCSV(table: table, schema: view.schema, snapshot: view.snapshot) : nil
             csv?.appendNames(to: &buffer)
             let rows = view.snapshot.table(table)
             if let query {
                 let keys = query.run(in: view.snapshot).keys(in: rows)
                 for (index, key) in keys.enumerated() {
                     guard let (leaf, row) = rows.find(key) else { continue }
-                    try append(table, leaf, row, json, csv)
+                    try append(table, leaf: leaf, row: row, json: json, csv: csv)
                     if index % 1_000 == 0 { output.progress("exporting", index, of: keys.count) }
                 }
                 continue
@@ -144,7 +146,7 @@ private struct Export {
             var failure: (any Error)?
             rows.forEachLeaf { leaf, _ in
                 do {
-                    for row in 0..<leaf.count { try append(table, leaf, row, json, csv) }
+                    for row in 0..<leaf.count { try append(table, leaf: leaf, row: row, json: json, csv: csv) }
                     try Interrupts.check()
                     output.progress("exporting", count, of: total)
                     return true
@@ -166,13 +168,13 @@ private struct Export {
     }
 
     private mutating func append(
-        _ table: TableID, _ leaf: Leaf, _ row: Int, _ json: ObjectJSON, _ csv: ObjectCSV?
+        _ table: TableID, leaf: Leaf, row: Int, json: ObjectJSON, csv: ObjectCSV?
     ) throws {
         if let csv {
             try csv.append(leaf, row, to: &buffer)
         } else {
             if format == .json { buffer += (count == 0 ? "\n" : ",\n").utf8 }
-            try json.append(table, leaf, row, withType: isMixture, to: &buffer)
+            try json.append(table, leaf: leaf, row: row, withType: isMixture, to: &buffer)
             if format == .ndjson { buffer.append(UInt8(ascii: "\n")) }
         }
         count += 1

@@ -34,20 +34,22 @@ struct HistoryCommand: ParsableCommand {
         try finish { output in
             let name = key.map(ObjectChoice.Name.primaryKey) ?? .number(object ?? 0)
             return try Self.run(
-                arguments.store, .object(type: type, name), from: range.from, to: range.to ?? .max, since: range.since,
-                json: arguments.json, storage: PosixStorage.shared, output)
+                arguments.store, choice: .object(type: type, name), from: range.from, to: range.to ?? .max,
+                since: range.since,
+                json: arguments.json, storage: PosixStorage.shared, output: output)
         }
     }
 
     static func run(
-        _ path: String, _ choice: ObjectChoice, from: UInt64 = 1, to: UInt64 = .max, since: Moment? = nil, json: Bool,
-        storage: any Storage, _ output: Output
+        _ path: String, choice: ObjectChoice, from: UInt64 = 1, to: UInt64 = .max, since: Moment? = nil, json: Bool,
+        storage: any Storage, output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         let filter = try ObjectFilter(choice, in: store, isJSON: json)
         let since = since?.nanoseconds ?? .min
         var findings = store.findings
-        var collector = ChangeCollector(isJSON: json, names: try names(filter, store, json), output: output)
+        var collector = ChangeCollector(
+            isJSON: json, names: try names(filter, store: store, json: json), output: output)
         collector.filter = filter
         var commits = CommitReader()
         _ = try LogWalk(store: store, from: from).run { event in
@@ -59,7 +61,7 @@ struct HistoryCommand: ParsableCommand {
                 }
                 let isWanted = frame.kind.isPart && frame.version >= from && frame.time >= since
                 collector.schema = commits.schema
-                let finding = try commits.take(frame, payload, path: path) { block in
+                let finding = try commits.take(frame, payload: payload, path: path) { block in
                     if isWanted { try collector.add(block) }
                 }
                 if let finding { findings.append(finding) }
@@ -82,7 +84,7 @@ struct HistoryCommand: ParsableCommand {
     }
 
     /// The primary keys of the objects, which the search has found unless they were named by their numbers.
-    private static func names(_ filter: ObjectFilter, _ store: OpenedStore, _ json: Bool) throws -> any ObjectNames {
+    private static func names(_ filter: ObjectFilter, store: OpenedStore, json: Bool) throws -> any ObjectNames {
         guard filter.names.isEmpty, let table = filter.table, let keys = filter.keys else { return filter }
         return try PrimaryKeys(store, before: .max, of: [table: keys], isJSON: json)
     }

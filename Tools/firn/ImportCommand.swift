@@ -49,16 +49,16 @@ struct ImportCommand: ParsableCommand {
             options.isCSV = format == .csv || format == nil && file.hasSuffix(".csv")
             options.types = try types.map { try TypeText.properties($0) } ?? []
             return try Self.run(
-                arguments.store, file, options, batch: batches.batch,
-                json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
+                arguments.store, file: file, options: options, batch: batches.batch,
+                json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, output: out)
         }
     }
 
     static func run(
-        _ path: String, _ file: String, _ options: TextImport.Options, batch: Int? = nil, json: Bool,
-        storage: any Storage, clock: any Clock, _ output: Output
+        _ path: String, file: String, options: TextImport.Options, batch: Int? = nil, json: Bool,
+        storage: any Storage, clock: any Clock, output: Output
     ) throws -> ToolError.Status {
-        let source = TextImport(try RecordSource(file, storage: storage), options, output)
+        let source = TextImport(source: try RecordSource(file, storage: storage), options: options, output: output)
         return try ImportRun(source: source, batch: batch)
             .run(into: path, json: json, storage: storage, clock: clock, output)
     }

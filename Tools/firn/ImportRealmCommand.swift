@@ -33,14 +33,14 @@ struct ImportRealmCommand: ParsableCommand {
         Interrupts.postpone()
         try finish { out in
             try Self.run(
-                arguments.store, file, schema: schema, batch: batches.batch,
-                json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, out)
+                arguments.store, file: file, schema: schema, batch: batches.batch,
+                json: arguments.json, storage: PosixStorage.shared, clock: SystemClock.shared, output: out)
         }
     }
 
     static func run(
-        _ path: String, _ file: String, schema: String, batch: Int? = nil, json: Bool = false,
-        storage: any Storage, clock: any Clock, _ output: Output
+        _ path: String, file: String, schema: String, batch: Int? = nil, json: Bool = false,
+        storage: any Storage, clock: any Clock, output: Output
     ) throws -> ToolError.Status {
         let source = try RealmImport(file, schema: schema, storage: storage, output)
         return try ImportRun(source: source, batch: batch)

@@ -28,14 +28,14 @@
             Interrupts.postpone()
             try finish { out in
                 try Self.run(
-                    arguments.store, file, tables: table, batch: batches.batch, json: arguments.json,
-                    storage: PosixStorage.shared, clock: SystemClock.shared, out)
+                    arguments.store, file: file, tables: table, batch: batches.batch, json: arguments.json,
+                    storage: PosixStorage.shared, clock: SystemClock.shared, output: out)
             }
         }
 
         static func run(
-            _ path: String, _ file: String, tables: [String] = [], batch: Int? = nil, json: Bool = false,
-            storage: any Storage, clock: any Clock, _ output: Output
+            _ path: String, file: String, tables: [String] = [], batch: Int? = nil, json: Bool = false,
+            storage: any Storage, clock: any Clock, output: Output
         ) throws -> ToolError.Status {
             let source = try SQLiteImport(file, tables: tables, output)
             return try ImportRun(source: source, batch: batch)

@@ -56,13 +56,13 @@ struct InfoCommand: ParsableCommand {
                     stored += Int(frame.storedCount)
                     raw += Int(frame.rawCount)
                 }
-                if let finding = try commits.take(frame, payload, path: path, { commit.add($0) }) {
+                if let finding = try commits.take(frame, payload: payload, path: path, { commit.add($0) }) {
                     findings.append(finding)
                     counts.forget()
                 }
             case .commit(let frame, let path):
                 if let problem = counts.add(commit, version: frame.version, commits.schema) {
-                    findings.append(Finding(.damage, path, Int(frame.offset), problem))
+                    findings.append(Finding(kind: .damage, file: path, offset: Int(frame.offset), text: problem))
                 }
                 segments[segments.count - 1].commits += 1
                 let moment = (frame.version, frame.time)
@@ -115,14 +115,14 @@ struct InfoCommand: ParsableCommand {
             let footer = opened.footer
             var lines = [
                 "checkpoint    version \(footer.version), \(TimeText.milliseconds(footer.time)); \(Amount.bytes(opened.byteCount)) in "
-                    + "\(Amount.of(opened.files.count, "file")), about \(Amount.bytes(Int(clamping: footer.garbage))) of it garbage"
+                    + "\(Amount.of(opened.files.count, one: "file")), about \(Amount.bytes(Int(clamping: footer.garbage))) of it garbage"
                     + (footer.holes.isEmpty ? "" : ", \(Amount.bytes(footer.holeByteCount)) in holes")
             ]
             for file in opened.files {
                 lines.append("  \(StoreFiles.checkpointName(file.entry.id))  \(Amount.bytes(file.byteCount))")
             }
             let counts = NodeKind.allCases.compactMap { kind in
-                nodes[kind].map { Amount.of($0, kind.name.one, kind.name.many) }
+                nodes[kind].map { Amount.of($0, one: kind.name.one, many: kind.name.many) }
             }
             if !counts.isEmpty { lines.append("  " + counts.joined(separator: ", ")) }
             return lines
@@ -223,7 +223,7 @@ struct InfoCommand: ParsableCommand {
                 "classes" + (checkpoint == nil ? "" : ", and the bytes of their properties in the checkpoint")
                     + (counts.areKnown ? "" : " (the numbers of objects are not known: commits are missing)"))
             for (number, table) in (schema?.tables ?? []).enumerated() where !table.isRemoved {
-                let amount = counts.areKnown ? "  \(Amount.of(counts.counts[number] ?? 0, "object"))" : ""
+                let amount = counts.areKnown ? "  \(Amount.of(counts.counts[number] ?? 0, one: "object"))" : ""
                 lines.append("  \(DisplayText.line(table.name))\(amount)\(table.isEmbedded ? "  embedded" : "")")
                 for (index, column) in table.columns.enumerated() where !column.isRemoved {
                     let extra = table.primaryKey == index ? ", primary key" : column.isIndexed ? ", indexed" : ""

@@ -16,9 +16,9 @@ struct LogCommand: ParsableCommand {
     func run() throws {
         try finish { output in
             try Self.run(
-                arguments.store, from: range.from, to: range.to ?? .max, since: range.since, chosen.choice,
+                arguments.store, from: range.from, to: range.to ?? .max, since: range.since, choice: chosen.choice,
                 json: arguments.json,
-                storage: PosixStorage.shared, output)
+                storage: PosixStorage.shared, output: output)
         }
     }
 
@@ -46,7 +46,7 @@ struct LogCommand: ParsableCommand {
             }
             if counts.changesSchema { changes.insert("schema", at: 0) }
             if counts.lacksOldValues { changes.append("old values not logged") }
-            return "\(version)  \(TimeText.milliseconds(time))  \(Amount.of(parts, "part"))  "
+            return "\(version)  \(TimeText.milliseconds(time))  \(Amount.of(parts, one: "part"))  "
                 + "\(Amount.bytes(stored)) stored, \(Amount.bytes(raw)) raw  "
                 + (changes.isEmpty ? "nothing changed" : changes.joined(separator: ", "))
         }
@@ -70,8 +70,8 @@ struct LogCommand: ParsableCommand {
     }
 
     static func run(
-        _ path: String, from: UInt64, to: UInt64, since: Moment? = nil, _ choice: ObjectChoice = .all, json: Bool,
-        storage: any Storage, _ output: Output
+        _ path: String, from: UInt64, to: UInt64, since: Moment? = nil, choice: ObjectChoice = .all, json: Bool,
+        storage: any Storage, output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         let first = store.manifest.firstVersion
@@ -98,7 +98,7 @@ struct LogCommand: ParsableCommand {
                     entry?.raw += Int(frame.rawCount)
                     if frame.kind == .schema { entry?.counts.changesSchema = true }
                 }
-                if let finding = try commits.take(frame, payload, path: path, { entry?.counts.add($0) }) {
+                if let finding = try commits.take(frame, payload: payload, path: path, { entry?.counts.add($0) }) {
                     findings.append(finding)
                 }
             case .commit(let frame, _):

@@ -21,7 +21,7 @@ struct LogVerification: Sendable {
     ///   - isDeep: whether values are decoded, too.
     ///   - read: called with the number of bytes read since the last call.
     mutating func run(
-        _ store: OpenedStore, isDeep: Bool, _ checkpointCounts: ObjectCounts.CheckpointCounts?,
+        _ store: OpenedStore, isDeep: Bool, checkpointCounts: ObjectCounts.CheckpointCounts?,
         _ read: (Int) -> Void
     ) throws {
         var commits = CommitReader()
@@ -36,7 +36,7 @@ struct LogVerification: Sendable {
                 read(frame.frameByteCount)
                 guard isDeep else { break }
                 if frame.kind.isPart, frame.part == 0 { commit = CommitCounts(countsUpdates: false) }
-                let finding = try commits.take(frame, payload, path: path) { block in
+                let finding = try commits.take(frame, payload: payload, path: path) { block in
                     this.blocks += 1
                     commit.add(block)
                 }
@@ -47,7 +47,10 @@ struct LogVerification: Sendable {
             case .commit(let frame, let path):
                 this.versions += 1
                 if isDeep, let problem = counts.add(commit, version: frame.version, commits.schema) {
-                    this.add(Finding(.damage, path, Int(frame.offset), "version \(frame.version): \(problem)"))
+                    this.add(
+                        Finding(
+                            kind: .damage, file: path, offset: Int(frame.offset),
+                            text: "version \(frame.version): \(problem)"))
                 }
             case .resumed:
                 commits.forgetSchema()
@@ -69,7 +72,7 @@ struct LogVerification: Sendable {
             let work: @Sendable () -> Void = { [self] in
                 let found = Result {
                     var log = LogVerification()
-                    try log.run(store, isDeep: isDeep, checkpointCounts) { count in
+                    try log.run(store, isDeep: isDeep, checkpointCounts: checkpointCounts) { count in
                         done.add(count, ordering: .relaxed)
                     }
                     return log

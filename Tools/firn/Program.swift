@@ -14,7 +14,7 @@ package enum Program {
         let ways: [(Output) throws -> ToolError.Status] = [
             { try VerifyCommand.run(path, deep: true, json: true, storage: storage, $0) },
             { try InfoCommand.run(path, json: false, storage: storage, $0) },
-            { try LogCommand.run(path, from: 1, to: .max, json: true, storage: storage, $0) },
+            { try LogCommand.run(path, from: 1, to: .max, json: true, storage: storage, output: $0) },
             { try RecoverCommand.run(path, output: new, json: false, storage: storage, clock: clock, $0) },
             { try VerifyCommand.run(new, deep: true, json: false, storage: storage, $0) },
         ]
@@ -27,10 +27,13 @@ package enum Program {
     package static func importText(
         _ text: [UInt8], isCSV: Bool, into path: String, storage: any Storage, clock: any Clock
     ) {
-        let file = make("/text", text, storage)
+        let file = make("/text", bytes: text, storage: storage)
         var options = TextImport.Options(type: "T", primaryKey: nil)
         options.isCSV = isCSV
-        attempt { try ImportCommand.run(path, file, options, json: false, storage: storage, clock: clock, $0) }
+        attempt {
+            try ImportCommand.run(
+                path, file: file, options: options, json: false, storage: storage, clock: clock, output: $0)
+        }
         exportAll(path, storage)
     }
 
@@ -38,19 +41,23 @@ package enum Program {
     package static func importRealm(
         _ objects: [UInt8], schema: [UInt8], into path: String, storage: any Storage, clock: any Clock
     ) {
-        let (file, schemaFile) = (make("/objects", objects, storage), make("/schema", schema, storage))
-        attempt { try ImportRealmCommand.run(path, file, schema: schemaFile, storage: storage, clock: clock, $0) }
+        let (file, schemaFile) = (
+            make("/objects", bytes: objects, storage: storage), make("/schema", bytes: schema, storage: storage)
+        )
+        attempt {
+            try ImportRealmCommand.run(path, file: file, schema: schemaFile, storage: storage, clock: clock, output: $0)
+        }
         exportAll(path, storage)
     }
 
     private static func exportAll(_ path: String, _ storage: any Storage) {
         attempt {
-            try ExportCommand.run(path, .ndjson, .init(), output: nil, storage: storage, $0)
+            try ExportCommand.run(path, format: .ndjson, choice: .init(), output: nil, storage: storage, to: $0)
             return .fine
         }
     }
 
-    private static func make(_ path: String, _ bytes: [UInt8], _ storage: any Storage) -> String {
+    private static func make(_ path: String, bytes: [UInt8], storage: any Storage) -> String {
         do {
             let made = try storage.open(path, .create)
             try bytes.withUnsafeBytes { try made.write($0, at: 0) }

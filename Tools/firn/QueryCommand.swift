@@ -26,18 +26,18 @@ struct QueryCommand: ParsableCommand {
     func run() throws {
         try finish { out in
             try Self.run(
-                arguments.store, query, version, json: arguments.json, storage: PosixStorage.shared,
-                width: Terminal.width, out)
+                arguments.store, query: query, version: version, json: arguments.json, storage: PosixStorage.shared,
+                width: Terminal.width, output: out)
         }
     }
 
     /// - Parameter width: how many characters a line of the table may have.
     static func run(
-        _ path: String, _ query: String, _ version: VersionChoice?, json: Bool, storage: any Storage, width: Int,
-        _ output: Output
+        _ path: String, query: String, version: VersionChoice?, json: Bool, storage: any Storage, width: Int,
+        output: Output
     ) throws -> ToolError.Status {
         let text = try StoreQuery.Text(query)
-        return try StoreView.reading(path, version, storage: storage) { view in
+        return try StoreView.reading(path, choice: version, storage: storage) { view in
             let table = try view.table(named: text.type)
             let rows = view.snapshot.table(table)
             let found = try StoreQuery.pipeline(text.rest, of: table, view).run(in: view.snapshot)
@@ -47,15 +47,15 @@ struct QueryCommand: ParsableCommand {
                 var line: [UInt8] = []
                 for index in 0..<found.count {
                     guard let (leaf, row) = rows.find(found.key(at: index, in: rows)) else { continue }
-                    try form.append(table, leaf, row, withType: false, to: &line)
+                    try form.append(table, leaf: leaf, row: row, withType: false, to: &line)
                     try view.checkDamage()
                     try output.line(String(decoding: line, as: UTF8.self))
                     line.removeAll(keepingCapacity: true)
                 }
             } else {
-                let grid = TextTable(table, view, form)
-                try grid.write(found.count, width: width, { found.key(at: $0, in: rows) }, output)
-                try output.line(Amount.of(found.count, "object"))
+                let grid = TextTable(table: table, view: view, form: form)
+                try grid.write(found.count, width: width, key: { found.key(at: $0, in: rows) }, output: output)
+                try output.line(Amount.of(found.count, one: "object"))
             }
             try output.flush()
             return .fine
@@ -77,15 +77,15 @@ struct ExplainCommand: ParsableCommand {
 
     func run() throws {
         try finish { out in
-            try Self.run(arguments.store, query, json: arguments.json, storage: PosixStorage.shared, out)
+            try Self.run(arguments.store, query: query, json: arguments.json, storage: PosixStorage.shared, output: out)
         }
     }
 
     static func run(
-        _ path: String, _ query: String, json: Bool, storage: any Storage, _ output: Output
+        _ path: String, query: String, json: Bool, storage: any Storage, output: Output
     ) throws -> ToolError.Status {
         let text = try StoreQuery.Text(query)
-        return try StoreView.reading(path, nil, storage: storage) { view in
+        return try StoreView.reading(path, choice: nil, storage: storage) { view in
             let table = try view.table(named: text.type)
             let plan = try StoreQuery.pipeline(text.rest, of: table, view).explain(in: view.snapshot)
             try view.checkDamage()

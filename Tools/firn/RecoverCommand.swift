@@ -46,7 +46,7 @@ struct RecoverCommand: ParsableCommand {
         try storage.checkIsFree(new, outside: store.files)
         let log = try SalvageLog(store)
         var found = store.findings
-        let sources = try SalvageSources(store, log, &found)
+        let sources = try SalvageSources(store: store, log: log, found: &found)
         var known = [log.schema, sources.schema].compactMap { $0 }.max { $0.size < $1.size }
         if let schemaStore {
             let given = try Self.schema(of: schemaStore, storage)
@@ -64,7 +64,7 @@ struct RecoverCommand: ParsableCommand {
                 "\(path): no schema can be read, neither in the log nor in a checkpoint. \(new) was not made. If there is another store of the same application, such as an older copy, give it as --schema-from STORE."
             )
         }
-        let salvage = Salvage(log, sources, schema, byteMax: byteMax)
+        let salvage = Salvage(log: log, sources: sources, schema: schema, byteMax: byteMax)
         try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock, output)
         var report = salvage.report
         for finding in found { report.add(finding) }

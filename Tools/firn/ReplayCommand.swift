@@ -63,12 +63,13 @@ struct ReplayCommand: ParsableCommand {
                     output.progress("replaying", done, of: plan.byteCount)
                     if frame.kind.isPart, frame.version >= plan.first { try maker.add(frame, payload) }
                     if frame.part == 0 { commit = CommitCounts(countsUpdates: false) }
-                    damage = try commits.take(frame, payload, path: path) { commit.add($0) }
+                    damage = try commits.take(frame, payload: payload, path: path) { commit.add($0) }
                     if damage == nil, frame.kind.isPart, frame.isLast, frame.version >= plan.first,
                         let problem = counts.add(commit, version: frame.version, commits.schema)
                     {
                         damage = Finding(
-                            .damage, path, Int(frame.offset), "version \(frame.version): \(problem)")
+                            kind: .damage, file: path, offset: Int(frame.offset),
+                            text: "version \(frame.version): \(problem)")
                     }
                     return damage == nil && !(frame.version == to && frame.kind.isPart && frame.isLast)
                 case .commit(let frame, _): return frame.version < to
@@ -105,7 +106,7 @@ struct ReplayCommand: ParsableCommand {
                 plan.checkpoint == nil ? "" : " and a checkpoint of \(Amount.bytes(maker.checkpointByteCount))"
             try output.line(
                 "\(DisplayText.line(new)) holds \(versions): \(Amount.bytes(maker.byteCount)) in "
-                    + "\(Amount.of(maker.manifest.segments.count, "segment"))\(checkpoint), store \(id)")
+                    + "\(Amount.of(maker.manifest.segments.count, one: "segment"))\(checkpoint), store \(id)")
         }
         return .fine
     }

@@ -20,14 +20,15 @@ struct ShowCommand: ParsableCommand {
     func run() throws {
         try finish { output in
             try Self.run(
-                arguments.store, version: version, chosen.choice, json: arguments.json, storage: PosixStorage.shared,
-                output)
+                arguments.store, version: version, choice: chosen.choice, json: arguments.json,
+                storage: PosixStorage.shared,
+                output: output)
         }
     }
 
     static func run(
-        _ path: String, version: UInt64, _ choice: ObjectChoice = .all, json: Bool, storage: any Storage,
-        _ output: Output
+        _ path: String, version: UInt64, choice: ObjectChoice = .all, json: Bool, storage: any Storage,
+        output: Output
     ) throws -> ToolError.Status {
         let store = try OpenedStore.open(path, storage: storage)
         let first = store.manifest.firstVersion
@@ -35,7 +36,7 @@ struct ShowCommand: ParsableCommand {
             throw ToolError(.usage, "\(path): the log begins with version \(first); there is no \(version).")
         }
         let filter = try ObjectFilter(choice, in: store, isJSON: json)
-        let survey = try Survey(store, version, filter)
+        let survey = try Survey(store: store, version: version, filter: filter)
         guard let entry = survey.entry else {
             if survey.findings.contains(where: { $0.kind == .damage }) {
                 return output.report(survey.findings, in: store)
@@ -51,7 +52,7 @@ struct ShowCommand: ParsableCommand {
         _ = try LogWalk(store: store, from: version).run { event in
             guard case .frame(let frame, let payload, let path) = event else { return true }
             let isWanted = frame.kind.isPart && frame.version == version
-            let finding = try commits.take(frame, payload, path: path) { block in
+            let finding = try commits.take(frame, payload: payload, path: path) { block in
                 if isWanted { try collector.add(block) }
             }
             collector.schema = commits.schema
@@ -77,7 +78,7 @@ struct ShowCommand: ParsableCommand {
         /// At most this many objects are looked up, so that memory stays bounded.
         private static let wantedMax = 100_000
 
-        init(_ store: OpenedStore, _ version: UInt64, _ filter: ObjectFilter) throws {
+        init(store: OpenedStore, version: UInt64, filter: ObjectFilter) throws {
             findings = store.findings
             var commits = CommitReader()
             var entry = LogCommand.Entry(
@@ -104,7 +105,7 @@ struct ShowCommand: ParsableCommand {
                         entry.raw += Int(frame.rawCount)
                         if frame.kind == .schema { entry.counts.changesSchema = true }
                     }
-                    let finding = try commits.take(frame, payload, path: path) { block in
+                    let finding = try commits.take(frame, payload: payload, path: path) { block in
                         guard isWanted else { return }
                         entry.counts.add(block)
                         switch block {

@@ -24,7 +24,8 @@ struct TailCommand: ParsableCommand {
     func run() throws {
         try finish { output in
             try Self.run(
-                arguments.store, from: from, chosen.choice, json: arguments.json, storage: PosixStorage.shared, output
+                arguments.store, from: from, choice: chosen.choice, json: arguments.json, storage: PosixStorage.shared,
+                output: output
             ) {
                 if follow { sleepThread(nanoseconds: Self.interval) }
                 return follow
@@ -37,13 +38,13 @@ struct TailCommand: ParsableCommand {
 
     /// - Parameter wait: called when all versions have been shown; returns whether to look for new ones.
     static func run(
-        _ path: String, from: UInt64?, _ choice: ObjectChoice = .all, json: Bool, storage: any Storage,
-        _ output: Output, _ wait: () throws -> Bool
+        _ path: String, from: UInt64?, choice: ObjectChoice = .all, json: Bool, storage: any Storage,
+        output: Output, _ wait: () throws -> Bool
     ) throws -> ToolError.Status {
         var store = try OpenedStore.open(path, storage: storage)
         let filter = try ObjectFilter(choice, in: store, isJSON: json)
         let first = try from.map { max($0, 1) } ?? store.lastVersion() + 1
-        let follower = try Follower(store, next: first, filter, isJSON: json, output)
+        let follower = try Follower(store: store, next: first, filter: filter, isJSON: json, output: output)
         while true {
             let findings = try follower.read(store)
             try output.flush()
@@ -67,7 +68,7 @@ struct TailCommand: ParsableCommand {
         private var commits = CommitReader()
         private var position: LogWalk.Position?
 
-        init(_ store: OpenedStore, next: UInt64, _ filter: ObjectFilter, isJSON: Bool, _ output: Output) throws {
+        init(store: OpenedStore, next: UInt64, filter: ObjectFilter, isJSON: Bool, output: Output) throws {
             self.next = next
             self.isJSON = isJSON
             self.output = output
@@ -90,7 +91,7 @@ struct TailCommand: ParsableCommand {
             let summary = try LogWalk(store: store, from: next, position: position).run { event in
                 switch event {
                 case .frame(let frame, let payload, let path):
-                    if let finding = try take(frame, payload, path) { findings.append(finding) }
+                    if let finding = try take(frame, payload: payload, path: path) { findings.append(finding) }
                 case .commit(let frame, _): try complete(frame)
                 case .finding(let finding): findings.append(finding)
                 case .segment, .resumed: break
@@ -101,11 +102,11 @@ struct TailCommand: ParsableCommand {
             return findings
         }
 
-        private func take(_ frame: FrameHeader, _ payload: UnsafeRawBufferPointer, _ path: String) throws -> Finding? {
+        private func take(_ frame: FrameHeader, payload: UnsafeRawBufferPointer, path: String) throws -> Finding? {
             let isWanted = frame.kind.isPart && frame.version >= next
             if isWanted, frame.part == 0 { collector.begin(version: frame.version, time: frame.time) }
             collector.schema = commits.schema
-            return try commits.take(frame, payload, path: path) { block in
+            return try commits.take(frame, payload: payload, path: path) { block in
                 guard isWanted else { return }
                 names.note(block, collector.schema)
                 try collector.add(block)

@@ -190,7 +190,7 @@ struct Verification {
             return
         }
         files += 1
-        if status.kind != .file { add(Finding(.note, path, nil, "it is not a file")) }
+        if status.kind != .file { add(Finding(kind: .note, file: path, offset: nil, text: "it is not a file")) }
     }
 
     /// Reports everything in the folders that is not part of the store.
@@ -208,18 +208,21 @@ struct Verification {
                 case "copying": "left over from the writing of this copy; the next opening removes it"
                 default: "not part of the store"
                 }
-            add(Finding(.note, files.path + "/" + name, nil, text))
+            add(Finding(kind: .note, file: files.path + "/" + name, offset: nil, text: text))
         }
         let listed = Set(store.manifest.segments.map { StoreFiles.segmentName($0.number) })
         for name in try list(files.log) where !listed.contains(name) {
-            add(Finding(.note, files.log + "/" + name, nil, "not listed by the manifest, so not part of the store"))
+            add(
+                Finding(
+                    kind: .note, file: files.log + "/" + name, offset: nil,
+                    text: "not listed by the manifest, so not part of the store"))
         }
         guard let checkpointNames else { return }
         for name in try list(files.checkpoints) where !checkpointNames.contains(name) {
             add(
                 Finding(
-                    .note, files.checkpoints + "/" + name, nil,
-                    "not needed by the checkpoint that the manifest names, so not part of the store"))
+                    kind: .note, file: files.checkpoints + "/" + name, offset: nil,
+                    text: "not needed by the checkpoint that the manifest names, so not part of the store"))
         }
     }
 
@@ -227,14 +230,14 @@ struct Verification {
 
     var text: String {
         let read =
-            "\(Amount.bytes(bytesRead)) in \(Amount.of(files, "file")), \(Amount.of(frames, "frame")), "
-            + Amount.of(versions, "version") + (isDeep ? ", \(Amount.of(blocks, "block"))" : "")
-            + (store.manifest.checkpoint == nil ? "" : ", \(Amount.of(nodes, "node"))")
+            "\(Amount.bytes(bytesRead)) in \(Amount.of(files, one: "file")), \(Amount.of(frames, one: "frame")), "
+            + Amount.of(versions, one: "version") + (isDeep ? ", \(Amount.of(blocks, one: "block"))" : "")
+            + (store.manifest.checkpoint == nil ? "" : ", \(Amount.of(nodes, one: "node"))")
         let writerNote = store.hasWriter ? "; a process writes to it, so it was read up to the published version" : ""
         if damageCount == 0 { return "no damage: \(read), last version \(summary.lastVersion)\(writerNote)" }
         let more = damageCount > Self.findingMax ? " (\(Self.findingMax) are listed)" : ""
         let advice = "`firn recover STORE --output NEW` makes a new store of everything that can still be read"
-        return "\(Amount.of(damageCount, "finding")) of damage\(more): \(read)\(writerNote). \(advice)"
+        return "\(Amount.of(damageCount, one: "finding")) of damage\(more): \(read)\(writerNote). \(advice)"
     }
 
     func json(_ finding: Finding) -> JSON {

@@ -104,7 +104,9 @@ enum FileSystem {
         var bytes = [UInt8](repeating: 0, count: limit)
         var count = 0
         while count < limit {
-            let got = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress! + count, limit - count) }
+            let got = bytes.withUnsafeMutableBytes {
+                systemRead(file, to: $0.baseAddress! + count, count: limit - count)
+            }
             if got < 0, errno == EINTR { continue }
             guard got >= 0 else { throw FileProblem(path) }
             if got == 0 { break }
@@ -131,7 +133,9 @@ enum FileSystem {
         defer { close(file) }
         var count = 0
         while count < bytes.count {
-            let put = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress! + count, bytes.count - count) }
+            let put = bytes.withUnsafeBytes {
+                systemWrite(file, from: $0.baseAddress! + count, count: bytes.count - count)
+            }
             if put < 0, errno == EINTR { continue }
             guard put >= 0 else { throw FileProblem(path) }
             count += put
@@ -177,7 +181,7 @@ enum FileSystem {
 }
 
 // System calls whose names are also those of the type's functions.
-private func systemRead(_ file: Int32, _ to: UnsafeMutableRawPointer, _ count: Int) -> Int { read(file, to, count) }
-private func systemWrite(_ file: Int32, _ from: UnsafeRawPointer, _ count: Int) -> Int { write(file, from, count) }
+private func systemRead(_ file: Int32, to: UnsafeMutableRawPointer, count: Int) -> Int { read(file, to, count) }
+private func systemWrite(_ file: Int32, from: UnsafeRawPointer, count: Int) -> Int { write(file, from, count) }
 private func systemRename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 { rename(old, new) }
 private func systemRemove(_ path: UnsafePointer<CChar>) -> Int32 { remove(path) }

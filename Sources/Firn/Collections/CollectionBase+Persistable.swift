@@ -18,7 +18,7 @@ extension _PersistableCollection {
         fatalError("Firn: a collection is never read from a row.")
     }
     /// Stops the program: the elements of a collection are replaced one by one.
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
+    public static func _set(_ object: ObjectBase, column: Int32, value: Self) {
         fatalError("Firn: a collection is never replaced as a whole.")
     }
 
@@ -29,11 +29,11 @@ extension _PersistableCollection {
     @inlinable @inline(__always)
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout Self?) -> Self {
         if let collection = stored { return collection }
-        return _make(object, column, &stored)
+        return _make(object, column: column, stored: &stored)
     }
 
     @usableFromInline @inline(never)
-    static func _make(_ object: ObjectBase, _ column: Int32, _ stored: inout Self?) -> Self {
+    static func _make(_ object: ObjectBase, column: Int32, stored: inout Self?) -> Self {
         let collection =
             object.isManaged && column != _BoundColumn.ignored ? _frozenCollection(of: object, column) : Self(at: nil)
         stored = collection

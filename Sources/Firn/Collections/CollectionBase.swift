@@ -121,7 +121,7 @@ public class CollectionBase {
             location.row.wasRead(location.property)
         }
         let binding = location.property.isLink ? realm.target(of: location.property, in: location.binding) : nil
-        return _CollectionSource(realm, binding, .list(location))
+        return _CollectionSource(realm: realm, binding: binding, origin: .list(location))
     }
 
     /// The element of a stored value, which lies at a step of the collection. A collection in it is live.

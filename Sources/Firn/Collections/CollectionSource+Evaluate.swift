@@ -12,7 +12,7 @@ extension _CollectionSource {
         }
         var query = pipeline ?? QueryPipeline(table: binding.table)
         try query.append(stage, schema: realm.store.schema, resolver: resolver)
-        return _CollectionSource(realm, binding, origin, .objects(query), isDead: isDead)
+        return _CollectionSource(realm: realm, binding: binding, origin: origin, query: .objects(query), isDead: isDead)
     }
 
     /// The stages of a query over objects; nil if there are none.
@@ -25,7 +25,8 @@ extension _CollectionSource {
     func adding(_ stage: ValueStage) -> _CollectionSource {
         var stages: [ValueStage] = []
         if case .values(let before) = query { stages = before }
-        return _CollectionSource(realm, binding, origin, .values(stages + [stage]), isDead: isDead)
+        return _CollectionSource(
+            realm: realm, binding: binding, origin: origin, query: .values(stages + [stage]), isDead: isDead)
     }
 
     private var resolver: BindingResolver { BindingResolver(realm.schema, realm.store.schema) }

@@ -73,7 +73,7 @@ public final class _CollectionSource {
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
-        _ realm: _RealmInstance, _ binding: TableBinding?, _ origin: Origin, _ query: Stages? = nil,
+        realm: _RealmInstance, binding: TableBinding?, origin: Origin, query: Stages? = nil,
         isDead: Bool = false
     ) {
         self.realm = realm
@@ -93,7 +93,7 @@ public final class _CollectionSource {
 
     /// All objects of a class.
     static func table(_ realm: _RealmInstance, _ binding: TableBinding) -> _CollectionSource {
-        _CollectionSource(realm, binding, .table)
+        _CollectionSource(realm: realm, binding: binding, origin: .table)
     }
 
     /// Whether the elements are all rows of a table, in their natural order.
@@ -153,7 +153,7 @@ public final class _CollectionSource {
                     realm.dynamicAccessor(binding, location.leaf.key(location.row)), to: Element.self)
             }
             return Element._ofAccessor(
-                realm.accessor(binding, location.leaf, location.row, key: location.leaf.key(location.row)))
+                realm.accessor(binding, leaf: location.leaf, row: location.row, key: location.leaf.key(location.row)))
         }
         if isDynamic(Element.self), let binding, let key = value(at: position).linkedKey {
             return unsafeBitCast(realm.dynamicAccessor(binding, key), to: Element.self)
@@ -225,7 +225,8 @@ public final class _CollectionSource {
     /// The same elements in a frozen realm.
     func frozen(at callSite: CallSite) -> _CollectionSource {
         let frozen = realm.freeze("results", at: callSite)
-        return (isDead ? nil : moved(to: frozen)) ?? _CollectionSource(frozen, binding, .unmanaged, query)
+        return (isDead ? nil : moved(to: frozen))
+            ?? _CollectionSource(realm: frozen, binding: binding, origin: .unmanaged, query: query)
     }
 
     /// The same elements in the calling thread's live realm; nil if the object that they belong to is gone.
@@ -234,7 +235,9 @@ public final class _CollectionSource {
     }
 
     func moved(to other: _RealmInstance) -> _CollectionSource? {
-        func made(_ origin: Origin) -> _CollectionSource { _CollectionSource(other, binding, origin, query) }
+        func made(_ origin: Origin) -> _CollectionSource {
+            _CollectionSource(realm: other, binding: binding, origin: origin, query: query)
+        }
         return switch origin {
         case .table, .unmanaged: made(origin)
         case .list(let location): location.moved(to: other) { made(.list($0)) }
@@ -245,7 +248,8 @@ public final class _CollectionSource {
     /// The same elements in another realm of the store, whether the object that they belong to exists there or not.
     func unlocated(in other: _RealmInstance) -> _CollectionSource {
         func made(_ origin: Origin) -> _CollectionSource {
-            _CollectionSource(other, binding.map { other.binding(like: $0) }, origin, query)
+            _CollectionSource(
+                realm: other, binding: binding.map { other.binding(like: $0) }, origin: origin, query: query)
         }
         return switch origin {
         case .table, .unmanaged: made(origin)

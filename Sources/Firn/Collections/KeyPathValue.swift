@@ -125,7 +125,7 @@ enum KeyPathValue {
     }
 
     /// The value that a path as text leads to. Stops the program if a name is unknown.
-    static func of(_ any: Any, _ path: String, _ what: @autoclosure () -> String) -> Any? {
+    static func of(_ any: Any, path: String, _ what: @autoclosure () -> String) -> Any? {
         do { return try of(any, path.split(separator: ".", omittingEmptySubsequences: false)[...]) } catch {
             fatalError("Firn: \(what()).value(forKeyPath: \"\(path.prefix(200))\"): \(error)")
         }
@@ -156,7 +156,7 @@ extension RealmCollection {
     /// the elements themselves. O(n), and the name is looked up for each element.
     ///
     /// Stops the program if an element has no such property, and on the wrong thread.
-    public func value(forKey key: String) -> Any? { KeyPathValue.of(self, key, "\(Self.self)") }
+    public func value(forKey key: String) -> Any? { KeyPathValue.of(self, path: key, "\(Self.self)") }
 
     /// The value that names joined by dots lead to: `dogs.value(forKeyPath: "@max.age")`, `"owner.name"`, `"@count"`.
     ///
@@ -166,7 +166,7 @@ extension RealmCollection {
     /// such as `max(ofProperty:)`, are much faster.
     ///
     /// Stops the program if a name is unknown, if a value does not suit the operator, and on the wrong thread.
-    public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, keyPath, "\(Self.self)") }
+    public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, "\(Self.self)") }
 
     /// Sets a property of all elements, which are objects, to what an untyped value stands for. O(n).
     ///
@@ -185,14 +185,14 @@ extension RealmCollection {
 extension RealmKeyedCollection {
     /// The value that names joined by dots lead to: a key of the map, or an operator over its values as in
     /// `RealmCollection.value(forKeyPath:)`, and what follows. Stops the program as that does.
-    public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, keyPath, "\(Self.self)") }
+    public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, "\(Self.self)") }
 }
 
 extension ObjectBase {
     /// The value that names joined by dots lead to: `person.value(forKeyPath: "dogs.@avg.age")`. Nil if a link on the
     /// way is nil. Operators stand behind collections: see `RealmCollection.value(forKeyPath:)`, which stops the
     /// program for the same reasons.
-    public final func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, keyPath, classInfo.name) }
+    public final func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, classInfo.name) }
 
     /// Sets the property that names joined by dots lead to, through links, to what an untyped value stands for:
     /// `dog.setValue("Ann", forKeyPath: "owner.name")`. Does nothing if a link on the way is nil.

@@ -127,7 +127,7 @@ extension LinkingObjects: _Persistable {
         fatalError("Firn: backlinks are never read from a row.")
     }
     /// Stops the program: backlinks can't be set.
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: LinkingObjects) {
+    public static func _set(_ object: ObjectBase, column: Int32, value: LinkingObjects) {
         fatalError("Firn: backlinks follow from the links to the object and can't be set.")
     }
     /// True.
@@ -153,7 +153,8 @@ extension LinkingObjects: _Persistable {
             preconditionFailure("Firn: \(property.name) has no linking property")
         }
         if !object._row.isCurrent { object._row = _relocate(object._row, reading: property) }
-        let source = _CollectionSource(realm, origin, .backlinks(CollectionLocation(object._row, property), linking))
+        let source = _CollectionSource(
+            realm: realm, binding: origin, origin: .backlinks(CollectionLocation(object._row, property), linking))
         return LinkingObjects(linking.name, source)
     }
 

@@ -111,7 +111,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     public func makeIterator() -> RealmCollectionIterator<Element> {
         guard location != nil else { return RealmCollectionIterator(elements) }
         let cell = cell
-        return RealmCollectionIterator(self, location.unsafelyUnwrapped, cell)
+        return RealmCollectionIterator(collection: self, location: location.unsafelyUnwrapped, cell: cell)
     }
 
     /// A part of a list.

@@ -27,21 +27,21 @@ struct ManagedListEdit {
     }
 
     mutating func insert(_ value: Value, at index: Int) {
-        transaction.edit(table, column, key) { list in list.insert(value, at: index) }
+        transaction.edit(table, column: column, key: key) { list in list.insert(value, at: index) }
         count += 1
     }
 
     mutating func remove(at index: Int) {
-        _ = transaction.edit(table, column, key) { list in list.remove(at: index) }
+        _ = transaction.edit(table, column: column, key: key) { list in list.remove(at: index) }
         count -= 1
     }
 
     mutating func set(_ value: Value, at index: Int) {
-        transaction.edit(table, column, key) { list in list.set(value, at: index) }
+        transaction.edit(table, column: column, key: key) { list in list.set(value, at: index) }
     }
 
     mutating func move(from: Int, to: Int) {
-        transaction.edit(table, column, key) { list in list.move(from: from, to: to) }
+        transaction.edit(table, column: column, key: key) { list in list.move(from: from, to: to) }
     }
 
     /// Inserts an element into a set, unless the set has it.
@@ -50,29 +50,29 @@ struct ManagedListEdit {
         case .list, .map: fatalError("Firn: a set of mixed values can't hold a list or a dictionary.")
         default: break
         }
-        transaction.edit(table, column, key) { set in set.insertMember(value) }
+        transaction.edit(table, column: column, key: key) { set in set.insertMember(value) }
     }
 
     /// Removes an element from a set, if the set has it.
     mutating func removeMember(_ value: Value) {
-        _ = transaction.edit(table, column, key) { set in set.removeMember(value) }
+        _ = transaction.edit(table, column: column, key: key) { set in set.removeMember(value) }
     }
 
     /// Sets the value of a map's key.
     mutating func setValue(_ value: Value, forKey name: String) {
-        transaction.edit(table, column, key) { map in map.setValue(value, forKey: name) }
+        transaction.edit(table, column: column, key: key) { map in map.setValue(value, forKey: name) }
     }
 
     /// Removes a map's key, if the map has it.
     mutating func removeValue(forKey name: String) {
-        transaction.edit(table, column, key) { map in map.removeValue(forKey: name) }
+        transaction.edit(table, column: column, key: key) { map in map.removeValue(forKey: name) }
     }
 
     /// Marks the collection as assigned, without changing it.
-    mutating func markAssigned() { _ = transaction.ownCell(table, column, key) }
+    mutating func markAssigned() { _ = transaction.ownCell(table, column: column, key: key) }
 
     mutating func removeAll() {
-        transaction.edit(table, column, key) { list in list.removeAll() }
+        transaction.edit(table, column: column, key: key) { list in list.removeAll() }
         count = 0
     }
 }

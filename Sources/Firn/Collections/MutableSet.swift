@@ -91,7 +91,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     /// version.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         guard let location else { return RealmCollectionIterator(elements) }
-        return RealmCollectionIterator(self, location, cell)
+        return RealmCollectionIterator(collection: self, location: location, cell: cell)
     }
 
     // MARK: Inserting and removing

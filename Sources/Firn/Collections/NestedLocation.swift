@@ -31,14 +31,14 @@ struct NestedLocation {
         var rest = steps[...]
         var value: Value?
         if owner.property.isCollection {
-            let cell = view.list(owner.column, row.leafView, row.row)
+            let cell = view.list(owner.column, leaf: row.leafView, row: row.row)
             switch rest.popFirst() {
             case .index(let index): value = index < cell.count ? cell.value(at: index) : nil
             case .key(let key): value = cell.value(forKey: key)
             case nil: value = nil
             }
         } else {
-            value = view.value(owner.column, row.leafView, row.row)
+            value = view.value(owner.column, leaf: row.leafView, row: row.row)
         }
         for step in rest { value = value?.nested(step) }
         return value
@@ -94,10 +94,10 @@ struct NestedLocation {
         let (table, column, key) = (owner.binding.table, owner.column, owner.row.key)
         guard owner.property.isCollection else {
             let old = transaction.table(table).value(column, of: key) ?? .null
-            transaction.set(table, column, key, old.replacing(steps[...], with: new))
+            transaction.set(table, column: column, key: key, to: old.replacing(steps[...], with: new))
             return
         }
-        transaction.edit(table, column, key) { change in
+        transaction.edit(table, column: column, key: key) { change in
             switch steps[0] {
             case .index(let index):
                 change.set(change.elements.value(at: index).replacing(steps[1...], with: new), at: index)

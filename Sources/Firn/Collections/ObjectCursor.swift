@@ -58,7 +58,7 @@ final class ObjectCursor {
         }
     }
 
-    init(_ realm: _RealmInstance, _ binding: TableBinding, _ keys: [Int64], isDynamic: Bool) {
+    init(realm: _RealmInstance, binding: TableBinding, keys: [Int64], isDynamic: Bool) {
         self.realm = .passUnretained(realm)
         held = realm
         self.binding = .passUnretained(binding)
@@ -100,7 +100,7 @@ final class ObjectCursor {
         position += 1
         let core = core
         // The row is also the live realm's, as long as the realm shows this very state.
-        if core.pointee.root == root { return lend(core, leaf, row, leaf.key(row)) }
+        if core.pointee.root == root { return lend(core, leaf: leaf, row: row, key: leaf.key(row)) }
         return live(leaf.key(row))
     }
 
@@ -108,8 +108,8 @@ final class ObjectCursor {
     @inline(__always)
     private func live(_ key: Int64) -> ObjectBase {
         let core = core
-        if let found = liveLeaf.find(key, tableAddress, core.pointee.generation) {
-            return lend(core, found.leaf, found.row, key)
+        if let found = liveLeaf.find(key, table: tableAddress, generation: core.pointee.generation) {
+            return lend(core, leaf: found.leaf, row: found.row, key: key)
         }
         return findLive(key)
     }
@@ -125,8 +125,8 @@ final class ObjectCursor {
             return realm.accessor(binding, key, isDynamic: isDynamic)
         }
         // Finding may have been the first read, which pins a version and raises the generation.
-        liveLeaf = LastLeaf(location.leaf, tableAddress, core.pointee.generation)
-        return lend(core, location.leaf, location.row, key)
+        liveLeaf = LastLeaf(leaf: location.leaf, table: tableAddress, generation: core.pointee.generation)
+        return lend(core, leaf: location.leaf, row: location.row, key: key)
     }
 
     /// An accessor of a row: the last one, if only the cursor has a reference to it, or else a new one.
@@ -134,7 +134,7 @@ final class ObjectCursor {
     /// A loop that keeps no object so makes one accessor. Whoever keeps one, in whatever way Swift counts, keeps it.
     @inline(__always)
     private func lend(
-        _ core: UnsafeMutablePointer<firn_realm_core_t>, _ leaf: Leaf, _ row: Int, _ key: Int64
+        _ core: UnsafeMutablePointer<firn_realm_core_t>, leaf: Leaf, row: Int, key: Int64
     ) -> ObjectBase {
         if let lent, let template {
             // Loaded and stored through the address, so that nothing is retained before the count is read.
@@ -149,7 +149,7 @@ final class ObjectCursor {
                 return object
             }
         }
-        return make(_Row(core, tableAddress, leaf, row, key: key))
+        return make(_Row(core: core, table: tableAddress, leaf: leaf, row: row, key: key))
     }
 
     @inline(never)

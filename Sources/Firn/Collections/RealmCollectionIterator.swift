@@ -30,18 +30,19 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         {
             self.init(
                 ObjectCursor(
-                    source.realm, binding, positions.map { keys[$0] }, isDynamic: isDynamic(Element.self)))
+                    realm: source.realm, binding: binding, keys: positions.map { keys[$0] },
+                    isDynamic: isDynamic(Element.self)))
         } else {
             self.init(positions.map { source.element(at: $0) })
         }
     }
 
     /// Iterates over a managed collection without making a source for it.
-    init(_ collection: CollectionBase, _ location: CollectionLocation, _ cell: ListCell) {
+    init(collection: CollectionBase, location: CollectionLocation, cell: ListCell) {
         let realm = location.realm
         if location.property.isLink, !location.property.shape.isMapped {
             let target = realm.target(of: location.property, in: location.binding)
-            self.init(ObjectCursor(realm, target, cell.keys, isDynamic: isDynamic(Element.self)))
+            self.init(ObjectCursor(realm: realm, binding: target, keys: cell.keys, isDynamic: isDynamic(Element.self)))
         } else {
             self.init(cell.values.enumerated().map { collection.element($1, at: .index($0)) })
         }

@@ -12,7 +12,7 @@ extension _RealmInstance {
         }
         waitForOwnCommit()
         if let frozenNow { return frozenNow }
-        let frozen = shared.frozen(configuration, schema, shownPin, at: callSite)
+        let frozen = shared.frozen(configuration, schema: schema, pin: shownPin, at: callSite)
         frozenNow = frozen
         return frozen
     }
@@ -21,7 +21,7 @@ extension _RealmInstance {
     func thaw(at callSite: CallSite) -> _RealmInstance {
         guard isFrozen else { return self }
         stopIfMigrating("thaw an old object")
-        let live = shared.instance(configuration, schema, .current, at: callSite)
+        let live = shared.instance(configuration, schema: schema, scheduler: .current, at: callSite)
         live.startListening()
         return live
     }
@@ -73,7 +73,7 @@ extension Realm {
             // The commit's own task is told why. What the realm showed never existed.
             shown = instance.store.pin(at: callSite)
         }
-        return Realm(instance.shared.frozen(instance.configuration, schema, shown, at: callSite))
+        return Realm(instance.shared.frozen(instance.configuration, schema: schema, pin: shown, at: callSite))
     }
 
     /// The live realm of the calling thread; a live realm returns itself.

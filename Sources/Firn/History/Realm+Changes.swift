@@ -60,7 +60,7 @@ extension Realm {
             try store.reading {
                 var changes: [Change] = []
                 for binding in instance.schema.tables.sorted(by: { $0.info.name < $1.info.name }) {
-                    let ends = ChangeEnds(binding, old, new)
+                    let ends = ChangeEnds(binding: binding, old: old, new: new)
                     guard let table = summary.tables[binding.table] else { continue }
                     for key in table.inserted.union(table.deleted).union(table.modified.keys).sorted() {
                         if let change = ends.change(key, table.modified[key]) { changes.append(change) }
@@ -80,7 +80,7 @@ private struct ChangeEnds {
     let before: TableView?
     let after: TableView?
 
-    init(_ binding: TableBinding, _ old: _RealmInstance, _ new: _RealmInstance) {
+    init(binding: TableBinding, old: _RealmInstance, new: _RealmInstance) {
         self.binding = binding
         self.old = old
         self.new = new
@@ -90,11 +90,13 @@ private struct ChangeEnds {
 
     /// What became of an object; nil if nothing did. `columns` are those that were written, if both versions have it.
     func change(_ key: Int64, _ columns: ColumnSet?) -> Realm.Change? {
-        let was = before?.find(key).map { old.accessor(binding, $0.leaf, $0.row, key: key) }
-        let isNow = after?.find(key).map { new.accessor(binding, $0.leaf, $0.row, key: key) }
+        let was = before?.find(key).map { old.accessor(binding, leaf: $0.leaf, row: $0.row, key: key) }
+        let isNow = after?.find(key).map { new.accessor(binding, leaf: $0.leaf, row: $0.row, key: key) }
         guard let some = isNow ?? was else { return nil }
         let kind: Realm.Change.Kind = was == nil ? .inserted : isNow == nil ? .deleted : .modified
-        let changed = kind == .modified ? binding.info.stored.filter { differs($0, key, columns) } : binding.info.stored
+        let changed =
+            kind == .modified
+            ? binding.info.stored.filter { differs($0, key: key, columns: columns) } : binding.info.stored
         guard kind != .modified || !changed.isEmpty else { return nil }
         return Realm.Change(
             kind: kind, objectType: binding.info.name, primaryKey: binding.info.primaryKey.flatMap(some.anyValue),
@@ -106,7 +108,7 @@ private struct ChangeEnds {
     }
 
     /// Whether a property that may have been written has different values in the two versions.
-    private func differs(_ property: PropertyInfo, _ key: Int64, _ columns: ColumnSet?) -> Bool {
+    private func differs(_ property: PropertyInfo, key: Int64, columns: ColumnSet?) -> Bool {
         let column = binding.column(property)
         return columns?.contains(column) == true && before?.value(column, of: key) != after?.value(column, of: key)
     }

@@ -134,7 +134,7 @@ extension _RealmInstance {
                 "Version \(version.pin.version) lacks something that the class \"\(table?.info.name ?? "")\" has today. Open the realm again.",
                 fileURL: configuration.fileURL)
         }
-        return shared.frozen(configuration, schema, version.pin, at: callSite)
+        return shared.frozen(configuration, schema: schema, pin: version.pin, at: callSite)
     }
 }
 

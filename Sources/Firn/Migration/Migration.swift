@@ -85,7 +85,7 @@ public final class Migration {
     /// - Parameter oldName: the name under which the property was stored.
     /// - Parameter newName: the name of the property in Swift.
     public func renameProperty(onType typeName: String, from oldName: String, to newName: String) {
-        run.rename(typeName, oldName, newName)
+        run.rename(typeName, from: oldName, to: newName)
     }
 }
 

@@ -23,17 +23,19 @@ final class MigrationRun: @unchecked Sendable {
     private var state: Running?
 
     init(
-        _ store: SharedStore, _ transaction: WriteTransaction, _ plan: MigrationPlan, _ infos: [ClassInfo],
-        _ configuration: Realm.Configuration, at callSite: CallSite
+        store: SharedStore, transaction: WriteTransaction, plan: MigrationPlan, infos: [ClassInfo],
+        configuration: Realm.Configuration, at callSite: CallSite
     ) throws(StoreError) {
         // What the block captures may keep old objects, which must not keep the block in turn.
         var configuration = configuration
         configuration.migrationBlock = nil
         let old = _RealmInstance(
-            store, configuration, SchemaBinding(stored: transaction.resolvedSchema.schema), scheduler: nil,
+            shared: store, configuration: configuration,
+            schema: SchemaBinding(stored: transaction.resolvedSchema.schema), scheduler: nil,
             pin: transaction.base, at: callSite)
         try transaction.changeSchema(to: plan.interim)
-        let new = MigrationRun.makeNew(store, transaction, infos, configuration, callSite)
+        let new = MigrationRun.makeNew(
+            store, transaction: transaction, infos: infos, configuration: configuration, at: callSite)
         state = Running(
             store: store, transaction: transaction, configuration: configuration, infos: infos, callSite: callSite,
             plan: plan, old: old, new: new)
@@ -43,11 +45,12 @@ final class MigrationRun: @unchecked Sendable {
     }
 
     private static func makeNew(
-        _ store: SharedStore, _ transaction: WriteTransaction, _ infos: [ClassInfo],
-        _ configuration: Realm.Configuration, _ callSite: CallSite
+        _ store: SharedStore, transaction: WriteTransaction, infos: [ClassInfo],
+        configuration: Realm.Configuration, at callSite: CallSite
     ) -> _RealmInstance {
         let schema = SchemaBinding(infos, transaction.resolvedSchema.schema, era: -1)
-        return _RealmInstance(store, configuration, schema, scheduler: .current, pin: nil, at: callSite)
+        return _RealmInstance(
+            shared: store, configuration: configuration, schema: schema, scheduler: .current, pin: nil, at: callSite)
     }
 
     /// Ends the realm of the new objects. The old ones can still be read.
@@ -119,7 +122,7 @@ final class MigrationRun: @unchecked Sendable {
         return old.schema.table(named: typeName) != nil
     }
 
-    func rename(_ typeName: String, _ oldName: String, _ newName: String) {
+    func rename(_ typeName: String, from oldName: String, to newName: String) {
         func stop(_ reason: String) -> Never {
             fatalError(
                 "Firn: renameProperty(onType: \"\(typeName)\", from: \"\(oldName)\", to: \"\(newName)\"): \(reason).")
@@ -127,7 +130,7 @@ final class MigrationRun: @unchecked Sendable {
         let running = running
         let transaction = running.transaction
         if running.enumerations > 0 { stop("it can't be called in enumerateObjects") }
-        do { try state?.plan.rename(typeName, oldName, newName) } catch { stop(error.description) }
+        do { try state?.plan.rename(typeName, from: oldName, to: newName) } catch { stop(error.description) }
         if let id = transaction.base.snapshot.schema.table(named: typeName), transaction.hasCreated(id) {
             stop("the migration has created objects of the class already; rename its properties first")
         }
@@ -139,7 +142,8 @@ final class MigrationRun: @unchecked Sendable {
             }
         }
         let new = MigrationRun.makeNew(
-            running.store, transaction, running.infos, running.configuration, running.callSite)
+            running.store, transaction: transaction, infos: running.infos, configuration: running.configuration,
+            at: running.callSite)
         state?.new = new
         new.migration = self
         new.enter(transaction, async: false)

@@ -120,7 +120,7 @@ struct ObservedPath {
     var isNested: Bool { path.steps.count > 1 }
 
     /// Finds the properties of a text like `dogs.name`. Stops the program if there is no such property.
-    init(_ text: String, _ binding: TableBinding, _ schema: SchemaBinding) {
+    init(text: String, binding: TableBinding, schema: SchemaBinding) {
         var steps: [ReadPath.Step] = []
         var first: PropertyInfo?
         var table: TableBinding? = binding

@@ -162,7 +162,7 @@ extension RealmCollection {
     /// The collection's changes, to be awaited on the realm's actor: `.initial` first, then each update. See
     /// `observe(keyPaths:on:_:file:line:)` for what counts as a change and what it costs.
     public var changes: ChangeSequence<RealmCollectionChange<Self>> {
-        changes(nil, at: _source.realm.openedAt) { CollectionSubscription($0, from: $1, $2, $3) }
+        changes(nil, at: _source.realm.openedAt) { CollectionSubscription(collection: $0, from: $1, paths: $2, $3) }
     }
 
     /// The collection's changes, of which modifications are limited to some key paths: see
@@ -170,7 +170,7 @@ extension RealmCollection {
     public func changes(
         keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
     ) -> ChangeSequence<RealmCollectionChange<Self>> {
-        changes(keyPaths, at: CallSite(file, line)) { CollectionSubscription($0, from: $1, $2, $3) }
+        changes(keyPaths, at: CallSite(file, line)) { CollectionSubscription(collection: $0, from: $1, paths: $2, $3) }
     }
 }
 
@@ -178,28 +178,32 @@ extension RealmKeyedCollection {
     /// The map's changes, to be awaited on the realm's actor: `.initial` first, then each update. See
     /// `observe(keyPaths:on:_:file:line:)` for what counts as a change and what it costs.
     public var changes: ChangeSequence<RealmMapChange<Self>> {
-        changes(nil, at: _source.realm.openedAt) { MapSubscription($0, from: $1, $2, $3) }
+        changes(nil, at: _source.realm.openedAt) { MapSubscription(map: $0, from: $1, paths: $2, $3) }
     }
 
     /// The map's changes, of which modifications are limited to some key paths of its objects.
     public func changes(
         keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
     ) -> ChangeSequence<RealmMapChange<Self>> {
-        changes(keyPaths, at: CallSite(file, line)) { MapSubscription($0, from: $1, $2, $3) }
+        changes(keyPaths, at: CallSite(file, line)) { MapSubscription(map: $0, from: $1, paths: $2, $3) }
     }
 }
 
 extension SectionedResults {
     /// The sections' changes, to be awaited on the realm's actor: `.initial` first, then each update.
     public var changes: ChangeSequence<SectionedResultsChange<SectionedResults>> {
-        changes(nil, at: _source.realm.openedAt) { SectionSubscription($0, { $0.sections }, nil, from: $1, $2, $3) }
+        changes(nil, at: _source.realm.openedAt) {
+            SectionSubscription($0, sections: { $0.sections }, key: nil, from: $1, paths: $2, $3)
+        }
     }
 
     /// The sections' changes, of which modifications are limited to some key paths.
     public func changes(
         keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
     ) -> ChangeSequence<SectionedResultsChange<SectionedResults>> {
-        changes(keyPaths, at: CallSite(file, line)) { SectionSubscription($0, { $0.sections }, nil, from: $1, $2, $3) }
+        changes(keyPaths, at: CallSite(file, line)) {
+            SectionSubscription($0, sections: { $0.sections }, key: nil, from: $1, paths: $2, $3)
+        }
     }
 }
 
@@ -208,7 +212,7 @@ extension ResultsSection {
     public var changes: ChangeSequence<SectionedResultsChange<ResultsSection>> {
         let key = key
         return changes(nil, at: _source.realm.openedAt) {
-            SectionSubscription($0, { $0.sections }, key, from: $1, $2, $3)
+            SectionSubscription($0, sections: { $0.sections }, key: key, from: $1, paths: $2, $3)
         }
     }
 
@@ -218,7 +222,7 @@ extension ResultsSection {
     ) -> ChangeSequence<SectionedResultsChange<ResultsSection>> {
         let key = key
         return changes(keyPaths, at: CallSite(file, line)) {
-            SectionSubscription($0, { $0.sections }, key, from: $1, $2, $3)
+            SectionSubscription($0, sections: { $0.sections }, key: key, from: $1, paths: $2, $3)
         }
     }
 }
@@ -258,7 +262,7 @@ extension ThreadConfined where Self: ObjectBase {
         return ChangeSequence { changes in
             let start = self.beginObserving(keyPaths, at: site)
             let subscription = ObjectSubscription<Self>(
-                start.realm, start.binding, start.key, from: start.from, start.paths
+                realm: start.realm, binding: start.binding, key: start.key, from: start.from, paths: start.paths
             ) { [weak changes] in changes?.receive($0) }
             changes.observe(start.realm, subscription)
         }

@@ -16,7 +16,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private var content: _CollectionSource.Content?
 
     init(
-        _ collection: C, from start: SubscriptionStart, _ paths: [ObservedPath]?,
+        collection: C, from start: SubscriptionStart, paths: [ObservedPath]?,
         _ block: @escaping (RealmCollectionChange<C>) -> Void
     ) {
         self.block = block
@@ -37,11 +37,11 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         guard !summary.isEmpty else { return }
         let difference =
             if source.isWholeTable {
-                wholeTable(summary, old.snapshot, new.snapshot)
+                wholeTable(summary, from: old.snapshot, to: new.snapshot)
             } else if let list {
-                edited(list, summary, old.snapshot, new.snapshot)
+                edited(list, summary: summary, from: old.snapshot, to: new.snapshot)
             } else {
-                compared(summary, old.snapshot, new.snapshot)
+                compared(summary, from: old.snapshot, to: new.snapshot)
             }
         guard !difference.isEmpty else { return }
         block(
@@ -53,7 +53,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     // MARK: All objects of a class
 
     /// Compares two versions of a whole table. Costs what changed: the two versions give the ranks.
-    private func wholeTable(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> ListDifference {
+    private func wholeTable(_ summary: ChangeSummary, from old: Snapshot, to new: Snapshot) -> ListDifference {
         var difference = ListDifference()
         guard let binding = source.binding else { return difference }
         let table = summary.tables[binding.table]
@@ -65,7 +65,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         guard binding.table.index < old.resolvedSchema.schema.tables.count else { return difference }
         let before = old.table(binding.table)
         difference.deletions = (table?.deleted ?? []).compactMap { before.position(of: $0) }.sorted()
-        difference.modifications = affected(summary, old, new).compactMap { key in
+        difference.modifications = affected(summary, from: old, to: new).compactMap { key in
             table?.inserted.contains(key) ?? false || table?.deleted.contains(key) ?? false
                 ? nil : before.position(of: key)
         }.sorted()
@@ -85,7 +85,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     /// Costs the number of edits and of changed objects, whatever the list's length. Only if an element's object
     /// changed is the list searched for it; only if the list's edits are not known are the two states compared.
     private func edited(
-        _ list: CollectionLocation, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
+        _ list: CollectionLocation, summary: ChangeSummary, from old: Snapshot, to new: Snapshot
     ) -> ListDifference {
         let changes = summary.tables[list.binding.table]
         let key = list.row.key
@@ -100,11 +100,12 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
             difference = ListDifference(comparing: before.values, to: after.values)
         }
         if list.property.isMixed {
-            addLinking(list, before, affectedTargets(summary, old, new), old, to: &difference)
+            addLinking(
+                list, before: before, targets: affectedTargets(summary, from: old, to: new), from: old, to: &difference)
             return difference
         }
         guard list.property.isLink, let target = source.binding?.table else { return difference }
-        let affected = affected(summary, old, new)
+        let affected = affected(summary, from: old, to: new)
         guard old.table(list.binding.table).mayHaveLink(list, toOneOf: [target: affected], among: before.count) else {
             return difference
         }
@@ -115,7 +116,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     /// Adds the mixed values that link to objects which count as changed.
     private func addLinking(
-        _ list: CollectionLocation, _ before: ListCell, _ targets: [TableID: Set<Int64>], _ old: Snapshot,
+        _ list: CollectionLocation, before: ListCell, targets: [TableID: Set<Int64>], from old: Snapshot,
         to difference: inout ListDifference
     ) {
         guard old.table(list.binding.table).mayHaveLink(list, toOneOf: targets, among: before.count) else { return }
@@ -129,12 +130,15 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     // MARK: The elements of a query
 
-    private func compared(_ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot) -> ListDifference
+    private func compared(_ summary: ChangeSummary, from oldSnapshot: Snapshot, to newSnapshot: Snapshot)
+        -> ListDifference
     {
         // What the observer has found need not be found again by the block.
         defer { if let content { source.keep(content, of: newSnapshot) } }
-        let affected = source.binding == nil ? [] : affected(summary, oldSnapshot, newSnapshot)
-        if let difference = updated(summary, oldSnapshot, newSnapshot, affected) { return difference }
+        let affected = source.binding == nil ? [] : affected(summary, from: oldSnapshot, to: newSnapshot)
+        if let difference = updated(summary, from: oldSnapshot, to: newSnapshot, affected: affected) {
+            return difference
+        }
         foundAnew()
         let before = content ?? .keys(OrderedKeys())
         let after = source.evaluate(newSnapshot)
@@ -149,7 +153,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
             return difference
         case (.values(let old), .values(let new)):
             var difference = ListDifference(comparing: old, to: new)
-            let targets = affectedTargets(summary, oldSnapshot, newSnapshot)
+            let targets = affectedTargets(summary, from: oldSnapshot, to: newSnapshot)
             if !targets.isEmpty {
                 difference.addModifications(old.indices.filter { old[$0].links(toOneOf: targets) })
             }
@@ -160,11 +164,11 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     /// Brings the elements to the new version; nil if that can't be done.
     private func updated(
-        _ summary: ChangeSummary, _ oldSnapshot: Snapshot, _ newSnapshot: Snapshot, _ affected: Set<Int64>
+        _ summary: ChangeSummary, from oldSnapshot: Snapshot, to newSnapshot: Snapshot, affected: Set<Int64>
     ) -> ListDifference? {
         guard case .keys(var keys)? = content else { return nil }
         content = nil
-        let change = update(&keys, summary, from: oldSnapshot, to: newSnapshot, affected)
+        let change = update(&keys, summary: summary, from: oldSnapshot, to: newSnapshot, affected: affected)
         content = .keys(keys)
         return change?.difference(changed: affected)
     }

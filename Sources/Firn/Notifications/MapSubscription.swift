@@ -8,7 +8,7 @@ final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
     private let block: (RealmMapChange<M>) -> Void
 
     init(
-        _ map: M, from start: SubscriptionStart, _ paths: [ObservedPath]?,
+        map: M, from start: SubscriptionStart, paths: [ObservedPath]?,
         _ block: @escaping (RealmMapChange<M>) -> Void
     ) {
         self.block = block
@@ -20,9 +20,9 @@ final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
     override func notify(_ summary: ChangeSummary, from old: Pin, to new: Pin) {
         guard !summary.isEmpty, case .list(let location) = source.origin else { return }
         let changes = MapDifference(
-            location, summary, old.snapshot, new.snapshot,
-            affected: { affected(summary, old.snapshot, new.snapshot) },
-            targets: { affectedTargets(summary, old.snapshot, new.snapshot) })
+            map: location, summary: summary, from: old.snapshot, to: new.snapshot,
+            affected: { affected(summary, from: old.snapshot, to: new.snapshot) },
+            targets: { affectedTargets(summary, from: old.snapshot, to: new.snapshot) })
         guard !changes.isEmpty else { return }
         block(
             .update(
@@ -44,7 +44,7 @@ struct MapDifference {
     ///   - affected: the objects that count as changed. It is called if the map has objects.
     ///   - targets: the same for a map of mixed values.
     init(
-        _ map: CollectionLocation, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot,
+        map: CollectionLocation, summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
         affected: () -> Set<Int64>, targets: () -> [TableID: Set<Int64>]
     ) {
         let changes = summary.tables[map.binding.table]

@@ -48,12 +48,16 @@ extension ObjectBase {
             let scheduler = Scheduler.queue(queue)
             start.realm.onQueue(scheduler, from: start.from) { realm in
                 realm.add(
-                    ObjectSubscription(realm, start.binding, start.key, from: start.from, start.paths, block), token)
+                    ObjectSubscription(
+                        realm: realm, binding: start.binding, key: start.key, from: start.from, paths: start.paths,
+                        block), token)
             }
         } else {
             start.realm.checkDelivery()
             start.realm.add(
-                ObjectSubscription(start.realm, start.binding, start.key, from: start.from, start.paths, block), token)
+                ObjectSubscription(
+                    realm: start.realm, binding: start.binding, key: start.key, from: start.from, paths: start.paths,
+                    block), token)
         }
         return token
     }
@@ -78,7 +82,9 @@ extension ObjectBase {
         let start = realm.startObserving(at: site)
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
-        let paths = keyPaths.flatMap { $0.isEmpty ? nil : $0.map { ObservedPath($0, binding, realm.schema) } }
+        let paths = keyPaths.flatMap {
+            $0.isEmpty ? nil : $0.map { ObservedPath(text: $0, binding: binding, schema: realm.schema) }
+        }
         return (realm, binding, _row.key, start, paths)
     }
 }
@@ -112,7 +118,9 @@ extension ObjectBase {
         }
         await ActorObserving.install(start.realm, on: actor, from: start.from, isolation: isolation) { realm in
             // The actor may keep the token.
-            let subscription = ObjectSubscription<T>(realm, start.binding, start.key, from: start.from, start.paths) {
+            let subscription = ObjectSubscription<T>(
+                realm: realm, binding: start.binding, key: start.key, from: start.from, paths: start.paths
+            ) {
                 [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
@@ -148,7 +156,7 @@ enum ActorObserving {
         let schema = realm.schema
         nonisolated(unsafe) let configuration = realm.configuration
         await run(on: actor) {
-            shared.beginObserving(configuration, schema, .actor(actor), from: start, body)
+            shared.beginObserving(configuration, schema: schema, scheduler: .actor(actor), from: start, body)
         }
     }
 

@@ -6,7 +6,7 @@ class RowSubscription: DataSubscription {
     let binding: TableBinding
     let key: Int64
 
-    init(_ realm: _RealmInstance, _ binding: TableBinding, _ key: Int64, from start: SubscriptionStart) {
+    init(realm: _RealmInstance, binding: TableBinding, key: Int64, from start: SubscriptionStart) {
         self.binding = binding
         self.key = key
         super.init(realm, from: start)
@@ -24,7 +24,7 @@ class RowSubscription: DataSubscription {
             finish()
             return deleted()
         }
-        notify(RowDifference(summary, from: old, to: new, binding, key))
+        notify(RowDifference(summary: summary, from: old, to: new, binding: binding, key: key))
     }
 
     /// Calls the observer after the row was deleted.
@@ -42,7 +42,7 @@ struct RowDifference {
     private let table: TableSummary?
     private let affected: AffectedObjects
 
-    init(_ summary: ChangeSummary, from old: Pin, to new: Pin, _ binding: TableBinding, _ key: Int64) {
+    init(summary: ChangeSummary, from old: Pin, to new: Pin, binding: TableBinding, key: Int64) {
         self.old = old
         self.new = new
         self.binding = binding
@@ -67,7 +67,8 @@ struct RowDifference {
 
     /// Whether the observer's own realm assigned the property.
     func isOwn(_ property: PropertyInfo, in realm: _RealmInstance) -> Bool {
-        realm.isOwnChange(binding.table, key, binding.column(property), after: old.version, through: new.version)
+        realm.isOwnChange(
+            binding.table, key: key, column: binding.column(property), after: old.version, through: new.version)
     }
 
     /// The value of a property before and now, as the store has it; nil where the row does not exist.
@@ -86,13 +87,13 @@ final class ObjectSubscription<T: ObjectBase>: RowSubscription {
     private let block: (ObjectChange<T>) -> Void
 
     init(
-        _ realm: _RealmInstance, _ binding: TableBinding, _ key: Int64, from start: SubscriptionStart,
-        _ paths: [ObservedPath]?,
+        realm: _RealmInstance, binding: TableBinding, key: Int64, from start: SubscriptionStart,
+        paths: [ObservedPath]?,
         _ block: @escaping (ObjectChange<T>) -> Void
     ) {
         self.paths = paths
         self.block = block
-        super.init(realm, binding, key, from: start)
+        super.init(realm: realm, binding: binding, key: key, from: start)
     }
 
     override func deleted() { block(.deleted) }

@@ -109,7 +109,7 @@ final class PropertyTracker: Observable {
             for (key, columns) in changes.modified { note(key) { columns.contains($0) } }
             for list in changes.scripts.keys { note(list.key) { $0 == list.column } }
         }
-        addBacklinks(to: &cells, summary, old, new, realm)
+        addBacklinks(to: &cells, summary: summary, from: old, new: new, realm: realm)
         // The application is told last: it may read again, which is tracked anew.
         for cell in cells {
             tracked[cell.table]?[cell.key]?.remove(cell.position)
@@ -129,13 +129,15 @@ final class PropertyTracker: Observable {
 
     /// Adds the tracked backlinks that have changed.
     private func addBacklinks(
-        to cells: inout Set<Cell>, _ summary: ChangeSummary, _ old: Pin, _ new: Pin, _ realm: _RealmInstance
+        to cells: inout Set<Cell>, summary: ChangeSummary, from old: Pin, new: Pin, realm: _RealmInstance
     ) {
         let objects = AffectedObjects(summary: summary, old: old.snapshot, snapshot: new.snapshot)
         for (table, properties) in trackedBacklinks {
             guard let binding = realm.schema.table(table) else { continue }
             for (position, keys) in properties where !keys.isEmpty {
-                let path = ObservedPath(binding.info.properties[position].name, binding, realm.schema).path
+                let path = ObservedPath(
+                    text: binding.info.properties[position].name, binding: binding, schema: realm.schema
+                ).path
                 let affected = objects.via(path).union(summary.tables[table]?.deleted ?? [])
                 for key in affected where keys.contains(key) {
                     cells.insert(Cell(table: table, key: key, position: position))

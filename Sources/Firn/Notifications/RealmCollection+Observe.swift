@@ -57,7 +57,9 @@ extension RealmCollection {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        observe(keyPaths, on: queue, at: CallSite(file, line)) { CollectionSubscription($0, from: $1, $2, block) }
+        observe(keyPaths, on: queue, at: CallSite(file, line)) {
+            CollectionSubscription(collection: $0, from: $1, paths: $2, block)
+        }
     }
 
     /// Calls `block` on an actor, with the actor's own collection: once, and then after each write that changes the
@@ -80,8 +82,8 @@ extension RealmCollection {
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
-            CollectionSubscription($0, from: $1, $2, $3)
+        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block: block) {
+            CollectionSubscription(collection: $0, from: $1, paths: $2, $3)
         }
     }
 }
@@ -92,7 +94,7 @@ extension _SourcedCollection {
     /// - Parameter subscription: makes the observer of the actor's collection.
     func observe<A: Actor, Change>(
         _ keyPaths: [String]?, on actor: A, isolation: isolated (any Actor)?, at site: CallSite,
-        _ block: @escaping @Sendable (isolated A, Change) -> Void,
+        block: @escaping @Sendable (isolated A, Change) -> Void,
         _ subscription:
             @escaping (Self, SubscriptionStart, [ObservedPath]?, @escaping (Change) -> Void) ->
             DataSubscription
@@ -107,7 +109,8 @@ extension _SourcedCollection {
             return token
         }
         let frozen = _moved(
-            to: source.realm.shared.frozen(source.realm.configuration, source.realm.schema, start.pin, at: site))
+            to: source.realm.shared.frozen(
+                source.realm.configuration, schema: source.realm.schema, pin: start.pin, at: site))
         await ActorObserving.install(source.realm, on: actor, from: start, isolation: isolation) { realm in
             let own = frozen._moved(to: realm)
             // The actor may keep the token.
@@ -135,7 +138,8 @@ extension _SourcedCollection {
         let paths = source.observedPaths(keyPaths)
         let token = NotificationToken()
         if let queue {
-            let frozen = _moved(to: realm.shared.frozen(realm.configuration, realm.schema, start.pin, at: site))
+            let frozen = _moved(
+                to: realm.shared.frozen(realm.configuration, schema: realm.schema, pin: start.pin, at: site))
             realm.onQueue(Scheduler.queue(queue), from: start) { realm in
                 realm.add(subscription(frozen._moved(to: realm), start, paths), token)
             }
@@ -151,7 +155,7 @@ extension _CollectionSource {
     func observedPaths(_ keyPaths: [String]?) -> [ObservedPath]? {
         guard let keyPaths, !keyPaths.isEmpty else { return nil }
         guard let binding else { fatalError("Firn: a collection of values has no key paths to observe.") }
-        return keyPaths.map { ObservedPath($0, binding, realm.schema) }
+        return keyPaths.map { ObservedPath(text: $0, binding: binding, schema: realm.schema) }
     }
 
     /// Stops the program if the collection was made before its realm was invalidated.
@@ -188,7 +192,7 @@ extension RealmKeyedCollection {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmMapChange<Self>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        observe(keyPaths, on: queue, at: CallSite(file, line)) { MapSubscription($0, from: $1, $2, block) }
+        observe(keyPaths, on: queue, at: CallSite(file, line)) { MapSubscription(map: $0, from: $1, paths: $2, block) }
     }
 
     /// Calls `block` on an actor, with the actor's own map: once, and then after each write that changes it. Otherwise
@@ -198,8 +202,8 @@ extension RealmKeyedCollection {
         _ block: @escaping @Sendable (isolated A, RealmMapChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
-            MapSubscription($0, from: $1, $2, $3)
+        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block: block) {
+            MapSubscription(map: $0, from: $1, paths: $2, $3)
         }
     }
 }

@@ -214,7 +214,7 @@ extension _RealmInstance {
 
     /// Whether the realm itself changed a property after one version, up to and including another.
     func isOwnChange(
-        _ table: TableID, _ key: Int64, _ column: Int, after version: UInt64, through last: UInt64
+        _ table: TableID, key: Int64, column: Int, after version: UInt64, through last: UInt64
     ) -> Bool {
         ownChanges.contains {
             $0.version > version && $0.version <= last
@@ -264,7 +264,7 @@ extension _RealmInstance {
         let schema = schema
         nonisolated(unsafe) let configuration = configuration
         queue.async {
-            shared.beginObserving(configuration, schema, queue, from: start, body)
+            shared.beginObserving(configuration, schema: schema, scheduler: queue, from: start, body)
         }
     }
 
@@ -337,10 +337,12 @@ extension SharedStore {
     ///
     /// Does nothing if the store was migrated meanwhile, because the observed data is gone then.
     func beginObserving(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler,
+        _ configuration: Realm.Configuration, schema: SchemaBinding, scheduler: Scheduler,
         from start: SubscriptionStart, _ body: (_RealmInstance) -> Void
     ) {
-        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: start.pin.callSite) else { return }
+        guard
+            let instance = instanceIfUsable(configuration, schema: schema, scheduler: scheduler, at: start.pin.callSite)
+        else { return }
         instance.startListening()
         instance.catchUp(with: start)
         body(instance)

@@ -40,7 +40,7 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     }
 
     /// The keys of the elements that count as changed: along the observed key paths, or through links.
-    func affected(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> Set<Int64> {
+    func affected(_ summary: ChangeSummary, from old: Snapshot, to new: Snapshot) -> Set<Int64> {
         guard let binding = source.binding else { return [] }
         let objects = AffectedObjects(summary: summary, old: old, snapshot: new)
         guard let paths else { return objects.viaLinks()[binding.table] ?? [] }
@@ -65,8 +65,8 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
     /// it, or if there are so many of them that running the query again costs less; then `keys` has not changed.
     func update(
-        _ keys: inout OrderedKeys, _ summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
-        _ affected: Set<Int64>
+        _ keys: inout OrderedKeys, summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
+        affected: Set<Int64>
     ) -> MaintainedChange? {
         guard let reads = maintained?.reads, let table = source.binding?.table else { return nil }
         // Running the query costs about the number of objects in the class. As many as this are looked up one by one,
@@ -90,7 +90,7 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     }
 
     /// The objects that count as changed for the elements that link to them, if the elements are mixed values.
-    func affectedTargets(_ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot) -> [TableID: Set<Int64>] {
+    func affectedTargets(_ summary: ChangeSummary, from old: Snapshot, to new: Snapshot) -> [TableID: Set<Int64>] {
         guard source.origin.location?.property.isMixed ?? false else { return [:] }
         return AffectedObjects(summary: summary, old: old, snapshot: new).viaLinks()
     }

@@ -60,7 +60,7 @@ extension ObjectBase {
             case let value: return AnyRealmValue._any(value)
             }
         }
-        let value = realm.table(binding)?.value(Int(column), _row.leafView, _row.row)
+        let value = realm.table(binding)?.value(Int(column), leaf: _row.leafView, row: _row.row)
         return value.flatMap { property.wrapper.any(from: $0, realm) }
     }
 
@@ -122,7 +122,7 @@ extension Realm {
     public func dynamicCreate(
         _ typeName: String, value: Any = [String: Any](), update: UpdatePolicy = .error
     ) -> DynamicObject {
-        do { return try dynamicCreate(typeName, value, update, isValidating: false) } catch {
+        do { return try dynamicCreate(typeName, value: value, update: update, isValidating: false) } catch {
             fatalError("Firn: dynamicCreate(\"\(typeName)\"): \(error)")
         }
     }
@@ -135,13 +135,15 @@ extension Realm {
     public func dynamicCreate(
         _ typeName: String, validating value: Any, update: UpdatePolicy = .error
     ) throws -> DynamicObject {
-        do { return try dynamicCreate(typeName, value, update, isValidating: true) } catch let fault as ValueFault {
+        do { return try dynamicCreate(typeName, value: value, update: update, isValidating: true) } catch let fault
+            as ValueFault
+        {
             throw Realm.Error(.invalidInput, "\(typeName): \(fault)")
         }
     }
 
     private func dynamicCreate(
-        _ typeName: String, _ value: Any, _ update: UpdatePolicy, isValidating: Bool
+        _ typeName: String, value: Any, update: UpdatePolicy, isValidating: Bool
     ) throws -> DynamicObject {
         guard let binding = instance.schema.table(named: typeName) else {
             throw ValueFault("the realm has no class \(typeName); add it to Configuration.objectTypes")
@@ -150,7 +152,7 @@ extension Realm {
             throw ValueFault("objects of \(typeName) are embedded in others; create their parent")
         }
         let object = try ObjectInserter.create(
-            binding.info.type, value, in: instance, update, isValidating: isValidating)
+            binding.info.type, any: value, in: instance, policy: update, isValidating: isValidating)
         return instance.dynamicAccessor(binding, object._row.key)
     }
 }

@@ -31,7 +31,7 @@ extension ObjectBase {
     /// Sets a value of a fixed-width type from the bytes that the column stores.
     final func set(fixed bytes: UnsafeRawBufferPointer, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
-        transaction.set(binding.table, column, _row.key, fixed: bytes)
+        transaction.set(binding.table, column: column, key: _row.key, fixed: bytes)
     }
 
     /// Sets a value of any type except links and collections, for access by name.
@@ -39,14 +39,14 @@ extension ObjectBase {
         if value == .null { return setNull(column: column) }
         guard let (transaction, binding) = beginSet(column) else { return }
         if case .data(let bytes) = value { checkLength(bytes.count) }
-        transaction.set(binding.table, column, _row.key, value)
+        transaction.set(binding.table, column: column, key: _row.key, to: value)
     }
 
     /// Sets a property to nil. Stops the program if `requiredProperties()` names it.
     final func setNull(column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         if binding.property(column: column).isRequired { stopForRequired(column) }
-        transaction.setNull(binding.table, column, _row.key)
+        transaction.setNull(binding.table, column: column, key: _row.key)
     }
 
     @inline(never)
@@ -60,16 +60,16 @@ extension ObjectBase {
         checkLength(text.utf8.count)
         let key = _row.key
         let done: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
-            transaction.set(binding.table, column, key, bytes: UnsafeRawBufferPointer(bytes))
+            transaction.set(binding.table, column: column, key: key, bytes: UnsafeRawBufferPointer(bytes))
         }
-        if done == nil { transaction.set(binding.table, column, key, .string(text)) }
+        if done == nil { transaction.set(binding.table, column: column, key: key, to: .string(text)) }
     }
 
     /// Sets data, without copying it first.
     final func set(_ data: Data, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         checkLength(data.count)
-        data.withUnsafeBytes { transaction.set(binding.table, column, _row.key, bytes: $0) }
+        data.withUnsafeBytes { transaction.set(binding.table, column: column, key: _row.key, bytes: $0) }
     }
 
     /// Sets a link. Its targets are objects of exactly the class `type`; an unmanaged target is added to the realm
@@ -77,7 +77,7 @@ extension ObjectBase {
     final func setLink(_ target: ObjectBase?, to type: ObjectBase.Type, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         let key = target.map { _RealmInstance.of(_row).linkKey(of: $0, as: type, from: (self, column)) } ?? -1
-        transaction.setLink(binding.table, column, _row.key, to: key)
+        transaction.setLink(binding.table, column: column, key: _row.key, to: key)
     }
 
     // MARK: By name
@@ -133,7 +133,7 @@ extension ObjectBase {
         let realm = _RealmInstance.of(_row)
         guard
             let value = realm.table(binding)?.value(
-                binding.column(property), Leaf(Node(_row.leaf.unsafelyUnwrapped)), _row.row)
+                binding.column(property), leaf: Leaf(Node(_row.leaf.unsafelyUnwrapped)), row: _row.row)
         else { return nil }
         if property.isMixed { return AnyRealmValue._any(AnyRealmValue._get(_row, binding.column(property))) }
         if case .link(let key) = value, let target = property.shape.target {
@@ -177,7 +177,8 @@ extension ObjectBase {
             }
             let realm = _RealmInstance.of(_row)
             _ = realm.writing("set \(name(column))")
-            setLink(try ObjectInserter.create(target, value, in: realm, .error), to: target, column: column)
+            setLink(
+                try ObjectInserter.create(target, any: value, in: realm, policy: .error), to: target, column: column)
         } else if property.isMixed {
             set(mixed: try AnyRealmValue(untyped: any), column: column)
         } else {

@@ -86,6 +86,7 @@ extension ObjectBase {
         let binding = TableBinding.of(_row)
         if isDynamic { return unsafeDowncast(live.dynamicAccessor(binding, found.key), to: Self.self) }
         return unsafeDowncast(
-            live.accessor(binding, Leaf(Node(found.leaf.unsafelyUnwrapped)), found.row, key: found.key), to: Self.self)
+            live.accessor(binding, leaf: Leaf(Node(found.leaf.unsafelyUnwrapped)), row: found.row, key: found.key),
+            to: Self.self)
     }
 }

@@ -86,8 +86,8 @@ extension _Persistable where Self: ObjectBase {
     /// The linked object of a current row. Stops the program if there is none.
     public static func _get(_ row: _Row, _ column: Int) -> Self { _unwrap(_getOptional(row, column)) }
     /// Sets a managed object's link.
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
-        _setOptional(object, column, value)
+    public static func _set(_ object: ObjectBase, column: Int32, value: Self) {
+        _setOptional(object, column: column, value: value)
     }
     /// The object itself.
     public static func _any(_ value: Self) -> Any? { value }
@@ -111,7 +111,7 @@ extension _OptionalPersistable where Self: ObjectBase {
     }
     /// Sets a managed object's link. An unmanaged target is added to the realm; one of another realm, and an embedded
     /// object that has a parent, stops the program. An embedded object that the link led to is deleted.
-    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
+    public static func _setOptional(_ object: ObjectBase, column: Int32, value: Self?) {
         object.setLink(value, to: Self.self, column: _BoundColumn.number(column))
     }
     /// An object that records which of its properties are read.

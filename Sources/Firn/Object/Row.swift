@@ -37,7 +37,7 @@ public struct _Row {
     /// A managed row whose position is known.
     @inline(__always)
     init(
-        _ core: UnsafeMutablePointer<firn_realm_core_t>, _ table: UnsafeRawPointer, _ leaf: Leaf, _ row: Int, key: Int64
+        core: UnsafeMutablePointer<firn_realm_core_t>, table: UnsafeRawPointer, leaf: Leaf, row: Int, key: Int64
     ) {
         self.leaf = leaf.node.address
         self.core = core

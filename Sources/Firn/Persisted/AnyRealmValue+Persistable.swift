@@ -20,13 +20,13 @@ extension AnyRealmValue: _Persistable, _Indexable {
     public static func _get(_ row: _Row, _ column: Int) -> AnyRealmValue {
         let binding = TableBinding.of(row)
         let realm = _RealmInstance.of(row)
-        guard let value = realm.table(binding)?.value(column, row.leafView, row.row) else { return .none }
+        guard let value = realm.table(binding)?.value(column, leaf: row.leafView, row: row.row) else { return .none }
         return AnyRealmValue(
             value, realm, at: NestedLocation(CollectionLocation(row, binding.property(column: column)), []))
     }
 
     /// Sets the value through the transaction. Unmanaged objects in it are added to the realm.
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: AnyRealmValue) {
+    public static func _set(_ object: ObjectBase, column: Int32, value: AnyRealmValue) {
         object.set(mixed: value, column: _BoundColumn.number(column))
     }
 

@@ -96,13 +96,13 @@ extension _MappedValue {
     public static func _getTarget(_ row: _Row, _ column: Int) -> Self { _get(row, column) }
     /// Writes the stored value in place, if that is possible.
     @inlinable
-    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
-        _Mapped._isStoredInPlace(row, column) && _Mapped._store(row, column, value._mapped)
+    public static func _store(_ row: _Row, column: Int32, value: Self) -> Bool {
+        _Mapped._isStoredInPlace(row, column) && _Mapped._store(row, column: column, value: value._mapped)
     }
     /// Sets the stored value through the transaction.
     @inlinable
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
-        _Mapped._set(object, column, value._mapped)
+    public static func _set(_ object: ObjectBase, column: Int32, value: Self) {
+        _Mapped._set(object, column: column, value: value._mapped)
     }
 
     // MARK: An optional property
@@ -133,16 +133,16 @@ extension _MappedValue {
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _shown(_Mapped._getPresent(row, column)) }
     /// Writes the stored value in place, if that is possible.
     @inlinable
-    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
-        _Mapped._isStoredInPlace(row, column) && _Mapped._storeOptional(row, column, value?._mapped)
+    public static func _storeOptional(_ row: _Row, column: Int32, value: Self?) -> Bool {
+        _Mapped._isStoredInPlace(row, column) && _Mapped._storeOptional(row, column: column, value: value?._mapped)
     }
     /// Whether the target can be written in place.
     @inlinable
     public static func _isStoredInPlace(_ row: _Row, _ column: Int32) -> Bool { _Mapped._isStoredInPlace(row, column) }
     /// Sets the stored value, or null, through the transaction.
     @inlinable
-    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
-        _Mapped._setOptional(object, column, value?._mapped)
+    public static func _setOptional(_ object: ObjectBase, column: Int32, value: Self?) {
+        _Mapped._setOptional(object, column: column, value: value?._mapped)
     }
     /// `.none`: what lies behind the property is not traced.
     public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?? { .none }

@@ -52,10 +52,10 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
     public init(timestamp: Date, machineId: Int = 0, processId: Int = 0) {
         self.init(
             ObjectIDBytes(
-                UInt32(clamping: Timestamp(timestamp).seconds),
-                UInt32(truncatingIfNeeded: machineId & 0xFF_FFFF) << 8
+                a: UInt32(clamping: Timestamp(timestamp).seconds),
+                b: UInt32(truncatingIfNeeded: machineId & 0xFF_FFFF) << 8
                     | UInt32(truncatingIfNeeded: processId >> 8 & 0xFF),
-                UInt32(truncatingIfNeeded: processId & 0xFF) << 24 | ObjectId.nextCount()))
+                c: UInt32(truncatingIfNeeded: processId & 0xFF) << 24 | ObjectId.nextCount()))
     }
 
     /// A new id of this moment, by the system's clock. May be called on any thread.
@@ -63,9 +63,9 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
         let random = seed
         return ObjectId(
             ObjectIDBytes(
-                UInt32(truncatingIfNeeded: SystemClock.shared.now() / 1_000_000_000),
-                UInt32(truncatingIfNeeded: random >> 8),
-                UInt32(truncatingIfNeeded: random & 0xFF) << 24 | nextCount()))
+                a: UInt32(truncatingIfNeeded: SystemClock.shared.now() / 1_000_000_000),
+                b: UInt32(truncatingIfNeeded: random >> 8),
+                c: UInt32(truncatingIfNeeded: random & 0xFF) << 24 | nextCount()))
     }
 
     /// When the id was made, to the second.
@@ -119,7 +119,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
             words.append(word)
             rest = rest.dropFirst(8)
         }
-        self.init(ObjectIDBytes(words[0], words[1], words[2]))
+        self.init(ObjectIDBytes(a: words[0], b: words[1], c: words[2]))
     }
 
     /// A random number of this process. Its lowest five bytes are in each id, and the counter begins at the others.
@@ -142,7 +142,9 @@ extension ObjectId: _FixedScalar, _PrimaryKey, _Indexable {
     /// The type of the column.
     public static var _type: ColumnType { .objectID }
     /// A property without an initial value starts with a new id. Accessors have no value of their own.
-    public static var _initial: ObjectId { firn_is_making_accessor() ? ObjectId(ObjectIDBytes(0, 0, 0)) : .generate() }
+    public static var _initial: ObjectId {
+        firn_is_making_accessor() ? ObjectId(ObjectIDBytes(a: 0, b: 0, c: 0)) : .generate()
+    }
     /// The twelve bytes, as the column stores them.
     @inlinable public var _raw: ObjectIDBytes { bytes }
     /// The id of twelve stored bytes.

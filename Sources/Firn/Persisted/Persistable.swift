@@ -91,10 +91,10 @@ public protocol _Persistable {
     /// Writes the value in place and marks it, if the row is current and the chunk is the running transaction's own;
     /// returns false otherwise. It takes no object, so that it is specialised and inlined into the application's
     /// module.
-    static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool
+    static func _store(_ row: _Row, column: Int32, value: Self) -> Bool
     /// Sets the property of a managed object through the transaction. `column` is negative if a write concerns more
     /// than the cell.
-    static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self)
+    static func _set(_ object: ObjectBase, column: Int32, value: Self)
 
     /// Whether the values are collections, which are kept and filled instead of being read and replaced.
     static var _isCollection: Bool { get }
@@ -162,7 +162,7 @@ extension _Persistable {
 
     /// False: the value is set through the transaction.
     @inlinable @inline(__always)
-    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool { false }
+    public static func _store(_ row: _Row, column: Int32, value: Self) -> Bool { false }
 
     /// The value that the wrapper holds, as `Any`.
     public static func _anyStored(_ stored: _Stored) -> Any? { _any(_unwrap(stored)) }
@@ -190,9 +190,9 @@ public protocol _OptionalPersistable {
     /// As `_getOptional`, for a column that holds no nulls.
     static func _getPresent(_ row: _Row, _ column: Int) -> Self?
     /// As `_Persistable._store`, for a value that may be nil.
-    static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool
+    static func _storeOptional(_ row: _Row, column: Int32, value: Self?) -> Bool
     /// As `_Persistable._set`, for a value that may be nil.
-    static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?)
+    static func _setOptional(_ object: ObjectBase, column: Int32, value: Self?)
     /// An object that records which of its properties are read, or nil at the end of the trace; `.none` if the type has
     /// no properties.
     static func _tracedOptional(by tracer: _KeyPathTracer) -> Self??
@@ -216,7 +216,7 @@ extension _OptionalPersistable {
 
     /// False: the value is set through the transaction.
     @inlinable @inline(__always)
-    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool { false }
+    public static func _storeOptional(_ row: _Row, column: Int32, value: Self?) -> Bool { false }
 
     /// The value that the wrapper holds, as `Any`.
     public static func _anyOptionalStored(_ stored: _OptionalStored) -> Any? { _anyOptional(_unwrapOptional(stored)) }
@@ -256,13 +256,13 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     public static func _getRequired(_ row: _Row, _ column: Int) -> Wrapped? { Wrapped._getPresent(row, column) }
     /// Writes the value in place, if that is possible.
     @inlinable @inline(__always)
-    public static func _store(_ row: _Row, _ column: Int32, _ value: Wrapped?) -> Bool {
-        Wrapped._storeOptional(row, column, value)
+    public static func _store(_ row: _Row, column: Int32, value: Wrapped?) -> Bool {
+        Wrapped._storeOptional(row, column: column, value: value)
     }
     /// Sets the property of a managed object through the transaction.
     @inlinable @inline(__always)
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Wrapped?) {
-        Wrapped._setOptional(object, column, value)
+    public static func _set(_ object: ObjectBase, column: Int32, value: Wrapped?) {
+        Wrapped._setOptional(object, column: column, value: value)
     }
     /// An object that records which of its properties are read, if the wrapped type has properties.
     public static func _traced(by tracer: _KeyPathTracer) -> Wrapped?? { Wrapped._tracedOptional(by: tracer) }

@@ -109,9 +109,9 @@ public struct Persisted<Value: _Persistable> {
             }
             // As in the getter, the compiler inlines this into the application's function only if it is small.
             if object._row.leaf != nil {
-                if Value._store(object._row, object[keyPath: storage]._column, newValue) { return }
+                if Value._store(object._row, column: object[keyPath: storage]._column, value: newValue) { return }
                 if object[keyPath: storage]._column != -1 {
-                    return Value._set(object, object[keyPath: storage]._column, newValue)
+                    return Value._set(object, column: object[keyPath: storage]._column, value: newValue)
                 }
             }
             object[keyPath: storage]._stored = Value._wrap(newValue)

@@ -67,7 +67,7 @@ public final class RealmProperty<Value: RealmPropertyType> {
         set {
             guard let location else { return stored = Value._wrap(newValue) }
             let object = location.realm.accessor(location.binding, location.row.key)
-            Value._set(object, Int32(location.column), newValue)
+            Value._set(object, column: Int32(location.column), value: newValue)
         }
     }
 }
@@ -155,7 +155,7 @@ extension RealmProperty: _Persistable {
         fatalError("Firn: a RealmProperty is never read from a row.")
     }
     /// Stops the program: a box is never stored, only its value is.
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: RealmProperty) {
+    public static func _set(_ object: ObjectBase, column: Int32, value: RealmProperty) {
         fatalError("Firn: a RealmProperty is never stored as a whole.")
     }
 

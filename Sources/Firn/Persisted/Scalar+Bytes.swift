@@ -28,22 +28,22 @@ extension String: _Scalar, _PrimaryKey, _Indexable {
     /// The string in a column of a current row. O(length).
     @inlinable @inline(__always)
     public static func _get(_ row: _Row, _ column: Int) -> String {
-        _readString(row.leaf.unsafelyUnwrapped, row.row, column)
+        _readString(row.leaf.unsafelyUnwrapped, row: row.row, column: column)
     }
     /// The string in a nullable column of a current row. O(length).
     @inlinable @inline(__always)
     public static func _getOptional(_ row: _Row, _ column: Int) -> String? {
-        _readOptionalString(row.leaf.unsafelyUnwrapped, row.row, column)
+        _readOptionalString(row.leaf.unsafelyUnwrapped, row: row.row, column: column)
     }
     /// Sets the string through the transaction.
     @inlinable @inline(__always)
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: String) {
-        _setString(object, column, value)
+    public static func _set(_ object: ObjectBase, column: Int32, value: String) {
+        _setString(object, column: column, value: value)
     }
     /// Sets the string, or null, through the transaction.
     @inlinable @inline(__always)
-    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: String?) {
-        if let value { _setString(object, column, value) } else { _setNull(object, column) }
+    public static func _setOptional(_ object: ObjectBase, column: Int32, value: String?) {
+        if let value { _setString(object, column: column, value: value) } else { _setNull(object, column) }
     }
 }
 
@@ -74,7 +74,7 @@ extension Data: _Scalar {
         row.leafView.cell(column, row.row).bytes.map { Data($0) }
     }
     /// Sets the data through the transaction.
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Data) {
+    public static func _set(_ object: ObjectBase, column: Int32, value: Data) {
         if let chunk = object._row.writableChunk(column),
             value.withUnsafeBytes({ chunk.assign($0, object._row.row) })
         {
@@ -83,8 +83,8 @@ extension Data: _Scalar {
         object.set(value, column: _BoundColumn.number(column))
     }
     /// Sets the data, or null, through the transaction.
-    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Data?) {
-        if let value { _set(object, column, value) } else { _setNull(object, column) }
+    public static func _setOptional(_ object: ObjectBase, column: Int32, value: Data?) {
+        if let value { _set(object, column: column, value: value) } else { _setNull(object, column) }
     }
 }
 
@@ -98,19 +98,19 @@ func cellBytes(_ cell: VariableCell) -> UnsafeRawBufferPointer {
 // they lie.
 @usableFromInline
 @_effects(releasenone) @inline(never)
-func _readString(_ leaf: UnsafeMutableRawPointer, _ row: Int, _ column: Int) -> String {
+func _readString(_ leaf: UnsafeMutableRawPointer, row: Int, column: Int) -> String {
     String(decoding: cellBytes(Leaf(Node(leaf)).cell(column, row)), as: UTF8.self)
 }
 
 @usableFromInline
 @_effects(releasenone) @inline(never)
-func _readOptionalString(_ leaf: UnsafeMutableRawPointer, _ row: Int, _ column: Int) -> String? {
+func _readOptionalString(_ leaf: UnsafeMutableRawPointer, row: Int, column: Int) -> String? {
     Leaf(Node(leaf)).cell(column, row).bytes.map { String(decoding: $0, as: UTF8.self) }
 }
 
 @usableFromInline
 @_effects(releasenone) @inline(never)
-func _setString(_ object: ObjectBase, _ column: Int32, _ value: String) {
+func _setString(_ object: ObjectBase, column: Int32, value: String) {
     if let chunk = object._row.writableChunk(column) {
         let isWritten = value.utf8.withContiguousStorageIfAvailable {
             chunk.assign(UnsafeRawBufferPointer($0), object._row.row)

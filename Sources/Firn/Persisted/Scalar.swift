@@ -147,7 +147,7 @@ extension _FixedScalar {
     public static func _isStoredInPlace(_ row: _Row, _ column: Int32) -> Bool { row.writableChunk(column) != nil }
     /// Writes the value in place and marks it, if that is possible.
     @inlinable @inline(__always)
-    public static func _store(_ row: _Row, _ column: Int32, _ value: Self) -> Bool {
+    public static func _store(_ row: _Row, column: Int32, value: Self) -> Bool {
         guard let chunk = row.writableChunk(column) else { return false }
         chunk.mark(row.row)
         chunk.store(value._raw, row.row)
@@ -156,7 +156,7 @@ extension _FixedScalar {
 
     /// Writes the value in place and marks it, if that is possible and the value is not nil.
     @inlinable @inline(__always)
-    public static func _storeOptional(_ row: _Row, _ column: Int32, _ value: Self?) -> Bool {
+    public static func _storeOptional(_ row: _Row, column: Int32, value: Self?) -> Bool {
         guard let value, let chunk = row.writableChunk(column) else { return false }
         chunk.mark(row.row)
         chunk.store(value._raw, row.row)
@@ -166,14 +166,14 @@ extension _FixedScalar {
 
     /// Sets the value through the transaction.
     @inlinable @inline(__always)
-    public static func _set(_ object: ObjectBase, _ column: Int32, _ value: Self) {
-        withUnsafeBytes(of: value._raw) { _setFixed(object, column, $0) }
+    public static func _set(_ object: ObjectBase, column: Int32, value: Self) {
+        withUnsafeBytes(of: value._raw) { _setFixed(object, column: column, bytes: $0) }
     }
 
     /// Sets the value, or null, through the transaction.
     @inlinable @inline(__always)
-    public static func _setOptional(_ object: ObjectBase, _ column: Int32, _ value: Self?) {
-        if let value { _set(object, column, value) } else { _setNull(object, column) }
+    public static func _setOptional(_ object: ObjectBase, column: Int32, value: Self?) {
+        if let value { _set(object, column: column, value: value) } else { _setNull(object, column) }
     }
 }
 
@@ -181,7 +181,7 @@ extension _FixedScalar {
 /// bytes that the column stores: a generic function would not be specialised for the application's module.
 @usableFromInline
 @_effects(releasenone) @inline(never)
-func _setFixed(_ object: ObjectBase, _ column: Int32, _ bytes: UnsafeRawBufferPointer) {
+func _setFixed(_ object: ObjectBase, column: Int32, bytes: UnsafeRawBufferPointer) {
     object.set(fixed: bytes, column: _BoundColumn.number(column))
 }
 

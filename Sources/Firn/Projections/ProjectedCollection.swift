@@ -94,7 +94,7 @@ public struct ProjectedCollection<Element: RealmCollectionValue>: RandomAccessCo
         _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) -> NotificationToken {
-        base.observe(keyPaths, queue, block, file, line)
+        base.observe(keyPaths, on: queue, block: block, file: file, line: line)
     }
 
     /// Calls `block` on an actor, with the actor's own collection: `observe(keyPaths:on:_:file:line:)` as
@@ -104,7 +104,7 @@ public struct ProjectedCollection<Element: RealmCollectionValue>: RandomAccessCo
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) async -> NotificationToken {
-        await base.observe(keyPaths, actor, isolation, block, file, line)
+        await base.observe(keyPaths, on: actor, isolation: isolation, block: block, file: file, line: line)
     }
 }
 
@@ -134,15 +134,15 @@ private class ProjectedElements<Element: RealmCollectionValue> {
     func thawed(_ file: StaticString, _ line: UInt) -> ProjectedElements? { abstract() }
     func moved(to realm: _RealmInstance) -> ProjectedElements { abstract() }
     func observe(
-        _ keyPaths: [String]?, _ queue: DispatchQueue?,
-        _ block: @escaping (RealmCollectionChange<ProjectedCollection<Element>>) -> Void, _ file: StaticString,
-        _ line: UInt
+        _ keyPaths: [String]?, on queue: DispatchQueue?,
+        block: @escaping (RealmCollectionChange<ProjectedCollection<Element>>) -> Void, file: StaticString,
+        line: UInt
     ) -> NotificationToken { abstract() }
 
     func observe<A: Actor>(
-        _ keyPaths: [String]?, _ actor: A, _ isolation: isolated (any Actor)?,
-        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection<Element>>) -> Void,
-        _ file: StaticString, _ line: UInt
+        _ keyPaths: [String]?, on actor: A, isolation: isolated (any Actor)?,
+        block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection<Element>>) -> Void,
+        file: StaticString, line: UInt
     ) async -> NotificationToken { abstract() }
 
     private func abstract() -> Never { fatalError("Firn: ProjectedElements has no elements by itself.") }
@@ -191,9 +191,9 @@ where Base.Element: ObjectBase {
     }
 
     override func observe(
-        _ keyPaths: [String]?, _ queue: DispatchQueue?,
-        _ block: @escaping (RealmCollectionChange<ProjectedCollection<Element>>) -> Void, _ file: StaticString,
-        _ line: UInt
+        _ keyPaths: [String]?, on queue: DispatchQueue?,
+        block: @escaping (RealmCollectionChange<ProjectedCollection<Element>>) -> Void, file: StaticString,
+        line: UInt
     ) -> NotificationToken {
         base.observe(
             keyPaths: observed(keyPaths), on: queue, { [keyPath] in block(projected($0, keyPath)) }, file: file,
@@ -201,14 +201,14 @@ where Base.Element: ObjectBase {
     }
 
     override func observe<A: Actor>(
-        _ keyPaths: [String]?, _ actor: A, _ isolation: isolated (any Actor)?,
-        _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection<Element>>) -> Void,
-        _ file: StaticString, _ line: UInt
+        _ keyPaths: [String]?, on actor: A, isolation: isolated (any Actor)?,
+        block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection<Element>>) -> Void,
+        file: StaticString, line: UInt
     ) async -> NotificationToken {
         await base.observe(
-            observed(keyPaths), on: actor, isolation: isolation, at: CallSite(file, line), block
+            observed(keyPaths), on: actor, isolation: isolation, at: CallSite(file, line), block: block
         ) { [keyPath] base, start, paths, block in
-            CollectionSubscription(base, from: start, paths) { block(projected($0, keyPath)) }
+            CollectionSubscription(collection: base, from: start, paths: paths) { block(projected($0, keyPath)) }
         }
     }
 

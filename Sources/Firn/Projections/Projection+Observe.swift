@@ -40,11 +40,11 @@ extension ProjectionObservable {
         let token = NotificationToken()
         if let queue {
             start.realm.onQueue(.queue(queue), from: start.from) { realm in
-                realm.add(ProjectionSubscription(realm, start, block), token)
+                realm.add(ProjectionSubscription(realm: realm, start: start, block), token)
             }
         } else {
             start.realm.checkDelivery()
-            start.realm.add(ProjectionSubscription(start.realm, start, block), token)
+            start.realm.add(ProjectionSubscription(realm: start.realm, start: start, block), token)
         }
         return token
     }
@@ -64,7 +64,7 @@ extension ProjectionObservable {
         }
         await ActorObserving.install(start.realm, on: actor, from: start.from, isolation: isolation) { realm in
             // The actor may keep the token.
-            let subscription = ProjectionSubscription<Self>(realm, start) { [weak actor] change in
+            let subscription = ProjectionSubscription<Self>(realm: realm, start: start) { [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
                 actor.assumeIsolated { block($0, change) }
@@ -89,7 +89,8 @@ extension ProjectionObservable {
             let start = self.beginObserving(keyPaths, at: site)
             changes.observe(
                 start.realm,
-                ProjectionSubscription<Self>(start.realm, start) { [weak changes] in changes?.receive($0) })
+                ProjectionSubscription<Self>(realm: start.realm, start: start) { [weak changes] in changes?.receive($0)
+                })
         }
     }
 
@@ -109,7 +110,7 @@ extension ProjectionObservable {
         let start = rootObject.beginObserving(nil, at: site)
         let properties = (chosen.isEmpty ? Array(all.indices) : Set(chosen).sorted()).map { number in
             let paths = all[number].wrapper(in: self)._ways.map {
-                ObservedPath($0.dotted, start.binding, start.realm.schema)
+                ObservedPath(text: $0.dotted, binding: start.binding, schema: start.realm.schema)
             }
             return ObservedProjected(property: all[number], paths: paths)
         }
@@ -147,12 +148,12 @@ private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscrip
     private let site: CallSite
     private let block: (ObjectChange<P>) -> Void
 
-    init(_ realm: _RealmInstance, _ start: ProjectionObserving<P>, _ block: @escaping (ObjectChange<P>) -> Void) {
+    init(realm: _RealmInstance, start: ProjectionObserving<P>, _ block: @escaping (ObjectChange<P>) -> Void) {
         type = start.type
         properties = start.properties
         site = start.site
         self.block = block
-        super.init(realm, start.binding, start.key, from: start.from)
+        super.init(realm: realm, binding: start.binding, key: start.key, from: start.from)
     }
 
     override func deleted() { block(.deleted) }
@@ -183,7 +184,7 @@ private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscrip
 
     /// The object as it was, frozen: what its key paths compute is computed of that.
     private func rootBefore(_ difference: RowDifference) -> ObjectBase {
-        let frozen = realm.shared.frozen(realm.configuration, realm.schema, difference.old, at: site)
+        let frozen = realm.shared.frozen(realm.configuration, schema: realm.schema, pin: difference.old, at: site)
         return frozen.accessor(frozen.binding(like: binding), key)
     }
 

@@ -211,7 +211,7 @@ public final class _KeyPathTracer {
         case .string: " firn é"
         case .data: Data([1, 2, 3])
         case .date: Date(timeIntervalSinceReferenceDate: 1_000_000.25)
-        case .objectID: ObjectId(ObjectIDBytes(1, 2, 3))
+        case .objectID: ObjectId(ObjectIDBytes(a: 1, b: 2, c: 3))
         case .uuid: UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         case .decimal: Decimal128(DecimalBits(integer: 25))
         case .mixed: AnyRealmValue.int(37)

@@ -255,19 +255,19 @@ extension PredicateExpressions.SequenceContains: TranslatableExpression {
 
 extension PredicateExpressions.SequenceContainsWhere: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try translator.elements(sequence, variable.key, test, .any)
+        try translator.elements(sequence, variable: variable.key, test: test, purpose: .any)
     }
 }
 
 extension PredicateExpressions.SequenceAllSatisfy: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try translator.elements(sequence, variable.key, test, .all)
+        try translator.elements(sequence, variable: variable.key, test: test, purpose: .all)
     }
 }
 
 extension PredicateExpressions.Filter: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
-        try translator.elements(sequence, variable.key, filter, .filtered)
+        try translator.elements(sequence, variable: variable.key, test: filter, purpose: .filtered)
     }
 }
 

@@ -189,7 +189,7 @@ struct PredicateTranslator {
 
     /// A condition on the elements of a collection: `SUBQUERY` for objects, ANY or ALL for values.
     func elements<S: PredicateExpression, T: PredicateExpression>(
-        _ sequence: S, _ variable: PredicateExpressions.VariableID, _ test: T, _ purpose: ElementPurpose
+        _ sequence: S, variable: PredicateExpressions.VariableID, test: T, purpose: ElementPurpose
     ) throws -> PredicateTerm where S.Output: Sequence {
         guard case .path(var path) = try term(sequence) else {
             throw PredicateFault("it asks for the elements of something that is no stored collection")

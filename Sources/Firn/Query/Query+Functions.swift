@@ -4,23 +4,33 @@ import FirnQuery
 extension Query where T: _QueryTextual {
     /// Whether the string contains `value`. Every string that is not nil contains an empty `value`. Nil matches only a
     /// `value` of nil.
-    public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.contains, value, options) }
+    public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        text(.contains, value: value, options: options)
+    }
     /// Whether the string begins with `value`. Nil matches only a `value` of nil. Without options, an index on the
     /// property is used if that costs less than a scan.
-    public func starts(with value: T, options: StringOptions = []) -> Query<Bool> { text(.beginsWith, value, options) }
+    public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
+        text(.beginsWith, value: value, options: options)
+    }
     /// Whether the string ends with `value`. Nil matches only a `value` of nil.
-    public func ends(with value: T, options: StringOptions = []) -> Query<Bool> { text(.endsWith, value, options) }
+    public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
+        text(.endsWith, value: value, options: options)
+    }
     /// Whether the whole string matches the pattern: `*` stands for any characters, also none, and `?` for one code
     /// point. Nil matches only a `value` of nil.
     public func like(_ value: T, caseInsensitive: Bool = false) -> Query<Bool> {
-        text(.like, value, caseInsensitive ? .caseInsensitive : [])
+        text(.like, value: value, options: caseInsensitive ? .caseInsensitive : [])
     }
     /// Whether the strings are equal under the options. Nil equals only nil.
-    public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.equal, value, options) }
+    public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        text(.equal, value: value, options: options)
+    }
     /// Whether the strings differ under the options. Nil differs from every string, and not from nil.
-    public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> { text(.notEqual, value, options) }
+    public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        text(.notEqual, value: value, options: options)
+    }
 
-    private func text(_ operation: Comparison.Operation, _ value: T, _ options: StringOptions) -> Query<Bool> {
+    private func text(_ operation: Comparison.Operation, value: T, options: StringOptions) -> Query<Bool> {
         Query<Bool>(.compare(expression, operation, .value(value._queryValue), options: options.comparison))
     }
 

@@ -35,7 +35,7 @@ extension QueryExpression {
         var found = Members()
         guard let length = self.collectionLength else {
             found.add(object, at: path)
-            return found.expression(isNegated ? { !$0 } : { $0 }, objects, ownCollections)
+            return found.expression(isNegated ? { !$0 } : { $0 }, others: objects, collections: ownCollections)
         }
         let variable = "$x"
         let element = PropertyPath(variable: variable, Array(path.components[length...]))
@@ -46,7 +46,7 @@ extension QueryExpression {
                 .compare(
                     .subquery(path: collection, variable: variable, predicate: isNegated ? !members : members),
                     .greater, .value(.int(0)))
-            }, objects, ownCollections)
+            }, others: objects, collections: ownCollections)
     }
 
     /// The comparisons of the members of an embedded object.
@@ -55,8 +55,8 @@ extension QueryExpression {
         private var objects: [ObjectBase] = []
 
         func expression(
-            _ make: (FirnQuery.Predicate) -> FirnQuery.Predicate, _ others: [ObjectBase],
-            _ collections: Set<[PropertyPath.Component]>
+            _ make: (FirnQuery.Predicate) -> FirnQuery.Predicate, others: [ObjectBase],
+            collections: Set<[PropertyPath.Component]>
         ) -> QueryExpression {
             QueryExpression(
                 kind: .condition(make(.all(conditions))), objects: others + objects, collections: collections)

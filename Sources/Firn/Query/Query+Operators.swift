@@ -6,13 +6,13 @@ import FirnQuery
 /// Holds if both conditions hold. The one that costs less is tested first, and the other one only for the objects that
 /// are left.
 public func && (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
-    Query(.combining(a.expression, b.expression, a.expression.condition && b.expression.condition))
+    Query(.combining(a.expression, b.expression, predicate: a.expression.condition && b.expression.condition))
 }
 
 /// Holds if at least one of the conditions holds. The one that costs less is tested first, and the other one only for
 /// the objects that are left.
 public func || (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
-    Query(.combining(a.expression, b.expression, a.expression.condition || b.expression.condition))
+    Query(.combining(a.expression, b.expression, predicate: a.expression.condition || b.expression.condition))
 }
 
 /// Holds if the condition does not hold: also for objects whose property is nil, if the condition does not hold for

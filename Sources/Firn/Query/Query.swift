@@ -125,7 +125,7 @@ struct QueryExpression {
 
     /// The condition of several conditions.
     static func combining(
-        _ a: QueryExpression, _ b: QueryExpression, _ predicate: FirnQuery.Predicate
+        _ a: QueryExpression, _ b: QueryExpression, predicate: FirnQuery.Predicate
     ) -> QueryExpression {
         QueryExpression(
             kind: .condition(predicate), objects: a.objects + b.objects,

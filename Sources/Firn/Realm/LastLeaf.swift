@@ -10,7 +10,7 @@ struct LastLeaf {
     init() {}
 
     /// - Parameter table: the address of the object's `TableBinding`.
-    init(_ leaf: Leaf, _ table: UnsafeRawPointer, _ generation: UInt64) {
+    init(leaf: Leaf, table: UnsafeRawPointer, generation: UInt64) {
         self.leaf = leaf
         self.table = table
         self.generation = generation
@@ -18,7 +18,7 @@ struct LastLeaf {
 
     /// Where an object lies; nil if the leaf does not have it, or is not known to.
     @inline(__always)
-    func find(_ key: Int64, _ table: UnsafeRawPointer, _ generation: UInt64) -> (leaf: Leaf, row: Int)? {
+    func find(_ key: Int64, table: UnsafeRawPointer, generation: UInt64) -> (leaf: Leaf, row: Int)? {
         guard self.generation == generation, self.table == table, let leaf, let row = leaf.row(of: key) else {
             return nil
         }

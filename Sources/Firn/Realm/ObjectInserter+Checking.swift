@@ -55,7 +55,7 @@ extension ObjectInserter {
                 continue
             }
             let binding = try realm.checkedBinding(of: type(of: object))
-            try checkKey(object, binding, &keys)
+            try checkKey(object, binding: binding, keys: &keys)
             if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
             for property in binding.info.stored {
                 let wrapper = object.address + property.offset
@@ -97,7 +97,7 @@ extension ObjectInserter {
     }
 
     /// Throws if another object has the unmanaged object's primary key, and the policy forbids it.
-    private func checkKey(_ object: ObjectBase, _ binding: TableBinding, _ keys: inout Set<PrimaryKey>) throws {
+    private func checkKey(_ object: ObjectBase, binding: TableBinding, keys: inout Set<PrimaryKey>) throws {
         guard let primaryKey = binding.info.primaryKey,
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset),
             value != .null || primaryKey.isNullable

@@ -3,7 +3,7 @@ extension ObjectInserter {
     ///
     /// - Parameter isValidating: whether this throws, before it writes anything, what writing would stop at.
     static func create(
-        _ type: ObjectBase.Type, _ any: Any, in realm: _RealmInstance, _ policy: Realm.UpdatePolicy,
+        _ type: ObjectBase.Type, any: Any, in realm: _RealmInstance, policy: Realm.UpdatePolicy,
         isValidating: Bool = false
     ) throws -> ObjectBase {
         _ = realm.writing("create an object of \(type.className())")
@@ -11,7 +11,7 @@ extension ObjectInserter {
         try policy.check(isValidating ? realm.checkedBinding(of: type).info : realm.binding(of: type).info)
         var resolution = Resolution(realm, policy)
         let object = try resolution.resolve(type, any)
-        let inserter = ObjectInserter(realm, policy, "create an object of \(type.className())")
+        let inserter = ObjectInserter(realm: realm, policy: policy, "create an object of \(type.className())")
         do {
             if isValidating { try inserter.check(object, resolution.changes) }
             try inserter.apply(resolution.changes)

@@ -39,7 +39,7 @@ final class ObjectInserter {
         case collection((any PersistedCollection)?, ObjectBase)
     }
 
-    init(_ realm: _RealmInstance, _ policy: Realm.UpdatePolicy, _ what: @autoclosure () -> String) {
+    init(realm: _RealmInstance, policy: Realm.UpdatePolicy, _ what: @autoclosure () -> String) {
         self.realm = realm
         self.policy = policy
         heldTransaction = realm.writing(what())
@@ -49,7 +49,7 @@ final class ObjectInserter {
     // MARK: Reading
 
     /// The value of a cell. If damage is met, the transaction throws it.
-    private func value(_ binding: TableBinding, _ column: Int, _ key: Int64) -> Value? {
+    private func value(_ binding: TableBinding, column: Int, key: Int64) -> Value? {
         transaction.recordingDamage { transaction.table(binding.table).value(column, of: key) }
     }
 
@@ -83,8 +83,10 @@ final class ObjectInserter {
             let next = takePending()
             switch next.content {
             case .link(nil):
-                if isGone(next) || policy == .modified && isNil(next.table, next.property, next.key) { continue }
-                transaction.setLink(next.table.table, next.table.column(next.property), next.key, to: -1)
+                if isGone(next) || policy == .modified && isNil(next.table, property: next.property, key: next.key) {
+                    continue
+                }
+                transaction.setLink(next.table.table, column: next.table.column(next.property), key: next.key, to: -1)
             case .link(let target?):
                 try next.property.checkClass(of: target)
                 if isGone(next) {
@@ -94,27 +96,28 @@ final class ObjectInserter {
                 let column = next.table.column(next.property)
                 let key =
                     next.property.isOwner
-                    ? try enterEmbedded(target, replacing: value(next.table, column, next.key)?.linkedKey, of: next)
+                    ? try enterEmbedded(
+                        target, replacing: value(next.table, column: column, key: next.key)?.linkedKey, of: next)
                     : try enter(target)
                 if isGone(next) { continue }
                 if next.isUpdate, policy == .modified,
-                    value(next.table, column, next.key) == .link(key)
+                    value(next.table, column: column, key: next.key) == .link(key)
                 {
                     continue
                 }
-                transaction.setLink(next.table.table, column, next.key, to: key)
+                transaction.setLink(next.table.table, column: column, key: next.key, to: key)
             case .mixed(let value):
                 let stored = try value.stored(enterLinked)
                 if isGone(next) { continue }
-                set(next.table, next.property, next.key, stored, isUpdate: next.isUpdate)
+                set(next.table, property: next.property, key: next.key, to: stored, isUpdate: next.isUpdate)
             case .collection(let collection, let owner):
                 let column = next.table.column(next.property)
-                let old = value(next.table, column, next.key)
+                let old = value(next.table, column: column, key: next.key)
                 let values = next.property.collectionValue(
                     try collection.map { try elements($0, next, replacing: old) } ?? [])
                 // The collection of a new row is empty.
                 if !isGone(next), !(next.isUpdate ? policy == .modified && old == values : old == values) {
-                    transaction.set(next.table.table, column, next.key, values)
+                    transaction.set(next.table.table, column: column, key: next.key, to: values)
                 }
                 collection?.adopt(owner._row, next.property)
             }
@@ -182,7 +185,7 @@ final class ObjectInserter {
         let binding = realm.binding(of: type(of: object))
         if !binding.info.required.isEmpty { try object.checkRequired(binding.info) }
         update(binding, key, from: object)
-        finish(object, binding, key, isUpdate: true)
+        finish(object, binding: binding, key: key, isUpdate: true)
         return key
     }
 
@@ -204,25 +207,25 @@ final class ObjectInserter {
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset) ?? .null
             if let key = PrimaryKey(table: binding.table, value: value).find(in: transaction) {
                 update(binding, key, from: object)
-                finish(object, binding, key, isUpdate: true)
+                finish(object, binding: binding, key: key, isUpdate: true)
                 return key
             }
         }
         let address = object.address
         var row = transaction.beginRow(binding.table)
-        for step in binding.fills { fill(&row, step, address) }
+        for step in binding.fills { fill(&row, step: step, object: address) }
         do throws(StoreError) { try transaction.endRow(row) } catch {
             guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
             throw ValueFault(
                 existing: info, info.primaryKey.flatMap { $0.wrapper.storeValue(address + $0.offset) } ?? .null)
         }
-        finish(object, binding, row.key, isUpdate: false)
+        finish(object, binding: binding, key: row.key, isUpdate: false)
         return row.key
     }
 
     /// Fills a cell from an unmanaged object's memory. Links and collections come later.
     @inline(__always)
-    private func fill(_ row: inout FreshRow, _ step: TableBinding.Fill, _ object: UnsafeMutableRawPointer) {
+    private func fill(_ row: inout FreshRow, step: TableBinding.Fill, object: UnsafeMutableRawPointer) {
         let value = object + step.valueOffset
         let column = step.column
         switch step.memory {
@@ -234,10 +237,10 @@ final class ObjectInserter {
         case .float: transaction.fill(row, column, fixed: value.load(as: Float.self))
         case .double: transaction.fill(row, column, fixed: value.load(as: Double.self))
         case .date: transaction.fill(row, column, fixed: Timestamp(value.load(as: Date.self)))
-        case .string: fill(&row, column, value.assumingMemoryBound(to: String.self).pointee)
+        case .string: fill(&row, column: column, text: value.assumingMemoryBound(to: String.self).pointee)
         case .optionalString:
             if let text = value.assumingMemoryBound(to: String?.self).pointee {
-                fill(&row, column, text)
+                fill(&row, column: column, text: text)
             } else {
                 transaction.fillNull(row, column)
             }
@@ -253,20 +256,21 @@ final class ObjectInserter {
             } else {
                 transaction.fillNull(row, column)
             }
-        case .opaque: fillOpaque(&row, step, object)
+        case .opaque: fillOpaque(&row, step: step, object: object)
         }
     }
 
     /// Fills a cell with a value that an object's memory does not show. None of the application's code runs: a wrapper
     /// holds what is stored.
     @inline(never)
-    private func fillOpaque(_ row: inout FreshRow, _ step: TableBinding.Fill, _ object: UnsafeMutableRawPointer) {
+    private func fillOpaque(_ row: inout FreshRow, step: TableBinding.Fill, object: UnsafeMutableRawPointer) {
         let property = step.property
-        transaction.fill(&row, step.column, property.wrapper.storeValue(object + property.offset) ?? .null)
+        transaction.fill(
+            &row, column: step.column, value: property.wrapper.storeValue(object + property.offset) ?? .null)
     }
 
     @inline(__always)
-    private func fill(_ row: inout FreshRow, _ column: Int, _ text: String) {
+    private func fill(_ row: inout FreshRow, column: Int, text: String) {
         checkLength(text.utf8.count)
         let done: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             transaction.fill(&row, column, bytes: UnsafeRawBufferPointer(bytes))
@@ -278,12 +282,12 @@ final class ObjectInserter {
     }
 
     /// Makes the instance the accessor of its row, and notes its links and lists.
-    private func finish(_ object: ObjectBase, _ binding: TableBinding, _ key: Int64, isUpdate: Bool) {
+    private func finish(_ object: ObjectBase, binding: TableBinding, key: Int64, isUpdate: Bool) {
         let address = object.address
         if !binding.references.isEmpty {
             for step in binding.references {
                 if step.property.isMixed, !step.property.isCollection {
-                    finishMixed(step.property, object, binding, key, isUpdate: isUpdate)
+                    finishMixed(step.property, object: object, binding: binding, key: key, isUpdate: isUpdate)
                     continue
                 }
                 // The word is nil for a link without a target, and for a collection or a box that was never read.
@@ -293,36 +297,42 @@ final class ObjectInserter {
                 if property.isCollection {
                     let collection = property.wrapper.existingCollection(wrapper)
                     if isUpdate || collection != nil {
-                        note(.collection(collection, object), property, binding, key, isUpdate: isUpdate)
+                        note(
+                            .collection(collection, object), property: property, binding: binding, key: key,
+                            isUpdate: isUpdate)
                     }
                 } else if property.shape.isBoxed {
                     property.wrapper.existingBox(wrapper)?.adopt(
                         .unlocated(realm.core, key: key, table: binding.address), property)
                 } else if property.isLink {
                     let target = property.wrapper.any(wrapper, of: object) as? ObjectBase
-                    if isUpdate || target != nil { note(.link(target), property, binding, key, isUpdate: isUpdate) }
+                    if isUpdate || target != nil {
+                        note(.link(target), property: property, binding: binding, key: key, isUpdate: isUpdate)
+                    }
                     property.wrapper.releaseLink(wrapper)
                 }
             }
         }
-        realm.adopt(object, binding, .unlocated(realm.core, key: key, table: binding.address))
+        realm.adopt(object, binding: binding, row: .unlocated(realm.core, key: key, table: binding.address))
     }
 
     /// Notes what is to be set once all that was entered before is.
     private func note(
-        _ content: Content, _ property: PropertyInfo, _ binding: TableBinding, _ key: Int64, isUpdate: Bool
+        _ content: Content, property: PropertyInfo, binding: TableBinding, key: Int64, isUpdate: Bool
     ) {
         pending.append(Pending(table: binding, key: key, property: property, content: content, isUpdate: isUpdate))
     }
 
     /// Notes a mixed value. The one of a new row has been written with the other values if no objects are in it.
     private func finishMixed(
-        _ property: PropertyInfo, _ object: ObjectBase, _ binding: TableBinding, _ key: Int64, isUpdate: Bool
+        _ property: PropertyInfo, object: ObjectBase, binding: TableBinding, key: Int64, isUpdate: Bool
     ) {
         let wrapper = object.address + property.offset
         if isUpdate || property.wrapper.storeValue(wrapper) == nil {
             // A box that was never read holds none.
-            note(.mixed(property.wrapper.mixed(wrapper) ?? .none), property, binding, key, isUpdate: isUpdate)
+            note(
+                .mixed(property.wrapper.mixed(wrapper) ?? .none), property: property, binding: binding, key: key,
+                isUpdate: isUpdate)
         }
         if let box = property.wrapper.existingBox(wrapper) {
             box.adopt(.unlocated(realm.core, key: key, table: binding.address), property)
@@ -332,8 +342,8 @@ final class ObjectInserter {
     }
 
     /// Whether a link is nil in the store.
-    private func isNil(_ binding: TableBinding, _ property: PropertyInfo, _ key: Int64) -> Bool {
-        let value = value(binding, binding.column(property), key)
+    private func isNil(_ binding: TableBinding, property: PropertyInfo, key: Int64) -> Bool {
+        let value = value(binding, column: binding.column(property), key: key)
         return value == .null || value == .link(-1)
     }
 
@@ -345,18 +355,18 @@ final class ObjectInserter {
         }
         for step in binding.fills where !step.property.isPrimaryKey && !step.property.isMixed {
             if let value = step.property.wrapper.storeValue(object.address + step.property.offset) {
-                set(binding, step.property, key, value)
+                set(binding, property: step.property, key: key, to: value)
             }
         }
     }
 
     /// Sets a cell, in an update with `.modified` only if its value differs.
     private func set(
-        _ binding: TableBinding, _ property: PropertyInfo, _ key: Int64, _ value: Value, isUpdate: Bool = true
+        _ binding: TableBinding, property: PropertyInfo, key: Int64, to value: Value, isUpdate: Bool = true
     ) {
         let column = binding.column(property)
-        if isUpdate, policy == .modified, self.value(binding, column, key) == value { return }
-        transaction.set(binding.table, column, key, value)
+        if isUpdate, policy == .modified, self.value(binding, column: column, key: key) == value { return }
+        transaction.set(binding.table, column: column, key: key, to: value)
     }
 
     // MARK: Changing
@@ -375,15 +385,15 @@ final class ObjectInserter {
             let binding = TableBinding.of(change.object._row)
             let key = change.object._row.key
             switch change.content {
-            case .value(let value): set(binding, change.property, key, value)
-            case .link(let target): set(binding, change.property, key, .link(try add(target)))
-            case .mixed(let value): set(binding, change.property, key, try value.stored(addLinked))
+            case .value(let value): set(binding, property: change.property, key: key, to: value)
+            case .link(let target): set(binding, property: change.property, key: key, to: .link(try add(target)))
+            case .mixed(let value): set(binding, property: change.property, key: key, to: try value.stored(addLinked))
             case .mixedElements(let elements):
                 let values = try elements.map { try $0.stored(addLinked) }
-                set(binding, change.property, key, change.property.collectionValue(values))
+                set(binding, property: change.property, key: key, to: change.property.collectionValue(values))
             case .objects(let elements):
                 let links = try elements.map { try $0.value(add) }
-                set(binding, change.property, key, change.property.collectionValue(links))
+                set(binding, property: change.property, key: key, to: change.property.collectionValue(links))
             }
         }
     }

@@ -58,7 +58,7 @@ extension Realm {
     ///   class of an object, and if a link leads to an instance of a subclass. `.invalidDatabase` if the transaction
     ///   has met damage.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
-        let inserter = ObjectInserter(instance, update, "add an object")
+        let inserter = ObjectInserter(realm: instance, policy: update, "add an object")
         do {
             try inserter.checkObject(object)
             try inserter.addRoot(object)
@@ -93,7 +93,9 @@ extension Realm {
     /// instead.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error) -> T {
-        do { return unsafeDowncast(try ObjectInserter.create(type, value, in: instance, update), to: T.self) } catch {
+        do {
+            return unsafeDowncast(try ObjectInserter.create(type, any: value, in: instance, policy: update), to: T.self)
+        } catch {
             fatalError("Firn: create(\(type).self): \(error)")
         }
     }
@@ -113,7 +115,7 @@ extension Realm {
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
         do {
-            let object = try ObjectInserter.create(type, value, in: instance, update, isValidating: true)
+            let object = try ObjectInserter.create(type, any: value, in: instance, policy: update, isValidating: true)
             return unsafeDowncast(object, to: T.self)
         } catch let fault as ValueFault { throw fault.error(type) }
     }
@@ -221,13 +223,15 @@ extension _RealmInstance {
         guard let found = trees.firstKey(primaryKeyInt: Int64(key), column: binding.integerKeyColumn) else {
             return nil
         }
-        if let location = lastLeaf.find(found, binding.address, core.pointee.generation) {
-            return accessor(binding, location.leaf, location.row, key: found)
+        if let location = lastLeaf.find(found, table: binding.address, generation: core.pointee.generation) {
+            return accessor(binding, leaf: location.leaf, row: location.row, key: found)
         }
         guard let location = trees.find(found) else { return nil }
         // Many threads read frozen instances, so these remember nothing.
-        if !isFrozen { lastLeaf = LastLeaf(location.leaf, binding.address, core.pointee.generation) }
-        return accessor(binding, location.leaf, location.row, key: found)
+        if !isFrozen {
+            lastLeaf = LastLeaf(leaf: location.leaf, table: binding.address, generation: core.pointee.generation)
+        }
+        return accessor(binding, leaf: location.leaf, row: location.row, key: found)
     }
 
     /// The object with a primary key of any type.
@@ -242,7 +246,7 @@ extension _RealmInstance {
             guard let value = try property.wrapper.storeValue(from: key), value != .null || property.isNullable,
                 let found = table.firstKey(primaryKey: value), let row = table.find(found)
             else { return nil }
-            return accessor(binding, row.leaf, row.row, key: found)
+            return accessor(binding, leaf: row.leaf, row: row.row, key: found)
         } catch { fatalError("Firn: object(ofType: \(binding.info.type).self, forPrimaryKey:): \(error)") }
     }
 
@@ -251,7 +255,7 @@ extension _RealmInstance {
     func inserter(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
         _ = writing("add an object")
         if let inserter, inserter.policy == policy { return inserter }
-        let made = ObjectInserter(self, policy, "add an object")
+        let made = ObjectInserter(realm: self, policy: policy, "add an object")
         inserter = made
         return made
     }
@@ -300,7 +304,7 @@ extension _RealmInstance {
             }
             return key
         }
-        let inserter = ObjectInserter(self, .error, "add a linked object")
+        let inserter = ObjectInserter(realm: self, policy: .error, "add a linked object")
         do { return try inserter.add(object) } catch {
             fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)")
         }

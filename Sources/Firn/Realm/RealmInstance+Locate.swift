@@ -97,8 +97,8 @@ extension _RealmInstance {
 
     /// The accessor of a row whose position is known.
     @inline(__always)
-    func accessor(_ binding: TableBinding, _ leaf: Leaf, _ rowIndex: Int, key: Int64) -> ObjectBase {
-        accessor(binding, _Row(core, binding.address, leaf, rowIndex, key: key))
+    func accessor(_ binding: TableBinding, leaf: Leaf, row rowIndex: Int, key: Int64) -> ObjectBase {
+        accessor(binding, _Row(core: core, table: binding.address, leaf: leaf, row: rowIndex, key: key))
     }
 
     @inline(__always)
@@ -106,7 +106,7 @@ extension _RealmInstance {
         guard let template = binding.template else {
             let object = instance(of: binding.info)
             binding.clearReferences(of: object)
-            adopt(object, binding, row)
+            adopt(object, binding: binding, row: row)
             return object
         }
         let object = template.instance()
@@ -148,7 +148,7 @@ extension _RealmInstance {
 
     /// Makes an instance the accessor of a row.
     @inline(__always)
-    func adopt(_ object: ObjectBase, _ binding: TableBinding, _ row: _Row) {
+    func adopt(_ object: ObjectBase, binding: TableBinding, row: _Row) {
         binding.bind(object.address)
         object._row = row
         if binding.isObservable, !isFrozen { object._row.generation = _Row.unlocated }

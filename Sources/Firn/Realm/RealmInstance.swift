@@ -84,7 +84,7 @@ public final class _RealmInstance {
 
     /// A live instance for `scheduler`, or a frozen one that shows `pin`.
     init(
-        _ shared: SharedStore, _ configuration: Realm.Configuration, _ schema: SchemaBinding, scheduler: Scheduler?,
+        shared: SharedStore, configuration: Realm.Configuration, schema: SchemaBinding, scheduler: Scheduler?,
         pin: Pin?, at callSite: CallSite
     ) {
         self.shared = shared

@@ -108,7 +108,7 @@ struct Resolution {
             let any = storedObject(typed(any)) as Any
             let values = try ValueSource(any, for: info)
             if let source = Source(any, values, as: info.type) { resolution.bySource[source] = 0 }
-            resolution.enter(object, info, any, values, isUpdate: false, nil)
+            resolution.enter(object, info: info, source: any, values: values, isUpdate: false, location: nil)
         }
     }
 
@@ -204,7 +204,7 @@ struct Resolution {
         if let source { bySource[source] = tasks.count }
         guard let binding else {
             let object = type.init()
-            enter(object, info, any, values, isUpdate: false, location)
+            enter(object, info: info, source: any, values: values, isUpdate: false, location: location)
             return object
         }
         var key = try primaryKey(binding, values)
@@ -217,20 +217,22 @@ struct Resolution {
             fresh = made
         }
         if let key, let existing = existing(binding, key) {
-            enter(existing, info, any, values, isUpdate: true, location)
+            enter(existing, info: info, source: any, values: values, isUpdate: true, location: location)
             return existing
         }
         if let key, let task = byKey[key] {
             let object = tasks[task].object
-            enter(object, info, any, values, isUpdate: false, location)
+            enter(object, info: info, source: any, values: values, isUpdate: false, location: location)
             return object
         }
         let new = fresh ?? Fresh(type)
         if let key { byKey[key] = tasks.count }
         if let defaults = new.defaults {
-            enter(new.object, info, any, .dictionary(defaults), isUpdate: false, isDefault: true, location)
+            enter(
+                new.object, info: info, source: any, values: .dictionary(defaults), isUpdate: false, isDefault: true,
+                location: location)
         }
-        enter(new.object, info, any, values, isUpdate: false, location)
+        enter(new.object, info: info, source: any, values: values, isUpdate: false, location: location)
         return new.object
     }
 
@@ -252,14 +254,16 @@ struct Resolution {
             throw ValueFault("an object of \(info.name) can't contain itself")
         }
         if let old {
-            enter(old, info, any, values, isUpdate: old.isManaged, location)
+            enter(old, info: info, source: any, values: values, isUpdate: old.isManaged, location: location)
             return old
         }
         let object = type.init()
         if realm != nil, let defaults = type.defaultPropertyValues() {
-            enter(object, info, any, .dictionary(defaults), isUpdate: false, isDefault: true, location)
+            enter(
+                object, info: info, source: any, values: .dictionary(defaults), isUpdate: false, isDefault: true,
+                location: location)
         }
-        enter(object, info, any, values, isUpdate: false, location)
+        enter(object, info: info, source: any, values: values, isUpdate: false, location: location)
         return object
     }
 
@@ -316,8 +320,8 @@ struct Resolution {
 
     /// Appends a task.
     private mutating func enter(
-        _ object: ObjectBase, _ info: ClassInfo, _ source: Any, _ values: ValueSource, isUpdate: Bool,
-        isDefault: Bool = false, _ location: Location?
+        _ object: ObjectBase, info: ClassInfo, source: Any, values: ValueSource, isUpdate: Bool,
+        isDefault: Bool = false, location: Location?
     ) {
         tasks.append(
             Task(

@@ -16,8 +16,10 @@ extension SharedStore {
         }
         let infos = types.map { ClassInfo.of($0) }
         let faults = SchemaPlan.faults(of: infos)
-        guard faults.isEmpty else { throw mismatch("The classes can't be stored:", faults, configuration) }
-        let found = try migrate(infos, configuration, scheduler, callSite)
+        guard faults.isEmpty else {
+            throw mismatch("The classes can't be stored:", lines: faults, configuration: configuration)
+        }
+        let found = try migrate(infos, configuration: configuration, scheduler: scheduler, at: callSite)
         do throws(StoreError) { try store.waitUntilSchemaIsPublished() } catch {
             throw Realm.Error(error, configuration.fileURL)
         }
@@ -38,7 +40,7 @@ extension SharedStore {
         return entered
     }
 
-    private func mismatch(_ heading: String, _ lines: [String], _ configuration: Realm.Configuration) -> Realm.Error {
+    private func mismatch(_ heading: String, lines: [String], configuration: Realm.Configuration) -> Realm.Error {
         Realm.Error(
             .schemaMismatch, ([heading] + lines.map { "- \($0)" }).joined(separator: "\n"),
             fileURL: configuration.fileURL)
@@ -52,20 +54,24 @@ extension SharedStore {
 
     /// Brings the store to the classes. If somebody else changes the schema meanwhile, it starts again.
     private func migrate(
-        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, _ callSite: CallSite
+        _ infos: [ClassInfo], configuration: Realm.Configuration, scheduler: Scheduler, at callSite: CallSite
     ) throws -> FoundSchema {
         while true {
             // The era is read first, so that a schema from before a migration is never taken for one from after it.
             let era = instances.withLock { $0.era }
             let current = FoundSchema(schema: store.schema, era: era)
-            if let found = try migrate(infos, configuration, scheduler, from: current, callSite) { return found }
+            if let found = try migrate(
+                infos, configuration: configuration, scheduler: scheduler, from: current, at: callSite)
+            {
+                return found
+            }
         }
     }
 
     /// Nil if the schema had changed by the time this process could write.
     private func migrate(
-        _ infos: [ClassInfo], _ configuration: Realm.Configuration, _ scheduler: Scheduler, from found: FoundSchema,
-        _ callSite: CallSite
+        _ infos: [ClassInfo], configuration: Realm.Configuration, scheduler: Scheduler, from found: FoundSchema,
+        at callSite: CallSite
     ) throws -> FoundSchema? {
         let current = found.schema
         let isNew = current.tables.isEmpty
@@ -73,7 +79,7 @@ extension SharedStore {
         if !isNew, configuration.deleteRealmIfMigrationNeeded, plan.needsMigration(to: configuration.schemaVersion) {
             // For these classes nothing is deleted.
             if let fault = SchemaPlan.limitFault(of: infos) {
-                throw mismatch("The classes can't be stored:", [fault], configuration)
+                throw mismatch("The classes can't be stored:", lines: [fault], configuration: configuration)
             }
             throw Realm.Error(
                 .alreadyOpen,
@@ -89,7 +95,7 @@ extension SharedStore {
         if !isNew, configuration.schemaVersion == current.version, !plan.differences.isEmpty {
             throw mismatch(
                 "The store differs from the classes. Raise Configuration.schemaVersion above \(current.version) to migrate it:",
-                plan.differences, configuration)
+                lines: plan.differences, configuration: configuration)
         }
         guard plan.changesAnything else { return found }
         if configuration.readOnly {
@@ -97,7 +103,7 @@ extension SharedStore {
             guard infos.allSatisfy({ current.table(named: $0.name) != nil }), plan.differences.isEmpty else {
                 throw mismatch(
                     "The store does not have all of these classes and their properties, and a read-only realm can't add them:",
-                    infos.map(\.name), configuration)
+                    lines: infos.map(\.name), configuration: configuration)
             }
             return found
         }
@@ -116,11 +122,14 @@ extension SharedStore {
         let changed: StoreSchema?
         if difference != nil || block != nil {
             let migration = try beginMigration(difference ?? "it has a migrationBlock", configuration)
-            let result = Result { try change(plan, infos, from: current, block, configuration, callSite) }
+            let result = Result {
+                try change(plan, infos: infos, from: current, block: block, configuration: configuration, at: callSite)
+            }
             era = end(migration)
             changed = try result.get()
         } else {
-            changed = try change(plan, infos, from: current, nil, configuration, callSite)
+            changed = try change(
+                plan, infos: infos, from: current, block: nil, configuration: configuration, at: callSite)
         }
         guard let changed else { return nil }
         if !isNew, configuration.schemaVersion != current.version {
@@ -143,8 +152,8 @@ extension SharedStore {
     /// Changes the schema, with a migration block if there is one. Returns the schema that the store has then; nil if
     /// it had changed by the time this process could write.
     private func change(
-        _ plan: SchemaPlan, _ infos: [ClassInfo], from current: StoreSchema, _ block: MigrationBlock?,
-        _ configuration: Realm.Configuration, _ callSite: CallSite
+        _ plan: SchemaPlan, infos: [ClassInfo], from current: StoreSchema, block: MigrationBlock?,
+        configuration: Realm.Configuration, at callSite: CallSite
     ) throws -> StoreSchema? {
         var schema = plan.schema
         var faults: [String] = []
@@ -157,7 +166,9 @@ extension SharedStore {
             }
             do throws(StoreError) {
                 if let block {
-                    let plan = try run(block, transaction, infos, from: current, configuration, callSite)
+                    let plan = try run(
+                        block, transaction: transaction, infos: infos, from: current, configuration: configuration,
+                        at: callSite)
                     schema = plan.final
                     try transaction.changeSchema(to: schema)
                     faults = transaction.recordingDamage { plan.faults(in: transaction) }
@@ -182,18 +193,19 @@ extension SharedStore {
         guard faults.isEmpty else {
             throw mismatch(
                 "The store can't be migrated, because its objects do not fit the classes. Nothing was changed. Open it with the previous classes, and change the objects:",
-                faults, configuration)
+                lines: faults, configuration: configuration)
         }
         return schema
     }
 
     /// Runs a migration block in a transaction. Returns which schema the store is to have then.
     private func run(
-        _ block: MigrationBlock, _ transaction: WriteTransaction, _ infos: [ClassInfo], from current: StoreSchema,
-        _ configuration: Realm.Configuration, _ callSite: CallSite
+        _ block: MigrationBlock, transaction: WriteTransaction, infos: [ClassInfo], from current: StoreSchema,
+        configuration: Realm.Configuration, at callSite: CallSite
     ) throws(StoreError) -> MigrationPlan {
         let plan = MigrationPlan(infos, version: configuration.schemaVersion, on: current)
-        let run = try MigrationRun(self, transaction, plan, infos, configuration, at: callSite)
+        let run = try MigrationRun(
+            store: self, transaction: transaction, plan: plan, infos: infos, configuration: configuration, at: callSite)
         LockRank.expectNone("the migration block is called")
         block(Migration(run), current.version)
         return run.end()

@@ -77,7 +77,7 @@ final class SharedStore: @unchecked Sendable {
         return true
     }
 
-    private init(_ name: Name, _ store: Store, isReadOnly: Bool, _ monitor: StoreMonitor) {
+    private init(name: Name, store: Store, isReadOnly: Bool, monitor: StoreMonitor) {
         identity =
             switch name {
             case .memory(let identifier): .memory(identifier)
@@ -265,7 +265,7 @@ final class SharedStore: @unchecked Sendable {
                 return shared
             // The registry shows whether it succeeded.
             case .opening(let opening): try wait(for: opening, configuration.fileURL)
-            case .own(let opening): return try open(configuration, name, retention, opening)
+            case .own(let opening): return try open(configuration, name: name, retention: retention, opening: opening)
             }
         }
     }
@@ -312,10 +312,10 @@ final class SharedStore: @unchecked Sendable {
 
     /// Opens a store, and lets those continue that wait for it.
     private static func open(
-        _ configuration: Realm.Configuration, _ name: Name, _ retention: FirnCore.HistoryRetention, _ opening: Opening
+        _ configuration: Realm.Configuration, name: Name, retention: FirnCore.HistoryRetention, opening: Opening
     ) throws -> SharedStore {
         let start = SystemClock.shared.monotonic()
-        let result = Result { try makeStore(configuration, name, retention) }
+        let result = Result { try makeStore(configuration, name: name, retention: retention) }
         let used = endOpening(opening, name, with: try? result.get())
         let shared = try result.get()
         if let used, used !== shared {
@@ -342,7 +342,7 @@ final class SharedStore: @unchecked Sendable {
     @TaskLocal static var storage: (any Storage)?
 
     private static func makeStore(
-        _ configuration: Realm.Configuration, _ name: Name, _ retention: FirnCore.HistoryRetention
+        _ configuration: Realm.Configuration, name: Name, retention: FirnCore.HistoryRetention
     ) throws -> SharedStore {
         if let url = configuration.fileURL, let seed = configuration.seedFilePath {
             try copySeed(seed, to: url, configuration)
@@ -364,7 +364,7 @@ final class SharedStore: @unchecked Sendable {
                 withExtendedLifetime(store) {}
                 store = try Store(options, storage: storage)
             }
-            return SharedStore(name, store, isReadOnly: configuration.readOnly, monitor)
+            return SharedStore(name: name, store: store, isReadOnly: configuration.readOnly, monitor: monitor)
         } catch let error as StoreError {
             throw Realm.Error(error, configuration.fileURL)
         }
@@ -399,15 +399,17 @@ final class SharedStore: @unchecked Sendable {
     ) throws -> _RealmInstance {
         while true {
             let schema = try schema(for: configuration, scheduler, at: callSite)
-            if let instance = instanceIfUsable(configuration, schema, scheduler, at: callSite) { return instance }
+            if let instance = instanceIfUsable(configuration, schema: schema, scheduler: scheduler, at: callSite) {
+                return instance
+            }
         }
     }
 
     /// The instance of a scheduler, made if there is none. The caller has an instance with the same schema.
     func instance(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at callSite: CallSite
+        _ configuration: Realm.Configuration, schema: SchemaBinding, scheduler: Scheduler, at callSite: CallSite
     ) -> _RealmInstance {
-        guard let instance = instanceIfUsable(configuration, schema, scheduler, at: callSite) else {
+        guard let instance = instanceIfUsable(configuration, schema: schema, scheduler: scheduler, at: callSite) else {
             preconditionFailure("Firn: a store was migrated that a realm has open")
         }
         return instance
@@ -416,7 +418,7 @@ final class SharedStore: @unchecked Sendable {
     /// The instance of a scheduler, made if there is none. Nil if the store was migrated after the schema was made,
     /// or is being migrated.
     func instanceIfUsable(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ scheduler: Scheduler, at callSite: CallSite
+        _ configuration: Realm.Configuration, schema: SchemaBinding, scheduler: Scheduler, at callSite: CallSite
     ) -> _RealmInstance? {
         let key = InstanceKey(scheduler: scheduler.key, schema: ObjectIdentifier(schema))
         // Reading a weak reference retains the instance; by then this may be the last reference, and the instance
@@ -428,7 +430,9 @@ final class SharedStore: @unchecked Sendable {
                 guard known.scheduler?.isGone ?? false else { return known }
                 met.append(known)
             }
-            let instance = _RealmInstance(self, configuration, schema, scheduler: scheduler, pin: nil, at: callSite)
+            let instance = _RealmInstance(
+                shared: self, configuration: configuration, schema: schema, scheduler: scheduler, pin: nil, at: callSite
+            )
             instances.live[key] = instance.reference
             instances.live.keepOnly { Self.meet($0, &met) }
             return instance
@@ -440,7 +444,7 @@ final class SharedStore: @unchecked Sendable {
 
     /// The frozen instance of a version, made if there is none.
     func frozen(
-        _ configuration: Realm.Configuration, _ schema: SchemaBinding, _ pin: Pin, at callSite: CallSite
+        _ configuration: Realm.Configuration, schema: SchemaBinding, pin: Pin, at callSite: CallSite
     ) -> _RealmInstance {
         let key = FrozenKey(version: pin.version, schema: ObjectIdentifier(schema))
         var met: [_RealmInstance] = []
@@ -448,7 +452,8 @@ final class SharedStore: @unchecked Sendable {
         return instances.withLock { instances in
             if let known = instances.frozen[key]?.object { return known }
             let instance = _RealmInstance(
-                self, configuration, schema, scheduler: nil, pin: pin.again(at: callSite), at: callSite)
+                shared: self, configuration: configuration, schema: schema, scheduler: nil,
+                pin: pin.again(at: callSite), at: callSite)
             instances.frozen[key] = instance.reference
             if instances.frozen.count > instances.frozenLimit { instances.removeReleasedFrozen(&met) }
             return instance

@@ -45,7 +45,7 @@ struct MigrationPlan {
     }
 
     /// Renames a property of a class, so that its values stay.
-    mutating func rename(_ className: String, _ from: String, _ to: String) throws(RenameFault) {
+    mutating func rename(_ className: String, from: String, to: String) throws(RenameFault) {
         func text(_ name: String) -> String { "\"\(DisplayText.line(className)).\(DisplayText.line(name))\"" }
         guard let id = old.table(named: className) else {
             throw RenameFault("the store had no class \"\(DisplayText.line(className))\" before the migration")

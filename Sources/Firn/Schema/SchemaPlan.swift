@@ -33,12 +33,12 @@ struct SchemaPlan {
         let tables = schema.numbersByName
         for info in infos {
             guard let id = tables[info.name] else { continue }
-            merge(info, id, tables, isNew: id.index >= old.tables.count)
+            merge(info, table: id, tables: tables, isNew: id.index >= old.tables.count)
         }
     }
 
     /// Brings one class's table to what the class declares, and notes the differences.
-    private mutating func merge(_ info: ClassInfo, _ id: TableID, _ tables: NameMap<TableID>, isNew: Bool) {
+    private mutating func merge(_ info: ClassInfo, table id: TableID, tables: NameMap<TableID>, isNew: Bool) {
         var table = schema[id]
         func column(_ property: PropertyInfo) -> ColumnSchema {
             property.column(target: property.isLink ? property.shape.target.flatMap { tables[$0.className()] } : nil)

@@ -56,7 +56,7 @@ final class TableBinding: @unchecked Sendable {
         }
     }
 
-    init(_ info: ClassInfo, _ table: TableID, _ schema: TableSchema) {
+    init(info: ClassInfo, table: TableID, schema: TableSchema) {
         self.info = info
         self.table = table
         isObservable = info.isObservable
@@ -217,7 +217,7 @@ final class SchemaBinding: Sendable {
             guard let id = numbers[info.name] else {
                 preconditionFailure("Firn: the class \(info.name) has no table")
             }
-            let binding = TableBinding(info, id, schema[id])
+            let binding = TableBinding(info: info, table: id, schema: schema[id])
             tables.append(binding)
             byTable[id.index] = binding
         }

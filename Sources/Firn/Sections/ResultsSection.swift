@@ -39,7 +39,9 @@ public struct ResultsSection<Key: _Persistable & Hashable, Element: RealmCollect
     /// The element at an index. Stops the program if it is out of bounds.
     public subscript(_ index: Int) -> Element {
         let members = members
-        guard members.indices.contains(index) else { stopForIndex(index, members.count, "elements of a section") }
+        guard members.indices.contains(index) else {
+            stopForIndex(index, count: members.count, what: "elements of a section")
+        }
         return sections.source.element(at: members[index])
     }
 

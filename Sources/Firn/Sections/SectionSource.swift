@@ -31,7 +31,7 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
     var sections: Sections<Key> {
         let (content, stamp) = source.stampedContent
         if let known, known.stamp == stamp { return known.sections }
-        let sections = Sections(content, RealmCollectionIterator<Element>(source), key)
+        let sections = Sections(content: content, elements: RealmCollectionIterator<Element>(source), key)
         keep((stamp, sections))
         return sections
     }

@@ -18,8 +18,8 @@ final class SectionSubscription<
     private var known = Sections<Key>.none
 
     init(
-        _ collection: C, _ sections: @escaping (C) -> _SectionSource<Key, Element>, _ key: Key?,
-        from start: SubscriptionStart, _ paths: [ObservedPath]?, _ block: @escaping (SectionedResultsChange<C>) -> Void
+        _ collection: C, sections: @escaping (C) -> _SectionSource<Key, Element>, key: Key?,
+        from start: SubscriptionStart, paths: [ObservedPath]?, _ block: @escaping (SectionedResultsChange<C>) -> Void
     ) {
         self.sections = sections
         self.key = key
@@ -39,7 +39,7 @@ final class SectionSubscription<
         let shown = shown()
         let difference =
             updated(sections(shown), summary, from: old, to: new)
-            ?? compared(sections(shown), summary, old.snapshot, new.snapshot)
+            ?? compared(sections(shown), summary: summary, from: old.snapshot, to: new.snapshot)
         guard !difference.isEmpty else { return }
         block(
             .update(
@@ -54,31 +54,32 @@ final class SectionSubscription<
     ) -> SectionDifference? {
         let (old, new) = (oldPin.snapshot, newPin.snapshot)
         guard source.isSortedByKey, known.areRanges, case .keys(var keys) = known.takeContent() else { return nil }
-        let affected = affected(summary, old, new)
+        let affected = affected(summary, from: old, to: new)
         source.drop()
-        guard let change = update(&keys, summary, from: old, to: new, affected) else {
+        guard let change = update(&keys, summary: summary, from: old, to: new, affected: affected) else {
             known.giveBack(.keys(keys))
             return nil
         }
         let before = known
-        guard let after = before.updated(keys, change, { source.key(Element._fromElement(.link($0), realm)) }) else {
+        guard let after = before.updated(keys, change: change, { source.key(Element._fromElement(.link($0), realm)) })
+        else {
             // Then they are computed again, and compared with those of the old version.
             realm.showing(oldPin) { known = source.sections }
             return nil
         }
         known = after
         source.keep(after, of: new)
-        return SectionDifference(change, affected, from: before, to: after, key)
+        return SectionDifference(change: change, changed: affected, from: before, to: after, key: key)
     }
 
     /// Finds the sections again, and compares them.
     private func compared(
-        _ source: _SectionSource<Key, Element>, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
+        _ source: _SectionSource<Key, Element>, summary: ChangeSummary, from old: Snapshot, to new: Snapshot
     ) -> SectionDifference {
         foundAnew()
         let (before, after) = (known, source.sections)
         known = after
-        let isChanged = changed(before.content, summary, old, new)
+        let isChanged = changed(before.content, summary: summary, from: old, to: new)
         return if let key {
             SectionDifference(of: key, comparing: before, to: after, isChanged)
         } else {
@@ -88,14 +89,14 @@ final class SectionSubscription<
 
     /// Tells of an element, by its old position, whether its object counts as changed.
     private func changed(
-        _ content: _CollectionSource.Content, _ summary: ChangeSummary, _ old: Snapshot, _ new: Snapshot
+        _ content: _CollectionSource.Content, summary: ChangeSummary, from old: Snapshot, to new: Snapshot
     ) -> (Int) -> Bool {
         switch content {
         case .keys(let keys):
-            let affected = affected(summary, old, new)
+            let affected = affected(summary, from: old, to: new)
             return { affected.contains(keys[$0]) }
         case .values(let values):
-            let targets = affectedTargets(summary, old, new)
+            let targets = affectedTargets(summary, from: old, to: new)
             return { !targets.isEmpty && values[$0].links(toOneOf: targets) }
         }
     }
@@ -121,22 +122,24 @@ struct SectionDifference {
     init<Key>(comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
         // Sections that stay, but change places, are deleted and inserted with everything in them.
         let staying = SectionDifference.staying(old, new)
-        for (section, target) in staying.enumerated() { add(section, target, old, new, isChanged) }
+        for (section, target) in staying.enumerated() { add(section, target: target, from: old, to: new, isChanged) }
         let targets = Set(staying.compactMap { $0 })
-        for section in new.keys.indices where !targets.contains(section) { add(nil, section, old, new, isChanged) }
+        for section in new.keys.indices where !targets.contains(section) {
+            add(nil, target: section, from: old, to: new, isChanged)
+        }
         insertions.sort()
     }
 
     /// What concerns the section of one key, wherever it is among the others.
     init<Key>(of key: Key, comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
-        add(old.section(of: key), new.section(of: key), old, new, isChanged)
+        add(old.section(of: key), target: new.section(of: key), from: old, to: new, isChanged)
     }
 
     /// What a change of the elements is, if the sections are ranges.
     ///
     /// - Parameter key: the key of the section that it is about; nil for all.
     init<Key>(
-        _ change: MaintainedChange, _ changed: Set<Int64>, from old: Sections<Key>, to new: Sections<Key>, _ key: Key?
+        change: MaintainedChange, changed: Set<Int64>, from old: Sections<Key>, to new: Sections<Key>, key: Key?
     ) {
         var homes: [Int64: Int] = [:]
         for (index, object) in change.inserted where change.staying.contains(object) {
@@ -169,7 +172,7 @@ struct SectionDifference {
 
     /// Adds what happened to one section, which may be new or gone.
     private mutating func add<Key>(
-        _ section: Int?, _ target: Int?, _ old: Sections<Key>, _ new: Sections<Key>, _ isChanged: (Int) -> Bool
+        _ section: Int?, target: Int?, from old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool
     ) {
         func paths(_ section: Int, _ items: some Sequence<Int>) -> [IndexPath] {
             items.map { IndexPath(indexes: [section, $0]) }

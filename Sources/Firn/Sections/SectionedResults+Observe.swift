@@ -33,7 +33,7 @@ extension SectionedResults {
         line: UInt = #line
     ) -> NotificationToken {
         observe(keyPaths, on: queue, at: CallSite(file, line)) {
-            SectionSubscription($0, { $0.sections }, nil, from: $1, $2, block)
+            SectionSubscription($0, sections: { $0.sections }, key: nil, from: $1, paths: $2, block)
         }
     }
 
@@ -45,8 +45,8 @@ extension SectionedResults {
         _ block: @escaping @Sendable (isolated A, SectionedResultsChange<SectionedResults>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) async -> NotificationToken {
-        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
-            SectionSubscription($0, { $0.sections }, nil, from: $1, $2, $3)
+        await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block: block) {
+            SectionSubscription($0, sections: { $0.sections }, key: nil, from: $1, paths: $2, $3)
         }
     }
 }
@@ -85,7 +85,7 @@ extension ResultsSection {
     ) -> NotificationToken {
         let key = key
         return observe(keyPaths, on: queue, at: CallSite(file, line)) {
-            SectionSubscription($0, { $0.sections }, key, from: $1, $2, block)
+            SectionSubscription($0, sections: { $0.sections }, key: key, from: $1, paths: $2, block)
         }
     }
 
@@ -98,8 +98,8 @@ extension ResultsSection {
         file: StaticString = #fileID, line: UInt = #line
     ) async -> NotificationToken {
         let key = key
-        return await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block) {
-            SectionSubscription($0, { $0.sections }, key, from: $1, $2, $3)
+        return await observe(keyPaths, on: actor, isolation: isolation, at: CallSite(file, line), block: block) {
+            SectionSubscription($0, sections: { $0.sections }, key: key, from: $1, paths: $2, $3)
         }
     }
 }

@@ -59,7 +59,7 @@ public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: Rea
     /// bounds.
     public subscript(_ index: Int) -> ResultsSection<Key, SectionElement> {
         let keys = sections.sections.keys
-        guard keys.indices.contains(index) else { stopForIndex(index, keys.count, "sections") }
+        guard keys.indices.contains(index) else { stopForIndex(index, count: keys.count, what: "sections") }
         return ResultsSection(sections, keys[index])
     }
 
@@ -131,6 +131,6 @@ public struct SectionedResultsIterator<Key: _Persistable & Hashable, SectionElem
 extension SectionedResults: Sendable {}
 
 @inline(never)
-func stopForIndex(_ index: Int, _ count: Int, _ what: String) -> Never {
+func stopForIndex(_ index: Int, count: Int, what: String) -> Never {
     fatalError("Firn: index \(index) is out of bounds of \(count) \(what).")
 }

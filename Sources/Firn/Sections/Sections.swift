@@ -25,7 +25,7 @@ struct Sections<Key: _Persistable & Hashable> {
 
     /// Divides elements by their keys. O(n).
     init<Element>(
-        _ content: _CollectionSource.Content, _ elements: RealmCollectionIterator<Element>, _ key: (Element) -> Key
+        content: _CollectionSource.Content, elements: RealmCollectionIterator<Element>, _ key: (Element) -> Key
     ) {
         self.content = content
         var elements = elements
@@ -99,7 +99,7 @@ struct Sections<Key: _Persistable & Hashable> {
 
     /// The sections after a change of the elements. Costs the number of sections, and a call of `key` for each element
     /// that got a place. Nil if the sections are no ranges, before or after.
-    func updated(_ content: OrderedKeys, _ change: MaintainedChange, _ key: (Int64) -> Key) -> Sections? {
+    func updated(_ content: OrderedKeys, change: MaintainedChange, _ key: (Int64) -> Key) -> Sections? {
         guard case .ranges(let ends) = layout else { return nil }
         var counts = ends.indices.map { $0 == 0 ? ends[0] : ends[$0] - ends[$0 - 1] }
         for (index, _) in change.removed {
@@ -118,7 +118,8 @@ struct Sections<Key: _Persistable & Hashable> {
                 fresh[id, default: (key, index, 0)].count += 1
             }
         }
-        let result = Sections(.keys(content), counts, fresh.values.sorted { $0.first < $1.first }, from: self)
+        let result = Sections(
+            content: .keys(content), counts: counts, fresh: fresh.values.sorted { $0.first < $1.first }, from: self)
         guard let result, case .ranges(let newEnds) = result.layout else { return nil }
         for (index, id) in homes {
             guard let section = result.numbers[id], index < newEnds[section],
@@ -130,7 +131,7 @@ struct Sections<Key: _Persistable & Hashable> {
 
     /// The sections with new counts, without the empty ones, and with new ones. Nil if they don't fill the collection.
     private init?(
-        _ content: _CollectionSource.Content, _ counts: [Int], _ fresh: [(key: Key, first: Int, count: Int)],
+        content: _CollectionSource.Content, counts: [Int], fresh: [(key: Key, first: Int, count: Int)],
         from old: Sections
     ) {
         self.init(content)

@@ -117,7 +117,7 @@ final class AsyncWrites {
         let reference = realm.reference
         guard let scheduler = realm.scheduler else { return }
         let requests = realm.shared.writeRequests
-        request = WriteRequest(realm.store, requests, at: callSite, patience: patience) {
+        request = WriteRequest(store: realm.store, requests: requests, at: callSite, patience: patience) {
             let isScheduled = scheduler.schedule(for: reference) { $0.asyncWrites?.runNext() }
             if !isScheduled { AsyncWrites.end(reference) }
             return isScheduled

@@ -47,7 +47,7 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
         origin = realm.isFrozen ? .frozen : realm.isInTransaction ? .transaction : .live
         // The running transaction's state is no version. Nothing is read from the one before it: it only carries.
         let frozen = realm.transaction.map {
-            realm.shared.frozen(realm.configuration, realm.schema, $0.base, at: callSite)
+            realm.shared.frozen(realm.configuration, schema: realm.schema, pin: $0.base, at: callSite)
         }
         self.realm = frozen ?? realm.freeze("what a reference refers to", at: callSite)
         content = source._moved(to: self.realm)

@@ -25,7 +25,7 @@ final class WriteRequest: @unchecked Sendable {
     ///
     /// - Parameter patience: the nanoseconds for which the lock is left to the realm while others wait.
     init(
-        _ store: Store, _ requests: WriteRequests, at callSite: CallSite, patience: Int64,
+        store: Store, requests: WriteRequests, at callSite: CallSite, patience: Int64,
         _ arrived: @escaping @Sendable () -> Bool
     ) {
         self.store = store

@@ -98,7 +98,7 @@ enum ChangesetBlock {
     // MARK: Reading
 
     init(
-        _ kind: BlockKind, _ isOld: Bool, _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+        kind: BlockKind, isOld: Bool, reader: inout ByteReader, context: inout ColumnDecoder.Context
     ) throws(BytesError) {
         let start = reader.offset
         var mayBeOld = kind == .deleteOld
@@ -142,7 +142,8 @@ enum ChangesetBlock {
         switch self {
         case .update(var cells):
             guard table == cells.table, column == cells.column else { break }
-            let old = try ColumnDecoder(&reader, cells.keys.count - cells.unchangedCount, &context)
+            let old = try ColumnDecoder(
+                reader: &reader, count: cells.keys.count - cells.unchangedCount, context: &context)
             guard old.type == cells.new.type, old.collection == cells.new.collection else { break }
             cells.old = old
             self = .update(cells)
@@ -203,7 +204,7 @@ enum ChangesetBlock {
             if let last = columns.last, last.number >= number {
                 throw BytesError(.invalid("the columns of rows do not ascend"), offset: start)
             }
-            columns.append((number, try ColumnDecoder(&reader, keys.count, &context)))
+            columns.append((number, try ColumnDecoder(reader: &reader, count: keys.count, context: &context)))
         }
         return Rows(table: table, keys: keys, columns: columns)
     }
@@ -225,7 +226,7 @@ enum ChangesetBlock {
             unchanged = bitmap
         default: throw BytesError(.invalid("an update block has an unknown flag for unchanged cells"), offset: start)
         }
-        let new = try ColumnDecoder(&reader, keys.count, &context)
+        let new = try ColumnDecoder(reader: &reader, count: keys.count, context: &context)
         return Cells(
             table: table, column: column, keys: keys, unchanged: unchanged, unchangedCount: unchangedCount, new: new,
             old: nil)
@@ -236,7 +237,7 @@ enum ChangesetBlock {
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
     ) throws(BytesError) -> ColumnDecoder {
         let start = reader.offset
-        let values = try ColumnDecoder(&reader, 1, &context)
+        let values = try ColumnDecoder(reader: &reader, count: 1, context: &context)
         guard values.collection != .none else {
             throw BytesError(.invalid("the elements of a collection are not stored as one"), offset: start)
         }

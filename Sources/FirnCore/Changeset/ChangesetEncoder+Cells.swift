@@ -26,15 +26,16 @@ struct UpdatedCell {
         let oldChunk = oldChunk
         let (a, b) = (Int(row), Int(oldRow))
         switch chunk.form {
-        case .fixed: return equal(chunk.address(a), oldChunk.address(b), chunk.node.width)
+        case .fixed: return equal(chunk.address(a), oldChunk.address(b), count: chunk.node.width)
         case .nullable:
             return chunk.isNullFlag(a) == oldChunk.isNullFlag(b)
-                && equal(chunk.address(a), oldChunk.address(b), chunk.node.width)
+                && equal(chunk.address(a), oldChunk.address(b), count: chunk.node.width)
         case .variable:
             let (new, old) = (chunk.slot(a), oldChunk.slot(b))
             guard new.length == old.length else { return isSameLong }
             return new.heapLength == 0
-                || equal(chunk.heap + Int(new.offset), oldChunk.heap + Int(old.offset), new.heapLength) || isSameLong
+                || equal(chunk.heap + Int(new.offset), oldChunk.heap + Int(old.offset), count: new.heapLength)
+                || isSameLong
         }
     }
 
@@ -44,11 +45,11 @@ struct UpdatedCell {
         guard chunk.slot(Int(row)).length == Chunk.Slot.blob, oldChunk.slot(Int(oldRow)).length == Chunk.Slot.blob,
             let new = chunk.bytes(Int(row)), let old = oldChunk.bytes(Int(oldRow)), new.count == old.count
         else { return false }
-        return equal(new.baseAddress.unsafelyUnwrapped, old.baseAddress.unsafelyUnwrapped, new.count)
+        return equal(new.baseAddress.unsafelyUnwrapped, old.baseAddress.unsafelyUnwrapped, count: new.count)
     }
 
     @inline(__always)
-    private func equal(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
+    private func equal(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, count: Int) -> Bool {
         if count == 8 { return a.loadUnaligned(as: UInt64.self) == b.loadUnaligned(as: UInt64.self) }
         for index in 0..<count
         where a.load(fromByteOffset: index, as: UInt8.self) != b.load(fromByteOffset: index, as: UInt8.self) {
@@ -99,16 +100,16 @@ extension ChangesetEncoder {
     private mutating func updateBlocks(_ column: NumberedColumn, _ cells: UnsafeBufferPointer<UpdatedCell>) {
         let count = cells.count
         guard count > 0 else { return }
-        let new = stage(0, column.type, column.collection, isNullable: column.isNullable)
-        let old = stage(1, column.type, column.collection, isNullable: column.isNullable)
+        let new = stage(0, type: column.type, collection: column.collection, isNullable: column.isNullable)
+        let old = stage(1, type: column.type, collection: column.collection, isNullable: column.isNullable)
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { unchanged in
-            updateBlocks(column, cells, new, old, unchanged.baseAddress.unsafelyUnwrapped)
+            updateBlocks(column, cells: cells, new: new, old: old, unchanged: unchanged.baseAddress.unsafelyUnwrapped)
         }
     }
 
     private mutating func updateBlocks(
-        _ column: NumberedColumn, _ cells: UnsafeBufferPointer<UpdatedCell>, _ new: StagedColumn, _ old: StagedColumn,
-        _ unchanged: UnsafeMutablePointer<UInt8>
+        _ column: NumberedColumn, cells: UnsafeBufferPointer<UpdatedCell>, new: StagedColumn, old: StagedColumn,
+        unchanged: UnsafeMutablePointer<UInt8>
     ) {
         let count = cells.count
         var unchangedCount = 0
@@ -138,47 +139,51 @@ extension ChangesetEncoder {
         reserve(size.bytes, cells: cellCount)
         let scratch = integers(count + 2 * max(new.valueCount, old.valueCount, new.rowCount) + count)
         for index in 0..<count { scratch[index] = cells[index].key }
-        updateBlock(column, scratch, count, unchanged, unchangedCount, new, newBound, old, oldBound)
+        updateBlock(
+            column, keys: scratch, count: count, unchanged: unchanged, unchangedCount: unchangedCount, new: new,
+            newBound: newBound, old: old, oldBound: oldBound)
         for index in new.deferred {
             let cell = cells[index]
-            elements(column, cell.key, .updated, ListCell(cell.chunk, Int(cell.row), ElementLayout(column)))
+            elements(
+                column, key: cell.key, owner: .updated,
+                cell: ListCell(chunk: cell.chunk, row: Int(cell.row), layout: ElementLayout(column)))
         }
         guard hasOldValues else { return }
         // Writing elements reuses the staging areas, so the deferred old collections are determined again.
         let layout = ElementLayout(column)
         for cell in cells where column.collection != .none && !cell.isUnchanged {
-            let list = ListCell(cell.oldChunk, Int(cell.oldRow), layout)
-            if ChangesetEncoder.isDeferred(list) { elements(column, cell.key, .updatedOld, list) }
+            let list = ListCell(chunk: cell.oldChunk, row: Int(cell.oldRow), layout: layout)
+            if ChangesetEncoder.isDeferred(list) { elements(column, key: cell.key, owner: .updatedOld, cell: list) }
         }
     }
 
     /// Writes an update block and the updateOld block that belongs to it. `keys` has `count` keys, and space behind
     /// them.
     mutating func updateBlock(
-        _ column: NumberedColumn, _ keys: UnsafeMutablePointer<Int64>, _ count: Int, _ unchanged: UnsafePointer<UInt8>,
-        _ unchangedCount: Int, _ new: StagedColumn, _ newBound: Int, _ old: StagedColumn, _ oldBound: Int
+        _ column: NumberedColumn, keys: UnsafeMutablePointer<Int64>, count: Int, unchanged: UnsafePointer<UInt8>,
+        unchangedCount: Int, new: StagedColumn, newBound: Int, old: StagedColumn, oldBound: Int
     ) {
         let table = table
         let scratch = keys + count
         var byteCount = 0
-        block(.update, newBound) { cursor in
+        block(.update, bound: newBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
             cursor.varint(count)
-            IntRun.encode(keys, count, &cursor)
+            IntRun.encode(keys, count: count, into: &cursor)
             cursor.byte(unchangedCount > 0 ? 1 : 0)
             if unchangedCount > 0 { cursor.bitmap(unchanged, count) }
             let start = cursor.address
-            ColumnCoding.encode(new, scratch, &cursor)
+            ColumnCoding.encode(new, scratch: scratch, into: &cursor)
             byteCount = cursor.address - start
         }
         note(byteCount, cells: new.cellCount, old: false)
         guard unchangedCount < count, hasOldValues else { return }
-        block(.updateOld, old: true, oldBound) { cursor in
+        block(.updateOld, old: true, bound: oldBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
             let start = cursor.address
-            ColumnCoding.encode(old, scratch, &cursor)
+            ColumnCoding.encode(old, scratch: scratch, into: &cursor)
             byteCount = cursor.address - start
         }
         note(byteCount, cells: old.cellCount, old: true)
@@ -229,7 +234,7 @@ extension ChangesetEncoder {
         var size = RowsSize(bytes: 256 + 2 * IntRun.bound(count), cells: 2 * count, blobs: 0)
         var staged: [StagedColumn] = []
         for (index, column) in columns.enumerated() {
-            let stage = stage(index, column.type, column.collection, isNullable: column.isNullable)
+            let stage = stage(index, type: column.type, collection: column.collection, isNullable: column.isNullable)
             for row in rows {
                 precondition(row.leaf.hasChunk(column.number), "Firn: a leaf lacks column \(column.number)")
                 stage.add(row.leaf.chunk(column.number), row.row)
@@ -252,21 +257,21 @@ extension ChangesetEncoder {
         for (index, row) in rows.enumerated() { scratch[index] = row.leaf.key(row.row) }
         let (table, columns) = (table, columns)
         let start = part.count
-        block(.deleteOld, old: true, size.bytes) { cursor in
+        block(.deleteOld, old: true, bound: size.bytes) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
-            IntRun.encode(scratch, count, &cursor)
+            IntRun.encode(scratch, count: count, into: &cursor)
             cursor.varint(columns.count)
             for (column, stage) in zip(columns, staged) {
                 cursor.varint(column.number)
-                ColumnCoding.encode(stage, scratch + count, &cursor)
+                ColumnCoding.encode(stage, scratch: scratch + count, into: &cursor)
             }
         }
         note(part.count - start, cells: size.cells - count, old: true)
-        block(.delete, 64 + IntRun.bound(count)) { cursor in
+        block(.delete, bound: 64 + IntRun.bound(count)) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
-            IntRun.encode(scratch, count, &cursor)
+            IntRun.encode(scratch, count: count, into: &cursor)
         }
     }
 
@@ -277,10 +282,10 @@ extension ChangesetEncoder {
         let keys = integers(count)
         for (index, row) in rows.enumerated() { keys[index] = row.leaf.key(row.row) }
         let table = table
-        block(.delete, bound) { cursor in
+        block(.delete, bound: bound) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
-            IntRun.encode(keys, count, &cursor)
+            IntRun.encode(keys, count: count, into: &cursor)
         }
     }
 }

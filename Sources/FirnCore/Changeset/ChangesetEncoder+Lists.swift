@@ -24,29 +24,29 @@ extension ChangesetEncoder {
     }
 
     /// Writes a collection that its row's block left empty, in as many blocks as it needs.
-    mutating func elements(_ column: NumberedColumn, _ key: Int64, _ owner: ElementsOwner, _ cell: ListCell) {
+    mutating func elements(_ column: NumberedColumn, key: Int64, owner: ElementsOwner, cell: ListCell) {
         let count = cell.count
         var next = 0
         while next < count {
-            let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
+            let stage = stage(0, type: column.type, collection: column.collection, isNullable: column.isNullable)
             next = stage.add(elementsOf: cell, count, from: next, limit: ChangesetEncoder.elementsByteCount)
             stage.endCollection(since: 0)
-            elementsBlock(column.number, key, owner, stage)
+            elementsBlock(column.number, key: key, owner: owner, stage: stage)
         }
     }
 
-    mutating func elementsBlock(_ column: Int, _ key: Int64, _ owner: ElementsOwner, _ stage: StagedColumn) {
+    mutating func elementsBlock(_ column: Int, key: Int64, owner: ElementsOwner, stage: StagedColumn) {
         sendBlobs(of: stage, old: owner.isOld)
         let bound = 64 + stage.byteBound
         reserve(bound + 64, cells: stage.cellCount)
         let scratch = integers(2 * max(stage.valueCount, 1))
         let (table, start) = (table, part.count)
-        block(.elements, old: owner.isOld, bound) { cursor in
+        block(.elements, old: owner.isOld, bound: bound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column)
             cursor.varint(Int(key))
             cursor.byte(owner.rawValue)
-            ColumnCoding.encode(stage, scratch, &cursor)
+            ColumnCoding.encode(stage, scratch: scratch, into: &cursor)
         }
         note(part.count - start, cells: stage.cellCount, old: owner.isOld)
     }
@@ -61,8 +61,8 @@ extension ChangesetEncoder {
         precondition(
             column.collection != .none, "Firn: a script of column \(column.number), which holds no collections")
         let (new, old) = (
-            stage(0, column.type, column.collection, isNullable: column.isNullable),
-            stage(1, column.type, column.collection, isNullable: column.isNullable)
+            stage(0, type: column.type, collection: column.collection, isNullable: column.isNullable),
+            stage(1, type: column.type, collection: column.collection, isNullable: column.isNullable)
         )
         var operations: [ChangesetBlock.Operation] = []
         for edit in script.edits {
@@ -84,19 +84,21 @@ extension ChangesetEncoder {
                 for value in values {
                     old.addElement(value)
                     ChangesetBlock.Operation.extend(&operations, .remove(0, count: 1))
-                    flushScript(column, key, &operations, new, old)
+                    flushScript(column, key: key, operations: &operations, new: new, old: old)
                 }
             }
-            flushScript(column, key, &operations, new, old)
+            flushScript(column, key: key, operations: &operations, new: new, old: old)
         }
         // A script without edits still says that the collection was assigned.
-        if !operations.isEmpty || script.isEmpty { scriptBlock(column, key, operations, new, old) }
+        if !operations.isEmpty || script.isEmpty {
+            scriptBlock(column, key: key, operations: operations, new: new, old: old)
+        }
     }
 
     /// Writes the staged part of a script once it is long enough.
     private mutating func flushScript(
-        _ column: NumberedColumn, _ key: Int64, _ operations: inout [ChangesetBlock.Operation], _ new: StagedColumn,
-        _ old: StagedColumn
+        _ column: NumberedColumn, key: Int64, operations: inout [ChangesetBlock.Operation], new: StagedColumn,
+        old: StagedColumn
     ) {
         let byteCount =
             new.inlineByteCount + old.inlineByteCount + 17 * (new.valueCount + old.valueCount) + 16 * operations.count
@@ -104,7 +106,7 @@ extension ChangesetEncoder {
             byteCount > ChangesetEncoder.elementsByteCount
                 || new.longByteCount + old.longByteCount > ChangesetFormat.blobByteCount
         else { return }
-        scriptBlock(column, key, operations, new, old)
+        scriptBlock(column, key: key, operations: operations, new: new, old: old)
         operations.removeAll(keepingCapacity: true)
         for stage in [new, old] {
             let isNullable = stage.isNullable
@@ -114,8 +116,8 @@ extension ChangesetEncoder {
     }
 
     private mutating func scriptBlock(
-        _ column: NumberedColumn, _ key: Int64, _ operations: [ChangesetBlock.Operation], _ new: StagedColumn,
-        _ old: StagedColumn
+        _ column: NumberedColumn, key: Int64, operations: [ChangesetBlock.Operation], new: StagedColumn,
+        old: StagedColumn
     ) {
         new.endCollection(since: 0)
         old.endCollection(since: 0)
@@ -127,24 +129,24 @@ extension ChangesetEncoder {
         let scratch = integers(2 * max(new.valueCount, old.valueCount, 1))
         let table = table
         var byteCount = 0
-        block(.script, newBound) { cursor in
+        block(.script, bound: newBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
             cursor.varint(Int(key))
             cursor.varint(operations.count)
             for operation in operations { ChangesetEncoder.write(operation, &cursor) }
             let start = cursor.address
-            ColumnCoding.encode(new, scratch, &cursor)
+            ColumnCoding.encode(new, scratch: scratch, into: &cursor)
             byteCount = cursor.address - start
         }
         note(byteCount, cells: new.valueCount, old: false)
         guard old.valueCount > 0 else { return }
-        block(.scriptOld, old: true, oldBound) { cursor in
+        block(.scriptOld, old: true, bound: oldBound) { cursor in
             cursor.varint(table.index)
             cursor.varint(column.number)
             cursor.varint(Int(key))
             let start = cursor.address
-            ColumnCoding.encode(old, scratch, &cursor)
+            ColumnCoding.encode(old, scratch: scratch, into: &cursor)
             byteCount = cursor.address - start
         }
         note(byteCount, cells: old.valueCount, old: true)

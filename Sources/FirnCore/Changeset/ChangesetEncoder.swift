@@ -70,7 +70,7 @@ struct ChangesetEncoder: ~Copyable {
 
     /// Says, if it is so, that the part has no old values.
     private mutating func beginPart() {
-        if !hasOldValues { block(.withoutOld, 0) { _ in } }
+        if !hasOldValues { block(.withoutOld, bound: 0) { _ in } }
     }
 
     // MARK: Tables and parts
@@ -135,7 +135,7 @@ struct ChangesetEncoder: ~Copyable {
     /// Writes a block whose body takes at most `bound` bytes. The space must have been reserved.
     @inline(__always)
     mutating func block(
-        _ kind: BlockKind, old: Bool = false, _ bound: Int, _ body: (inout RawCursor) -> Void
+        _ kind: BlockKind, old: Bool = false, bound: Int, _ body: (inout RawCursor) -> Void
     ) {
         let start = part.count
         var length = 0
@@ -161,7 +161,7 @@ struct ChangesetEncoder: ~Copyable {
     }
 
     /// The emptied staging area of a column. Values that are staged at the same time have different slots.
-    mutating func stage(_ slot: Int, _ type: ColumnType, _ collection: CollectionKind, isNullable: Bool)
+    mutating func stage(_ slot: Int, type: ColumnType, collection: CollectionKind, isNullable: Bool)
         -> StagedColumn
     {
         while workspace.stages.count <= slot { workspace.stages.append(StagedColumn()) }
@@ -193,7 +193,7 @@ struct ChangesetEncoder: ~Copyable {
             if part.count + overhead + 4096 > Limits.partByteCount { emitPart(isLast: false) }
             let count = min(bytes.count - offset, Limits.partByteCount - part.count - overhead)
             let start = offset
-            block(.blob, old: old, overhead + count) { cursor in
+            block(.blob, old: old, bound: overhead + count) { cursor in
                 cursor.varint(id)
                 cursor.varint(start)
                 cursor.bytes(UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
@@ -216,14 +216,14 @@ struct ChangesetEncoder: ~Copyable {
         if count <= ChangesetFormat.cellByteCount {
             reserve(count + 64, cells: 0)
             let bytes = encoded.bytes
-            block(.schema, count + 1) { cursor in
+            block(.schema, bound: count + 1) { cursor in
                 cursor.byte(0)
                 cursor.bytes(bytes)
             }
         } else {
             let id = sendBlob(encoded.bytes, old: false)
             reserve(64, cells: 0)
-            block(.schema, 32) { cursor in
+            block(.schema, bound: 32) { cursor in
                 cursor.byte(1)
                 cursor.varint(id)
                 cursor.varint(count)
@@ -235,7 +235,7 @@ struct ChangesetEncoder: ~Copyable {
     mutating func nextKey(_ key: Int64) {
         let table = table
         reserve(64, cells: 0)
-        block(.nextKey, 32) { cursor in
+        block(.nextKey, bound: 32) { cursor in
             cursor.varint(table.index)
             cursor.varint(Int(key))
         }
@@ -247,60 +247,62 @@ struct ChangesetEncoder: ~Copyable {
 extension ChangesetEncoder {
     /// Writes neighbouring new rows of a leaf, straight from their chunks.
     mutating func inserted(_ leaf: Leaf, _ rows: Range<Int>) {
-        rowBlocks(.insert, leaf, rows)
+        rowBlocks(.insert, leaf: leaf, rows: rows)
     }
 
     /// Writes neighbouring deleted rows of a leaf of the version before.
     mutating func deleted(_ leaf: Leaf, _ rows: Range<Int>) {
         guard !rows.isEmpty else { return }
-        if hasOldValues { rowBlocks(.deleteOld, leaf, rows) }
+        if hasOldValues { rowBlocks(.deleteOld, leaf: leaf, rows: rows) }
         let bound = 64 + IntRun.bound(rows.count)
         reserve(bound, cells: rows.count)
         let table = table
-        block(.delete, bound) { cursor in
+        block(.delete, bound: bound) { cursor in
             cursor.varint(table.index)
-            ChangesetEncoder.keys(leaf, rows, &cursor)
+            ChangesetEncoder.keys(leaf, rows: rows, into: &cursor)
         }
     }
 
-    private static func keys(_ leaf: Leaf, _ rows: Range<Int>, _ cursor: inout RawCursor) {
+    private static func keys(_ leaf: Leaf, rows: Range<Int>, into cursor: inout RawCursor) {
         cursor.varint(rows.count)
         if let keys = leaf.keys {
-            IntRun.encode(keys + rows.lowerBound, rows.count, &cursor)
+            IntRun.encode(keys + rows.lowerBound, count: rows.count, into: &cursor)
         } else {
             IntRun.encodeAscending(from: leaf.firstKey &+ Int64(rows.lowerBound), rows.count, &cursor)
         }
     }
 
-    private mutating func rowBlocks(_ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>) {
+    private mutating func rowBlocks(_ kind: BlockKind, leaf: Leaf, rows: Range<Int>) {
         guard !rows.isEmpty else { return }
-        let size = measure(leaf, rows, 0..<columns.count)
+        let size = measure(leaf, rows: rows, columns: 0..<columns.count)
         if size.fits {
-            rowBlock(kind, leaf, rows, 0..<columns.count, size)
+            rowBlock(kind, leaf: leaf, rows: rows, columns: 0..<columns.count, size: size)
         } else if rows.count > 1 {
             let middle = rows.lowerBound + rows.count / 2
-            rowBlocks(kind, leaf, rows.lowerBound..<middle)
-            rowBlocks(kind, leaf, middle..<rows.upperBound)
+            rowBlocks(kind, leaf: leaf, rows: rows.lowerBound..<middle)
+            rowBlocks(kind, leaf: leaf, rows: middle..<rows.upperBound)
         } else {
-            wideRow(kind, leaf, rows)
+            wideRow(kind, leaf: leaf, row: rows)
         }
     }
 
     /// Writes one row that takes more than a part, in groups of as many columns as fit.
-    private mutating func wideRow(_ kind: BlockKind, _ leaf: Leaf, _ row: Range<Int>) {
+    private mutating func wideRow(_ kind: BlockKind, leaf: Leaf, row: Range<Int>) {
         var first = 0
         while first < columns.count {
             var end = first + 1
-            var size = measure(leaf, row, first..<end)
+            var size = measure(leaf, rows: row, columns: first..<end)
             while end < columns.count {
-                let more = measure(leaf, row, end..<end + 1)
+                let more = measure(leaf, rows: row, columns: end..<end + 1)
                 let sum = RowsSize(
                     bytes: size.bytes + more.bytes, cells: size.cells + more.cells, blobs: size.blobs + more.blobs)
                 guard sum.fits else { break }
                 size = sum
                 end += 1
             }
-            rowBlock(kind == .insert && first > 0 ? .insertMore : kind, leaf, row, first..<end, size)
+            rowBlock(
+                kind == .insert && first > 0 ? .insertMore : kind, leaf: leaf, rows: row, columns: first..<end,
+                size: size)
             first = end
         }
     }
@@ -319,7 +321,7 @@ extension ChangesetEncoder {
 
     /// The most space that rows take. A column whose chunk does not have the form that will be written is staged, in
     /// the slot of its index.
-    private mutating func measure(_ leaf: Leaf, _ rows: Range<Int>, _ columnIndices: Range<Int>) -> RowsSize {
+    private mutating func measure(_ leaf: Leaf, rows: Range<Int>, columns columnIndices: Range<Int>) -> RowsSize {
         let count = rows.count
         var size = RowsSize(bytes: 64 &+ IntRun.bound(count), cells: count, blobs: 0)
         for columnIndex in columnIndices {
@@ -341,7 +343,8 @@ extension ChangesetEncoder {
                     continue
                 }
             }
-            let stage = stage(columnIndex, column.type, column.collection, isNullable: column.isNullable)
+            let stage = stage(
+                columnIndex, type: column.type, collection: column.collection, isNullable: column.isNullable)
             for row in rows { stage.add(chunk, row) }
             workspace.measures[columnIndex].longest = .max
             size.bytes &+= stage.byteBound
@@ -352,7 +355,7 @@ extension ChangesetEncoder {
     }
 
     private mutating func rowBlock(
-        _ kind: BlockKind, _ leaf: Leaf, _ rows: Range<Int>, _ columnIndices: Range<Int>, _ size: RowsSize
+        _ kind: BlockKind, leaf: Leaf, rows: Range<Int>, columns columnIndices: Range<Int>, size: RowsSize
     ) {
         let isOld = kind == .deleteOld
         var scratchCount = rows.count
@@ -372,9 +375,9 @@ extension ChangesetEncoder {
         // The closure must not access `self`, which the block is written into.
         let (columns, workspace) = (columns, workspace)
         let start = part.count
-        block(kind, old: isOld, size.bytes) { cursor in
+        block(kind, old: isOld, bound: size.bytes) { cursor in
             cursor.varint(table.index)
-            ChangesetEncoder.keys(leaf, rows, &cursor)
+            ChangesetEncoder.keys(leaf, rows: rows, into: &cursor)
             cursor.varint(present)
             for columnIndex in columnIndices {
                 let column = columns[columnIndex]
@@ -383,14 +386,15 @@ extension ChangesetEncoder {
                 let chunk = leaf.chunk(column.number)
                 if column.layout.form != .variable {
                     ColumnCoding.encodeFixed(
-                        column.type, chunk.address(rows.lowerBound),
+                        column.type, values: chunk.address(rows.lowerBound),
                         nullFlags: column.layout.form == .nullable
                             ? UnsafePointer(chunk.nullFlags + rows.lowerBound) : nil,
-                        rows.count, scratch, &cursor)
+                        count: rows.count, scratch: scratch, into: &cursor)
                 } else if column.collection == .none, workspace.measures[columnIndex].isPlain {
-                    ColumnCoding.encode(chunk, rows, workspace.measures[columnIndex], column.type, &cursor)
+                    ColumnCoding.encode(
+                        chunk, rows: rows, measure: workspace.measures[columnIndex], type: column.type, into: &cursor)
                 } else {
-                    ColumnCoding.encode(workspace.stages[columnIndex], scratch, &cursor)
+                    ColumnCoding.encode(workspace.stages[columnIndex], scratch: scratch, into: &cursor)
                 }
             }
         }
@@ -401,8 +405,8 @@ extension ChangesetEncoder {
             for index in workspace.stages[columnIndex].deferred {
                 let row = rows.lowerBound + index
                 elements(
-                    column, leaf.key(row), isOld ? .deleted : .inserted,
-                    ListCell(leaf.chunk(column.number), row, ElementLayout(column)))
+                    column, key: leaf.key(row), owner: isOld ? .deleted : .inserted,
+                    cell: ListCell(chunk: leaf.chunk(column.number), row: row, layout: ElementLayout(column)))
             }
         }
     }

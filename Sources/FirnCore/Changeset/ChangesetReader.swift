@@ -143,15 +143,15 @@ final class ChangesetReader {
         }
         // `context` has the only reference to the blobs meanwhile, so that they are not copied.
         blobs = BlobTable()
-        var block = try ChangesetBlock(kind, header.isOld, &body, &context)
+        var block = try ChangesetBlock(kind: kind, isOld: header.isOld, reader: &body, context: &context)
         try body.expectEnd()
-        try pair(&block, &reader, &context)
+        try pair(&block, reader: &reader, context: &context)
         return block
     }
 
     /// Reads the old values, which directly follow an update or a script.
     private func pair(
-        _ block: inout ChangesetBlock, _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
+        _ block: inout ChangesetBlock, reader: inout ByteReader, context: inout ColumnDecoder.Context
     ) throws(BytesError) {
         let wanted: BlockKind
         switch block {

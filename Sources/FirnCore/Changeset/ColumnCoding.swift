@@ -57,13 +57,13 @@ enum ColumnCoding {
 
     /// Writes rows of a variable chunk whose values all lie in it.
     static func encode(
-        _ chunk: Chunk, _ rows: Range<Int>, _ measure: Measure, _ type: ColumnType, _ cursor: inout RawCursor
+        _ chunk: Chunk, rows: Range<Int>, measure: Measure, type: ColumnType, into cursor: inout RawCursor
     ) {
         cursor.byte(ChangesetFormat.header(type))
         let slots = UnsafeRawPointer(chunk.data)
         let shortest = measure.shortest
         let range = measure.longest &- shortest
-        IntRun.writeHeader(UInt64(range), Int64(shortest), &cursor)
+        IntRun.writeHeader(UInt64(range), low: Int64(shortest), into: &cursor)
         if range > 0xFF {
             for row in rows {
                 let length = slots.load(fromByteOffset: row &* NodeLayout.Chunk.slotByteCount, as: UInt32.self) >> 16
@@ -106,35 +106,37 @@ enum ColumnCoding {
     /// Writes values of a fixed width that lie one after the other. `nullFlags` has a byte for each value if some may
     /// be null. `scratch` has space for twice as many integers.
     static func encodeFixed(
-        _ type: ColumnType, _ values: UnsafeRawPointer, nullFlags: UnsafePointer<UInt8>?, _ count: Int,
-        _ scratch: UnsafeMutablePointer<Int64>, _ cursor: inout RawCursor
+        _ type: ColumnType, values: UnsafeRawPointer, nullFlags: UnsafePointer<UInt8>?, count: Int,
+        scratch: UnsafeMutablePointer<Int64>, into cursor: inout RawCursor
     ) {
         var nullFlags = nullFlags
         if let flags = nullFlags, !hasNull(flags, count) { nullFlags = nil }
         cursor.byte(ChangesetFormat.header(type) | (nullFlags == nil ? 0 : ChangesetFormat.nullsBit))
         if let nullFlags { cursor.bitmap(nullFlags, count) }
         switch type {
-        case .bool: encodeBools(values.assumingMemoryBound(to: UInt8.self), count, &cursor)
+        case .bool: encodeBools(values.assumingMemoryBound(to: UInt8.self), count: count, into: &cursor)
         case .int, .link:
             let integers = values.assumingMemoryBound(to: Int64.self)
             guard let nullFlags else {
-                IntRun.encode(integers, count, &cursor)
+                IntRun.encode(integers, count: count, into: &cursor)
                 return
             }
-            gather(nullFlags, count, scratch) { integers[$0] }
-            IntRun.encode(scratch, count, &cursor)
+            gather(nullFlags, count: count, target: scratch) { integers[$0] }
+            IntRun.encode(scratch, count: count, into: &cursor)
         case .float: cursor.bytes(values, count &* 4)
         case .double: cursor.bytes(values, count &* 8)
         case .objectID: cursor.bytes(values, count &* 12)
         case .uuid, .decimal: cursor.bytes(values, count &* 16)
         case .date:
             let nanoseconds = scratch + count
-            gather(nullFlags, count, scratch) { values.loadUnaligned(fromByteOffset: $0 &* 16, as: Int64.self) }
-            gather(nullFlags, count, nanoseconds) {
+            gather(nullFlags, count: count, target: scratch) {
+                values.loadUnaligned(fromByteOffset: $0 &* 16, as: Int64.self)
+            }
+            gather(nullFlags, count: count, target: nanoseconds) {
                 Int64(values.loadUnaligned(fromByteOffset: $0 &* 16 &+ 8, as: Int32.self))
             }
-            IntRun.encode(scratch, count, &cursor)
-            IntRun.encode(nanoseconds, count, &cursor)
+            IntRun.encode(scratch, count: count, into: &cursor)
+            IntRun.encode(nanoseconds, count: count, into: &cursor)
         case .string, .data, .mixed: preconditionFailure("Firn: a \(type) has no fixed width")
         }
     }
@@ -142,7 +144,7 @@ enum ColumnCoding {
     /// Copies integers to `target`. A null gets the value of another row, so that it does not make the run wider.
     @inline(__always)
     private static func gather(
-        _ nullFlags: UnsafePointer<UInt8>?, _ count: Int, _ target: UnsafeMutablePointer<Int64>, _ value: (Int) -> Int64
+        _ nullFlags: UnsafePointer<UInt8>?, count: Int, target: UnsafeMutablePointer<Int64>, _ value: (Int) -> Int64
     ) {
         guard let nullFlags else {
             for index in 0..<count { target[index] = value(index) }
@@ -162,7 +164,7 @@ enum ColumnCoding {
         return any != 0
     }
 
-    private static func encodeBools(_ values: UnsafePointer<UInt8>, _ count: Int, _ cursor: inout RawCursor) {
+    private static func encodeBools(_ values: UnsafePointer<UInt8>, count: Int, into cursor: inout RawCursor) {
         var any: UInt8 = 0
         var all: UInt8 = 1
         for index in 0..<count {
@@ -180,25 +182,27 @@ enum ColumnCoding {
     // MARK: From staged values
 
     /// Writes everything that is staged. The long values must have their blobs' ids by then.
-    static func encode(_ column: StagedColumn, _ scratch: UnsafeMutablePointer<Int64>, _ cursor: inout RawCursor) {
+    static func encode(_ column: StagedColumn, scratch: UnsafeMutablePointer<Int64>, into cursor: inout RawCursor) {
         if column.collection != .none {
             cursor.byte(ChangesetFormat.header(column.type, column.collection))
-            IntRun.encode(column.counts.base.assumingMemoryBound(to: Int64.self), column.rowCount, &cursor)
-            if column.collection == .map { encodePieces(column.keys, .string, false, scratch, &cursor) }
+            IntRun.encode(column.counts.base.assumingMemoryBound(to: Int64.self), count: column.rowCount, into: &cursor)
+            if column.collection == .map {
+                encodePieces(column.keys, type: .string, hasNulls: false, scratch: scratch, into: &cursor)
+            }
         }
         if column.type.fixedWidth != nil {
             encodeFixed(
-                column.type, column.fixed.base,
+                column.type, values: column.fixed.base,
                 nullFlags: column.hasNulls ? UnsafePointer(column.flags.base.assumingMemoryBound(to: UInt8.self)) : nil,
-                column.valueCount, scratch, &cursor)
+                count: column.valueCount, scratch: scratch, into: &cursor)
         } else {
-            encodePieces(column.pieces, column.type, column.hasNulls, scratch, &cursor)
+            encodePieces(column.pieces, type: column.type, hasNulls: column.hasNulls, scratch: scratch, into: &cursor)
         }
     }
 
     private static func encodePieces(
-        _ pieces: [Piece], _ type: ColumnType, _ hasNulls: Bool, _ scratch: UnsafeMutablePointer<Int64>,
-        _ cursor: inout RawCursor
+        _ pieces: [Piece], type: ColumnType, hasNulls: Bool, scratch: UnsafeMutablePointer<Int64>,
+        into cursor: inout RawCursor
     ) {
         var header = ChangesetFormat.header(type)
         let count = pieces.count
@@ -224,7 +228,7 @@ enum ColumnCoding {
                 cursor.varint(pieces[index].count)
             }
         }
-        IntRun.encode(scratch, count, &cursor)
+        IntRun.encode(scratch, count: count, into: &cursor)
         for piece in pieces where piece.inlineCount > 0 { cursor.bytes(piece.address, piece.count) }
     }
 }

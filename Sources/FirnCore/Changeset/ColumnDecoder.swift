@@ -47,12 +47,12 @@ struct ColumnDecoder {
 
     // MARK: Reading the run
 
-    init(_ reader: inout ByteReader, _ count: Int, _ context: inout Context) throws(BytesError) {
-        try self.init(&reader, count, &context, within: nil)
+    init(reader: inout ByteReader, count: Int, context: inout Context) throws(BytesError) {
+        try self.init(reader: &reader, count: count, context: &context, within: nil)
     }
 
     private init(
-        _ reader: inout ByteReader, _ count: Int, _ context: inout Context, within outer: CollectionKind?
+        reader: inout ByteReader, count: Int, context: inout Context, within outer: CollectionKind?
     ) throws(BytesError) {
         let start = reader.offset
         let header = try reader.readUInt8()
@@ -81,13 +81,13 @@ struct ColumnDecoder {
                 throw BytesError(.invalid("collections have too many elements"), offset: start)
             }
             if collection == .map {
-                let keys = try ColumnDecoder(&reader, total, &context, within: collection)
+                let keys = try ColumnDecoder(reader: &reader, count: total, context: &context, within: collection)
                 guard keys.type == .string, keys.nulls == nil else {
                     throw BytesError(.invalid("a map's keys are not strings"), offset: start)
                 }
                 parts.append(keys)
             }
-            let elements = try ColumnDecoder(&reader, total, &context, within: collection)
+            let elements = try ColumnDecoder(reader: &reader, count: total, context: &context, within: collection)
             guard elements.type == type else {
                 throw BytesError(.invalid("a collection's elements are not of its type"), offset: start)
             }
@@ -114,7 +114,7 @@ struct ColumnDecoder {
                     throw BytesError(.invalid("a date has more than a second of nanoseconds"), offset: start)
                 }
             case .string, .data, .mixed:
-                if hasBlobs { locations = try ColumnDecoder.locations(&reader, count, &context.blobs) }
+                if hasBlobs { locations = try ColumnDecoder.locations(&reader, count: count, blobs: &context.blobs) }
                 integers = try IntRun(&reader, count)
                 guard let total = integers.sum(each: Int64(ChangesetFormat.cellByteCount), atMost: reader.remaining)
                 else {
@@ -142,7 +142,7 @@ struct ColumnDecoder {
     }
 
     private static func locations(
-        _ reader: inout ByteReader, _ count: Int, _ blobs: inout BlobTable
+        _ reader: inout ByteReader, count: Int, blobs: inout BlobTable
     ) throws(BytesError) -> [BlobLocation] {
         let number = try reader.readCount(limit: count)
         var locations: [BlobLocation] = []

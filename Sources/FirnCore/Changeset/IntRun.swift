@@ -23,7 +23,7 @@ struct IntRun {
     // MARK: Writing
 
     /// Writes `count` values. About 1 ns a value.
-    static func encode(_ values: UnsafePointer<Int64>, _ count: Int, _ cursor: inout RawCursor) {
+    static func encode(_ values: UnsafePointer<Int64>, count: Int, into cursor: inout RawCursor) {
         guard count > 0 else {
             cursor.byte(0)
             cursor.byte(0)
@@ -42,7 +42,7 @@ struct IntRun {
             cursor.zigzag(low)
             return
         }
-        writeHeader(range, low, &cursor)
+        writeHeader(range, low: low, into: &cursor)
         let target = cursor.address
         if range == 0 { return }
         if range <= 0xFF {
@@ -75,7 +75,7 @@ struct IntRun {
     }
 
     /// Writes width and minimum. Codes of 8 bytes are the values themselves.
-    static func writeHeader(_ range: UInt64, _ low: Int64, _ cursor: inout RawCursor) {
+    static func writeHeader(_ range: UInt64, low: Int64, into cursor: inout RawCursor) {
         cursor.byte(range == 0 ? 0 : range <= 0xFF ? 1 : range <= 0xFFFF ? 2 : range <= 0xFFFF_FFFF ? 4 : 8)
         cursor.zigzag(range > 0xFFFF_FFFF ? 0 : low)
     }

@@ -123,7 +123,7 @@ final class StagedColumn {
     /// Adds a row of `chunk`, which is of a column of scalars or of collections.
     func add(_ chunk: Chunk, _ row: Int) {
         guard collection == .none else {
-            addCollection(ListCell(chunk, row, layout))
+            addCollection(ListCell(chunk: chunk, row: row, layout: layout))
             return
         }
         switch chunk.form {

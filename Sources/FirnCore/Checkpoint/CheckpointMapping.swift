@@ -145,7 +145,7 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
     /// - Parameter byMapping: if false, the file is read into memory instead, piece by piece, as its nodes are
     ///   reached.
     func add(
-        _ entry: Checkpoint.File, _ file: any StorageFile, _ origin: Origin, byMapping: Bool
+        _ entry: Checkpoint.File, file: any StorageFile, origin: Origin, byMapping: Bool
     ) throws(StorageError) {
         var mappedFile = MappedFile(entry: entry, path: file.path, origin: origin, reading: nil)
         var isMapped = false
@@ -331,9 +331,9 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
 
     /// Checks a node, whose bytes are intact, against its claim, enters claims for the nodes that it refers to, and
     /// turns its references into addresses. Returns what is wrong, or nil. The lock is held.
-    private func prepare(_ node: Node, _ claim: NodeClaim, _ origin: Origin) -> String? {
+    private func prepare(_ node: Node, claim: NodeClaim, origin: Origin) -> String? {
         guard node.stamp <= origin.stamp else { return "a node is younger than the version that it is part of" }
-        var check = NodeCheck(node, claim, origin.schema, isOpened: origin.isOpened)
+        var check = NodeCheck(node: node, claim: claim, schema: origin.schema, isOpened: origin.isOpened)
         if let fault = check.fault() ?? check.countFault(most: CheckpointMapping.mostPerByte * fileByteCount) {
             return fault
         }
@@ -397,7 +397,7 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
                 path: mappedFiles[index].path, offset: inFile, detail: "a node shares bytes with another one")
         }
         if let claim = claims.find(offset / OnDiskNode.unit) {
-            if let fault = prepare(Node(start), claim, mappedFiles[index].origin) {
+            if let fault = prepare(Node(start), claim: claim, origin: mappedFiles[index].origin) {
                 return StoreDamage(path: mappedFiles[index].path, offset: inFile, detail: fault)
             }
         } else {

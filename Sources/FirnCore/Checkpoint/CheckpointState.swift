@@ -108,17 +108,18 @@ struct CheckpointBase {
     let state: CheckpointState
 
     init(
-        _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
+        checkpoint: Checkpoint, log: Log, reading: CheckpointReading, fileReferences: CheckpointFileReferences
     ) throws(StoreError) {
         self.checkpoint = checkpoint
-        (mapping, state) = try CheckpointMapping.open(checkpoint, log, reading, fileReferences)
+        (mapping, state) = try CheckpointMapping.open(
+            checkpoint, log: log, reading: reading, fileReferences: fileReferences)
     }
 }
 
 extension CheckpointMapping {
     /// Opens the files of a checkpoint and validates its root.
     static func open(
-        _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
+        _ checkpoint: Checkpoint, log: Log, reading: CheckpointReading, fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> (mapping: CheckpointMapping, version: CheckpointState) {
         let last = checkpoint.files[checkpoint.files.count - 1]
         let version = try CheckpointState.read(checkpoint, log)
@@ -141,7 +142,7 @@ extension CheckpointMapping {
                 fileReferences: fileReferences, onDamage: reading.onDamage)
         } catch { throw StoreError(LogError(error)) }
         let origin = Origin(resolvedSchema, stamp: version.stamp, isOpened: true)
-        for file in checkpoint.files { try mapping.add(file, log, reading, origin) }
+        for file in checkpoint.files { try mapping.add(file, log: log, reading: reading, origin: origin) }
         if let damage = mapping.openRoot(at: version.root) {
             throw StoreError(.damage, damage.description)
         }
@@ -153,11 +154,12 @@ extension CheckpointMapping {
     static func reservedByteCount(for byteCount: Int) -> Int { 8 * byteCount + (1 << 30) }
 
     func add(
-        _ entry: Checkpoint.File, _ log: Log, _ reading: CheckpointReading, _ origin: Origin
+        _ entry: Checkpoint.File, log: Log, reading: CheckpointReading, origin: Origin
     ) throws(StoreError) {
         do throws(LogError) {
             let file = try log.openCheckpointFile(entry)
-            do throws(StorageError) { try add(entry, file, origin, byMapping: reading.isByMapping) } catch {
+            do throws(StorageError) { try add(entry, file: file, origin: origin, byMapping: reading.isByMapping) } catch
+            {
                 throw LogError(error)
             }
         } catch {

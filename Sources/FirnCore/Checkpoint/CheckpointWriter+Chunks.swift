@@ -11,7 +11,7 @@ extension CheckpointWriter {
             leaves.allSatisfy({ !ChunkEncoding.isEncoded($0.chunkNode(column)) }),
             let dictionary = TextDictionary(leaves, column)
         {
-            let dictionaryRef = write(dictionary, leaves, column)
+            let dictionaryRef = write(dictionary, leaves: leaves, column: column)
             for (index, leaf) in leaves.enumerated() {
                 let packed = dictionary.codes[index].withUnsafeBytes { codes in
                     append(
@@ -37,7 +37,7 @@ extension CheckpointWriter {
     }
 
     /// Writes the values of a dictionary as a variable chunk; returns its reference.
-    mutating func write(_ dictionary: TextDictionary, _ leaves: [Leaf], _ column: Int) -> UInt64 {
+    mutating func write(_ dictionary: TextDictionary, leaves: [Leaf], column: Int) -> UInt64 {
         let count = dictionary.firsts.count
         let heap = dictionary.firsts.reduce(0) { $0 + leaves[$1.leaf].chunk(column).slot($1.row).heapLength }
         let layout = ChunkLayout.variable()

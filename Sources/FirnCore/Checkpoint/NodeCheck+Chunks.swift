@@ -161,7 +161,7 @@ extension NodeCheck {
             || cells.type == .string && UnsafeRawBufferPointer(start: values, count: heap).isASCII
         var offset = 0
         for row in 0..<rows {
-            let length = ChunkEncoding.length(row, width, lengths)
+            let length = ChunkEncoding.length(row, width: width, lengths: lengths)
             if length == Int(Chunk.Slot.null) {
                 guard cells.mayBeNull else { return "a null in a column that can't hold nulls" }
                 continue

@@ -16,7 +16,7 @@ struct NodeCheck {
     /// Rows, entries or elements in a node of a tree and below it.
     private var total: Int?
 
-    init(_ node: Node, _ claim: NodeClaim, _ schema: ResolvedSchema, isOpened: Bool) {
+    init(node: Node, claim: NodeClaim, schema: ResolvedSchema, isOpened: Bool) {
         self.node = node
         self.claim = claim
         self.schema = schema
@@ -70,7 +70,7 @@ struct NodeCheck {
         case .chunk, .dictionary: return hasRows(child, claim)
         // Only as many keys have been checked as were claimed.
         case .keys:
-            var check = NodeCheck(child, claim, schema, isOpened: isOpened)
+            var check = NodeCheck(node: child, claim: claim, schema: schema, isOpened: isOpened)
             return check.fault() == nil
         default: return true
         }

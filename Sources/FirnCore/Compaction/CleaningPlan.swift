@@ -64,7 +64,7 @@ final class CleaningPlan {
             try compactor.checkNotStopped()
         }
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
-        choose(files, holes.map(FreeSpaceMap.blocks), byteCount, room: room)
+        choose(files, holes: holes.map(FreeSpaceMap.blocks), byteCount: byteCount, room: room)
         if let fileCount, !isCut { clear(files, keeping: fileCount, room: room) }
         for root in roots { _ = decide(root) }
         findUnknown(files)
@@ -75,7 +75,7 @@ final class CleaningPlan {
     // MARK: What moves
 
     /// Chooses the parts that are cleared, those with the smallest live share first.
-    private func choose(_ files: [Checkpoint.File], _ holes: [Range<Int>], _ byteCount: (Int) -> Int, room: Int) {
+    private func choose(_ files: [Checkpoint.File], holes: [Range<Int>], byteCount: (Int) -> Int, room: Int) {
         deadByteCount = files.reduce(0) { $0 + $1.nodes.count } - liveByteCount - holes.reduce(0) { $0 + $1.count }
         let partCount = (files.last?.range.upperBound ?? 0) / CleaningPlan.partByteCount + 1
         isCleared = [Bool](repeating: false, count: partCount)

@@ -37,8 +37,8 @@ struct Rebase {
     ///   - written: the version that the checkpoint holds.
     ///   - nodes: the nodes of its file.
     init(
-        _ versions: VersionTable, stamp: UInt64, from written: Pin, to mapping: CheckpointMapping,
-        _ nodes: WrittenNodes, _ forwarding: Forwarding, moving cleaning: CleaningPlan?
+        versions: VersionTable, stamp: UInt64, from written: Pin, to mapping: CheckpointMapping,
+        nodes: WrittenNodes, forwarding: Forwarding, moving cleaning: CleaningPlan?
     ) {
         self.versions = versions
         heap = versions.heap

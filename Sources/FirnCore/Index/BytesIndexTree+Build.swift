@@ -63,7 +63,9 @@ struct BytesIndexTreeBuilder: ~Copyable {
         defer { heads.deallocate() }
         let other = UnsafeMutablePointer<Int64>(OpaquePointer(heads + count * 2))
         entryOffsets.withUnsafeMutableBufferPointer {
-            sort($0.baseAddress.unsafelyUnwrapped, count, commonPrefix, heads, heads + count, other)
+            sort(
+                $0.baseAddress.unsafelyUnwrapped, count: count, offset: commonPrefix, heads: heads,
+                otherHeads: heads + count, otherEntryOffsets: other)
         }
         return write(entryOffsets, writer)
     }
@@ -72,16 +74,18 @@ struct BytesIndexTreeBuilder: ~Copyable {
     ///
     /// It sorts by radix in steps of eight bytes if there are many entries, and by comparing if there are few.
     private func sort(
-        _ entryOffsets: UnsafeMutablePointer<Int64>, _ count: Int, _ offset: Int, _ heads: UnsafeMutablePointer<UInt64>,
-        _ otherHeads: UnsafeMutablePointer<UInt64>, _ otherEntryOffsets: UnsafeMutablePointer<Int64>
+        _ entryOffsets: UnsafeMutablePointer<Int64>, count: Int, offset: Int, heads: UnsafeMutablePointer<UInt64>,
+        otherHeads: UnsafeMutablePointer<UInt64>, otherEntryOffsets: UnsafeMutablePointer<Int64>
     ) {
         if count <= 256 || offset >= IndexKey.maximumByteCount {
             var group = UnsafeMutableBufferPointer(start: entryOffsets, count: count)
-            group.sort { isBelow($0, $1, offset / 8) }
+            group.sort { isBelow($0, $1, equalWords: offset / 8) }
             return
         }
         for index in 0..<count { heads[index] = key(entryOffsets[index]).eightBytes(offset) }
-        if RadixSort.sort(heads, entryOffsets, otherHeads, otherEntryOffsets, count) {
+        if RadixSort.sort(
+            heads, values: entryOffsets, otherKeys: otherHeads, otherValues: otherEntryOffsets, count: count)
+        {
             heads.update(from: otherHeads, count: count)
             entryOffsets.update(from: otherEntryOffsets, count: count)
         }
@@ -91,14 +95,15 @@ struct BytesIndexTreeBuilder: ~Copyable {
             while end < count, heads[end] == heads[start] { end += 1 }
             if end - start > 1 {
                 sort(
-                    entryOffsets + start, end - start, offset + 8, heads + start, otherHeads + start,
-                    otherEntryOffsets + start)
+                    entryOffsets + start, count: end - start, offset: offset + 8, heads: heads + start,
+                    otherHeads: otherHeads + start,
+                    otherEntryOffsets: otherEntryOffsets + start)
             }
             start = end
         }
     }
 
-    private func isBelow(_ a: Int64, _ b: Int64, _ equalWords: Int) -> Bool {
+    private func isBelow(_ a: Int64, _ b: Int64, equalWords: Int) -> Bool {
         let (x, y) = (key(a), key(b))
         let order = x.compare(y, from: min(equalWords, x.wordCount, y.wordCount))
         return order < 0 || order == 0 && value(a) < value(b)

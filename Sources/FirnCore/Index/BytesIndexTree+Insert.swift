@@ -1,6 +1,6 @@
 extension BytesIndexTree {
     /// Adds the pair.
-    static func insert(_ key: IndexKey, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
+    static func insert(_ key: IndexKey, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter) {
         precondition(value > .min && value < .max, "Firn: an index can't hold the values Int64.min and Int64.max")
         assert(key.byteCount <= IndexKey.maximumByteCount, "Firn: an index key of \(key.byteCount) bytes")
         if root.pointee == 0 {
@@ -20,7 +20,7 @@ extension BytesIndexTree {
         }
         if !page.hasSpace(wordCount: key.wordCount) {
             guard page.node.byteCount < SlottedPage.fullByteCount else {
-                insertSplitting(key, value, at: root, writer)
+                insertSplitting(key, value: value, at: root, writer: writer)
                 return
             }
             page = resize(page, byteCount: page.node.byteCount * NodeLayout.RootSizes.growth, at: slot, writer)
@@ -42,9 +42,9 @@ extension BytesIndexTree {
     /// Inserts when the leaf is full. The pages on the path are already owned and already count the new pair.
     @inline(never)
     private static func insertSplitting(
-        _ key: IndexKey, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: IndexKey, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) {
-        let split = split(root, key, value, isRightEdge: true, writer)
+        let split = split(root, key: key, value: value, isRightEdge: true, writer: writer)
         guard split.ref != 0 else { return }
         let left = SlottedPage(NodeRef(root.pointee).node)
         let parent = SlottedPage.make(level: left.node.width + 1, writer)
@@ -74,13 +74,14 @@ extension BytesIndexTree {
     }
 
     private static func split(
-        _ slot: UnsafeMutablePointer<UInt64>, _ key: IndexKey, _ value: Int64, isRightEdge: Bool, _ writer: NodeWriter
+        _ slot: UnsafeMutablePointer<UInt64>, key: IndexKey, value: Int64, isRightEdge: Bool, writer: NodeWriter
     ) -> Split {
         let page = SlottedPage(writer.own(slot))
-        if page.isLeaf { return splitLeaf(page, key, value, isRightEdge: isRightEdge, writer) }
+        if page.isLeaf { return splitLeaf(page, key: key, value: value, isRightEdge: isRightEdge, writer: writer) }
         let index = page.upperChild(key, value)
         let isLast = index == page.count - 1
-        let below = split(page.refSlot(index), key, value, isRightEdge: isRightEdge && isLast, writer)
+        let below = split(
+            page.refSlot(index), key: key, value: value, isRightEdge: isRightEdge && isLast, writer: writer)
         guard below.ref != 0 else { return .none }
         page.addToChildCount(index, -below.count)
         if page.hasSpace(wordCount: (below.keyByteCount + 7) / 8) {
@@ -106,7 +107,7 @@ extension BytesIndexTree {
     }
 
     private static func splitLeaf(
-        _ leaf: SlottedPage, _ key: IndexKey, _ value: Int64, isRightEdge: Bool, _ writer: NodeWriter
+        _ leaf: SlottedPage, key: IndexKey, value: Int64, isRightEdge: Bool, writer: NodeWriter
     ) -> Split {
         let index = leaf.upperBound(key, value)
         let right = SlottedPage.make(level: 0, writer)

@@ -6,7 +6,7 @@ extension BytesIndexTree {
         var page = SlottedPage(root.node)
         var position = position
         while !page.isLeaf { page = SlottedPage(page.child(page.child(at: &position))) }
-        return position < page.count ? Run(page, position, page.count - position) : nil
+        return position < page.count ? Run(page: page, start: position, count: page.count - position) : nil
     }
 
     /// The pairs from the beginning of its leaf up to but not including `position`, nil before the first pair. To
@@ -16,48 +16,51 @@ extension BytesIndexTree {
         var page = SlottedPage(root.node)
         var last = position - 1
         while !page.isLeaf { page = SlottedPage(page.child(page.child(at: &last))) }
-        return last < page.count ? Run(page, 0, last + 1) : nil
+        return last < page.count ? Run(page: page, start: 0, count: last + 1) : nil
     }
 
     /// Calls `body` with the pairs at `positions` in runs of neighbours, ascending, until it returns false. One call
     /// per leaf.
     static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
-        _ = forEachRun(SlottedPage(root.node), positions.lowerBound, positions.upperBound, body)
+        _ = forEachRun(SlottedPage(root.node), lower: positions.lowerBound, upper: positions.upperBound, body)
     }
 
     /// Calls `body` with the same runs from the last to the first. Within a run the pairs ascend.
     static func forEachRunBackwards(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
-        _ = forEachRunBackwards(SlottedPage(root.node), positions.lowerBound, positions.upperBound, body)
+        _ = forEachRunBackwards(SlottedPage(root.node), lower: positions.lowerBound, upper: positions.upperBound, body)
     }
 
-    private static func forEachRun(_ page: SlottedPage, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if page.isLeaf { return body(run(page, lower, upper)) }
+    private static func forEachRun(_ page: SlottedPage, lower: Int, upper: Int, _ body: (Run) -> Bool) -> Bool {
+        if page.isLeaf { return body(run(page, lower: lower, upper: upper)) }
         var start = 0
         for index in 0..<page.count {
             if start >= upper { break }
             let end = start + page.childCount(index)
             if end > lower {
                 let child = SlottedPage(page.child(index))
-                guard forEachRun(child, max(lower - start, 0), min(upper, end) - start, body) else { return false }
+                guard forEachRun(child, lower: max(lower - start, 0), upper: min(upper, end) - start, body) else {
+                    return false
+                }
             }
             start = end
         }
         return true
     }
 
-    private static func forEachRunBackwards(_ page: SlottedPage, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool)
+    private static func forEachRunBackwards(_ page: SlottedPage, lower: Int, upper: Int, _ body: (Run) -> Bool)
         -> Bool
     {
-        if page.isLeaf { return body(run(page, lower, upper)) }
+        if page.isLeaf { return body(run(page, lower: lower, upper: upper)) }
         var end = page.total
         for index in stride(from: page.count - 1, through: 0, by: -1) {
             if end <= lower { break }
             let start = end - page.childCount(index)
             if start < upper {
                 let child = SlottedPage(page.child(index))
-                guard forEachRunBackwards(child, max(lower - start, 0), min(upper, end) - start, body) else {
+                guard forEachRunBackwards(child, lower: max(lower - start, 0), upper: min(upper, end) - start, body)
+                else {
                     return false
                 }
             }
@@ -67,9 +70,9 @@ extension BytesIndexTree {
     }
 
     @inline(__always)
-    private static func run(_ page: SlottedPage, _ lower: Int, _ upper: Int) -> Run {
+    private static func run(_ page: SlottedPage, lower: Int, upper: Int) -> Run {
         let end = min(upper, page.count)
         precondition(lower < end, "Firn: positions beyond the end of an index")
-        return Run(page, lower, end - lower)
+        return Run(page: page, start: lower, count: end - lower)
     }
 }

@@ -1,7 +1,7 @@
 extension BytesIndexTree {
     /// Removes one occurrence of the pair. Returns false if there is none.
     static func remove(
-        _ key: IndexKey, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: IndexKey, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) -> Bool {
         guard root.pointee != 0 else { return false }
         // Searches first, so that nothing is copied for a pair that isn't there.
@@ -19,14 +19,14 @@ extension BytesIndexTree {
         } else {
             guard page.value(index) == value, page.key(index).compare(key) == 0 else { return false }
         }
-        remove(key, value, position, root, writer)
+        remove(key, value: value, position: position, slot: root, writer: writer)
         trimRoot(root, writer)
         return true
     }
 
     /// Removes the pair at `position`, or if that is negative, the pair that `lowerChild` leads to.
     private static func remove(
-        _ key: IndexKey, _ value: Int64, _ position: Int, _ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: IndexKey, value: Int64, position: Int, slot: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) {
         let page = SlottedPage(writer.own(slot))
         if page.isLeaf {
@@ -36,18 +36,18 @@ extension BytesIndexTree {
         var position = position
         let index = position >= 0 ? page.child(at: &position) : page.lowerChild(key, value)
         page.addToChildCount(index, -1)
-        remove(key, value, position, page.refSlot(index), writer)
+        remove(key, value: value, position: position, slot: page.refSlot(index), writer: writer)
         let child = SlottedPage(page.child(index))
         if child.count == 0 {
             writer.retire(child.node)
             page.remove(at: index)
         } else if child.used < SlottedPage.entryByteCapacity / 2 {
-            if !merge(page, index - 1, writer) { _ = merge(page, index, writer) }
+            if !merge(page, leftIndex: index - 1, writer: writer) { _ = merge(page, leftIndex: index, writer: writer) }
         }
     }
 
     /// Merges two neighbours into one page, if that leaves some space free.
-    private static func merge(_ parent: SlottedPage, _ leftIndex: Int, _ writer: NodeWriter) -> Bool {
+    private static func merge(_ parent: SlottedPage, leftIndex: Int, writer: NodeWriter) -> Bool {
         guard leftIndex >= 0, leftIndex + 1 < parent.count else { return false }
         let right = SlottedPage(parent.child(leftIndex + 1))
         // The eighth that stays free also has space for an inner page's bound, which is in the parent: the right

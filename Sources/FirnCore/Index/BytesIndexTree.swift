@@ -34,7 +34,7 @@ enum BytesIndexTree {
         fileprivate let start: Int
         let count: Int
 
-        init(_ page: SlottedPage, _ start: Int, _ count: Int) {
+        init(page: SlottedPage, start: Int, count: Int) {
             self.page = page
             self.start = start
             self.count = count

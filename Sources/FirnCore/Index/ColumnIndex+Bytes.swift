@@ -6,14 +6,14 @@ extension ColumnIndex {
     func insert(
         bytes: UnsafeRawBufferPointer?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) {
-        withKey(bytes) { BytesIndexTree.insert($0, object, at: root, writer) }
+        withKey(bytes) { BytesIndexTree.insert($0, value: object, at: root, writer: writer) }
     }
 
     @inline(__always)
     func remove(
         bytes: UnsafeRawBufferPointer?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
     ) -> Bool {
-        withKey(bytes) { BytesIndexTree.remove($0, object, at: root, writer) }
+        withKey(bytes) { BytesIndexTree.remove($0, value: object, at: root, writer: writer) }
     }
 
     /// The lowest key of an object with the bytes. If `IndexKey.isExact(bytes.count)` is false, the object is only a

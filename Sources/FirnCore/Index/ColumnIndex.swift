@@ -53,18 +53,18 @@ struct ColumnIndex {
 
     // MARK: Any value
 
-    func insert(_ value: Value, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
+    func insert(_ value: Value, object: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter) {
         if type == .link, isNullLink(value) { return }
         withKey(
-            value, pair: { IntegerIndexTree.insert($0, object, at: root, writer) },
-            bytes: { BytesIndexTree.insert($0, object, at: root, writer) })
+            value, pair: { IntegerIndexTree.insert($0, value: object, at: root, writer: writer) },
+            bytes: { BytesIndexTree.insert($0, value: object, at: root, writer: writer) })
     }
 
     /// Returns false if the entry was not there.
-    func remove(_ value: Value, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
+    func remove(_ value: Value, object: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter) -> Bool {
         withKey(
-            value, pair: { IntegerIndexTree.remove($0, object, at: root, writer) },
-            bytes: { BytesIndexTree.remove($0, object, at: root, writer) })
+            value, pair: { IntegerIndexTree.remove($0, value: object, at: root, writer: writer) },
+            bytes: { BytesIndexTree.remove($0, value: object, at: root, writer: writer) })
     }
 
     /// The lowest key of an object with the value.
@@ -112,17 +112,21 @@ struct ColumnIndex {
     @inline(__always)
     func insert(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         assert(type == .int || type == .link)
-        if usesIntegerTree, let int { return IntegerIndexTree.insert(integerKey(int: int), object, at: root, writer) }
+        if usesIntegerTree, let int {
+            return IntegerIndexTree.insert(integerKey(int: int), value: object, at: root, writer: writer)
+        }
         if type == .link { return }
-        withIntKey(int) { BytesIndexTree.insert($0, object, at: root, writer) }
+        withIntKey(int) { BytesIndexTree.insert($0, value: object, at: root, writer: writer) }
     }
 
     @inline(__always)
     func remove(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool {
         assert(type == .int || type == .link)
-        if usesIntegerTree, let int { return IntegerIndexTree.remove(integerKey(int: int), object, at: root, writer) }
+        if usesIntegerTree, let int {
+            return IntegerIndexTree.remove(integerKey(int: int), value: object, at: root, writer: writer)
+        }
         if type == .link { return false }
-        return withIntKey(int) { BytesIndexTree.remove($0, object, at: root, writer) }
+        return withIntKey(int) { BytesIndexTree.remove($0, value: object, at: root, writer: writer) }
     }
 
     @inline(__always)

@@ -112,14 +112,14 @@ enum ExactNumber {
         // The parser rounds correctly to the nearest double, which is the one below the number, the one above it, or
         // the number itself.
         let nearest = Double("\(coefficient)e\(exponent)") ?? .infinity
-        let order = compare(nearest, coefficient, exponent)
+        let order = compare(nearest, coefficient: coefficient, exponent: exponent)
         if order == 0 { return (isNegative ? -nearest : nearest, true) }
         if isNegative { return (order > 0 ? -nearest : -nearest.nextUp, false) }
         return (order > 0 ? nearest.nextDown : nearest, false)
     }
 
     /// Negative, zero or positive as `double` (not negative) is below, equal to or above coefficient x 10^exponent.
-    private static func compare(_ double: Double, _ coefficient: UInt128, _ exponent: Int) -> Int {
+    private static func compare(_ double: Double, coefficient: UInt128, exponent: Int) -> Int {
         if double == .infinity { return 1 }
         if double == 0 { return -1 }
         // double = significand x 2^power; both sides are multiplied until they are whole numbers.

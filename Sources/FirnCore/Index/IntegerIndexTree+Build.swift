@@ -2,7 +2,7 @@ extension IntegerIndexTree {
     /// Builds a tree of `count` pairs that are already in ascending order. Its nodes are full. O(n), about 2 ns a
     /// pair.
     static func build(
-        _ keys: UnsafePointer<UInt64>, _ values: UnsafePointer<Int64>, count: Int, _ writer: NodeWriter
+        _ keys: UnsafePointer<UInt64>, values: UnsafePointer<Int64>, count: Int, writer: NodeWriter
     ) -> NodeRef {
         guard count > 0 else { return .none }
         if count <= fanout {
@@ -55,7 +55,7 @@ extension IntegerIndexTree {
         return keys.withUnsafeBufferPointer { keys in
             values.withUnsafeBufferPointer { values in
                 guard let keyBase = keys.baseAddress, let valueBase = values.baseAddress else { return .none }
-                return build(keyBase, valueBase, count: keys.count, writer)
+                return build(keyBase, values: valueBase, count: keys.count, writer: writer)
             }
         }
     }

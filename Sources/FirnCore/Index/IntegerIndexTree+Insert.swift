@@ -24,7 +24,7 @@ extension IntegerIndexTree {
 
     /// Adds the pair. `value` is not `Int64.min`.
     static func insert(
-        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: UInt64, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) {
         precondition(value != .min, "Firn: an index can't hold the value Int64.min")
         if root.pointee == 0 {
@@ -45,7 +45,7 @@ extension IntegerIndexTree {
         }
         if node.count == node.capacity {
             guard node.capacity < fanout else {
-                insertSplitting(key, value, at: root, writer)
+                insertSplitting(key, value: value, at: root, writer: writer)
                 return
             }
             node = resize(node, capacity: node.capacity * NodeLayout.RootSizes.growth, at: slot, writer)
@@ -57,7 +57,7 @@ extension IntegerIndexTree {
     /// Adds the pair if its key is above all others and the last leaf has space, as with keys that ascend. Otherwise
     /// returns false and changes nothing.
     static func append(
-        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: UInt64, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) -> Bool {
         guard root.pointee != 0, value != .min else { return false }
         var node = NodeRef(root.pointee).node
@@ -91,9 +91,9 @@ extension IntegerIndexTree {
     /// Inserts when the leaf is full. The nodes on the path are already owned and already count the new pair.
     @inline(never)
     private static func insertSplitting(
-        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: UInt64, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) {
-        let split = split(root, key, value, isRightEdge: true, writer)
+        let split = split(root, key: key, value: value, isRightEdge: true, writer: writer)
         guard split.ref != 0 else { return }
         let left = NodeRef(root.pointee).node
         let parent = IntegerIndexInner.make(level: left.width + 1, writer)
@@ -107,14 +107,17 @@ extension IntegerIndexTree {
     }
 
     private static func split(
-        _ slot: UnsafeMutablePointer<UInt64>, _ key: UInt64, _ value: Int64, isRightEdge: Bool, _ writer: NodeWriter
+        _ slot: UnsafeMutablePointer<UInt64>, key: UInt64, value: Int64, isRightEdge: Bool, writer: NodeWriter
     ) -> Split {
         let node = own(slot, writer)
-        if node.width == 0 { return splitLeaf(IntegerIndexLeaf(node), key, value, isRightEdge: isRightEdge, writer) }
+        if node.width == 0 {
+            return splitLeaf(IntegerIndexLeaf(node), key: key, value: value, isRightEdge: isRightEdge, writer: writer)
+        }
         let inner = IntegerIndexInner(node)
         let index = inner.upperChild(key, value)
         let isLast = index == node.count - 1
-        let below = split(inner.refs + index, key, value, isRightEdge: isRightEdge && isLast, writer)
+        let below = split(
+            inner.refs + index, key: key, value: value, isRightEdge: isRightEdge && isLast, writer: writer)
         guard below.ref != 0 else { return .none }
         inner.counts[index] -= Int64(below.count)
         if node.count < fanout {
@@ -139,7 +142,7 @@ extension IntegerIndexTree {
     }
 
     private static func splitLeaf(
-        _ leaf: IntegerIndexLeaf, _ key: UInt64, _ value: Int64, isRightEdge: Bool, _ writer: NodeWriter
+        _ leaf: IntegerIndexLeaf, key: UInt64, value: Int64, isRightEdge: Bool, writer: NodeWriter
     ) -> Split {
         let index = leaf.upperBound(key, value)
         let right = IntegerIndexLeaf.make(capacity: fanout, writer)

@@ -29,24 +29,25 @@ extension IntegerIndexTree {
     /// per leaf.
     static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
-        _ = forEachRun(root.node, positions.lowerBound, positions.upperBound, body)
+        _ = forEachRun(root.node, lower: positions.lowerBound, upper: positions.upperBound, body)
     }
 
     /// Calls `body` with the same runs from the last to the first. Within a run the pairs ascend.
     static func forEachRunBackwards(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
-        _ = forEachRunBackwards(root.node, positions.lowerBound, positions.upperBound, body)
+        _ = forEachRunBackwards(root.node, lower: positions.lowerBound, upper: positions.upperBound, body)
     }
 
-    private static func forEachRun(_ node: Node, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if node.width == 0 { return body(run(node, lower, upper)) }
+    private static func forEachRun(_ node: Node, lower: Int, upper: Int, _ body: (Run) -> Bool) -> Bool {
+        if node.width == 0 { return body(run(node, lower: lower, upper: upper)) }
         let inner = IntegerIndexInner(node)
         var start = 0
         for index in 0..<node.count {
             if start >= upper { break }
             let end = start + Int(inner.counts[index])
             if end > lower {
-                guard forEachRun(inner.child(index), max(lower - start, 0), min(upper, end) - start, body) else {
+                guard forEachRun(inner.child(index), lower: max(lower - start, 0), upper: min(upper, end) - start, body)
+                else {
                     return false
                 }
             }
@@ -55,15 +56,17 @@ extension IntegerIndexTree {
         return true
     }
 
-    private static func forEachRunBackwards(_ node: Node, _ lower: Int, _ upper: Int, _ body: (Run) -> Bool) -> Bool {
-        if node.width == 0 { return body(run(node, lower, upper)) }
+    private static func forEachRunBackwards(_ node: Node, lower: Int, upper: Int, _ body: (Run) -> Bool) -> Bool {
+        if node.width == 0 { return body(run(node, lower: lower, upper: upper)) }
         let inner = IntegerIndexInner(node)
         var end = inner.total
         for index in stride(from: node.count - 1, through: 0, by: -1) {
             if end <= lower { break }
             let start = end - Int(inner.counts[index])
             if start < upper {
-                guard forEachRunBackwards(inner.child(index), max(lower - start, 0), min(upper, end) - start, body)
+                guard
+                    forEachRunBackwards(
+                        inner.child(index), lower: max(lower - start, 0), upper: min(upper, end) - start, body)
                 else { return false }
             }
             end = start
@@ -72,7 +75,7 @@ extension IntegerIndexTree {
     }
 
     @inline(__always)
-    private static func run(_ leaf: Node, _ lower: Int, _ upper: Int) -> Run {
+    private static func run(_ leaf: Node, lower: Int, upper: Int) -> Run {
         let end = min(upper, leaf.count)
         precondition(lower < end, "Firn: positions beyond the end of an index")
         return Run(leaf, lower, count: end - lower)

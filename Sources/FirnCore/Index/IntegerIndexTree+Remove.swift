@@ -1,7 +1,7 @@
 extension IntegerIndexTree {
     /// Removes one occurrence of the pair. Returns false if there is none.
     static func remove(
-        _ key: UInt64, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: UInt64, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) -> Bool {
         guard root.pointee != 0 else { return false }
         // Searches first, so that nothing is copied for a pair that isn't there.
@@ -23,14 +23,14 @@ extension IntegerIndexTree {
         } else {
             guard leaf.keys[index] == key, leaf.values[index] == value else { return false }
         }
-        remove(key, value, position, root, writer)
+        remove(key, value: value, position: position, slot: root, writer: writer)
         trimRoot(root, writer)
         return true
     }
 
     /// Removes the pair at `position`, or if that is negative, the pair that `lowerChild` leads to.
     private static func remove(
-        _ key: UInt64, _ value: Int64, _ position: Int, _ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: UInt64, value: Int64, position: Int, slot: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) {
         let node = own(slot, writer)
         if node.width == 0 {
@@ -42,8 +42,8 @@ extension IntegerIndexTree {
         var position = position
         let index = position >= 0 ? inner.child(at: &position) : inner.lowerChild(key, value)
         inner.counts[index] &-= 1
-        remove(key, value, position, inner.refs + index, writer)
-        if inner.child(index).count < minimum { rebalance(inner, index, writer) }
+        remove(key, value: value, position: position, slot: inner.refs + index, writer: writer)
+        if inner.child(index).count < minimum { rebalance(inner, index: index, writer: writer) }
     }
 
     /// Shrinks the root: a root with one child is replaced by it, an empty root is removed, and a leaf with few pairs
@@ -68,7 +68,7 @@ extension IntegerIndexTree {
 
     /// Rebalances an underfull child with a neighbour: the two are merged, or share their entries evenly.
     @inline(never)
-    private static func rebalance(_ parent: IntegerIndexInner, _ index: Int, _ writer: NodeWriter) {
+    private static func rebalance(_ parent: IntegerIndexInner, index: Int, writer: NodeWriter) {
         if parent.child(index).count == 0 {
             writer.retire(parent.child(index))
             parent.removeChild(at: index)
@@ -79,13 +79,15 @@ extension IntegerIndexTree {
         let left = own(parent.refs + leftIndex, writer)
         let total = left.count + parent.child(leftIndex + 1).count
         if total <= mergeLimit {
-            merge(parent, leftIndex, into: left, writer)
+            merge(parent, leftIndex: leftIndex, into: left, writer: writer)
         } else {
-            redistribute(parent, leftIndex, left, own(parent.refs + leftIndex + 1, writer), total / 2)
+            redistribute(
+                parent, leftIndex: leftIndex, left: left, right: own(parent.refs + leftIndex + 1, writer),
+                leftCount: total / 2)
         }
     }
 
-    private static func merge(_ parent: IntegerIndexInner, _ leftIndex: Int, into left: Node, _ writer: NodeWriter) {
+    private static func merge(_ parent: IntegerIndexInner, leftIndex: Int, into left: Node, writer: NodeWriter) {
         let right = parent.child(leftIndex + 1)
         if left.width == 0 {
             IntegerIndexLeaf(left).append(from: IntegerIndexLeaf(right), at: 0, count: right.count)
@@ -102,7 +104,7 @@ extension IntegerIndexTree {
     }
 
     private static func redistribute(
-        _ parent: IntegerIndexInner, _ leftIndex: Int, _ left: Node, _ right: Node, _ leftCount: Int
+        _ parent: IntegerIndexInner, leftIndex: Int, left: Node, right: Node, leftCount: Int
     ) {
         let moved: Int
         if left.width == 0 {

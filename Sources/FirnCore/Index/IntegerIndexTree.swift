@@ -160,7 +160,8 @@ struct IntegerIndexLeaf {
     @inline(__always)
     func lowerBound(_ key: UInt64) -> Int {
         node.capacity == IntegerIndexTree.fanout
-            ? IntegerIndexSearch.below(key, keys, node.count) : IntegerIndexSearch.belowInSmall(key, keys, node.count)
+            ? IntegerIndexSearch.below(key, keys: keys, count: node.count)
+            : IntegerIndexSearch.belowInSmall(key, keys: keys, count: node.count)
     }
 
     /// How many pairs are below (key, value).
@@ -169,7 +170,7 @@ struct IntegerIndexLeaf {
         let index = lowerBound(key)
         // The value decides only among pairs with the same key.
         if index < node.count, keys[index] == key, values[index] < value {
-            return IntegerIndexSearch.below(key, value, keys, values, node.count)
+            return IntegerIndexSearch.below(key, value: value, keys: keys, values: values, count: node.count)
         }
         return index
     }
@@ -182,10 +183,10 @@ struct IntegerIndexLeaf {
         if last < 0 || keys[last] < key { return last &+ 1 }
         let index =
             node.capacity == IntegerIndexTree.fanout
-            ? IntegerIndexSearch.notAbove(key, keys, node.count)
-            : IntegerIndexSearch.notAboveInSmall(key, keys, node.count)
+            ? IntegerIndexSearch.notAbove(key, keys: keys, count: node.count)
+            : IntegerIndexSearch.notAboveInSmall(key, keys: keys, count: node.count)
         if index > 0, keys[index &- 1] == key, values[index &- 1] > value {
-            return IntegerIndexSearch.notAbove(key, value, keys, values, node.count)
+            return IntegerIndexSearch.notAbove(key, value: value, keys: keys, values: values, count: node.count)
         }
         return index
     }
@@ -265,9 +266,9 @@ struct IntegerIndexInner {
         let keys = keys
         // Ascending inserts go down the right edge without a search.
         if last > 0, keys[last] < key { return last }
-        let index = IntegerIndexSearch.notAbove(key, keys + 1, last)
+        let index = IntegerIndexSearch.notAbove(key, keys: keys + 1, count: last)
         if index > 0, keys[index] == key, values[index] > value {
-            return IntegerIndexSearch.notAbove(key, value, keys + 1, values + 1, last)
+            return IntegerIndexSearch.notAbove(key, value: value, keys: keys + 1, values: values + 1, count: last)
         }
         return index
     }
@@ -278,9 +279,9 @@ struct IntegerIndexInner {
     func lowerChild(_ key: UInt64, _ value: Int64) -> Int {
         let last = node.count &- 1
         let keys = keys
-        let index = IntegerIndexSearch.notAbove(key, keys + 1, last)
+        let index = IntegerIndexSearch.notAbove(key, keys: keys + 1, count: last)
         if index > 0, keys[index] == key, values[index] >= value {
-            return IntegerIndexSearch.below(key, value, keys + 1, values + 1, last)
+            return IntegerIndexSearch.below(key, value: value, keys: keys + 1, values: values + 1, count: last)
         }
         return index
     }
@@ -295,7 +296,7 @@ struct IntegerIndexInner {
             let index = Int(truncatingIfNeeded: guess)
             if keys[index] <= key, index &+ 1 == count || keys[index &+ 1] > key { return index }
         }
-        return IntegerIndexSearch.notAbove(key, keys + 1, count &- 1)
+        return IntegerIndexSearch.notAbove(key, keys: keys + 1, count: count &- 1)
     }
 
     /// The number of pairs in the children before `index`.
@@ -378,7 +379,7 @@ struct IntegerIndexInner {
 enum IntegerIndexSearch {
     /// How many of the ascending keys are below `key`, in a node of 64.
     @inline(__always)
-    static func below(_ key: UInt64, _ keys: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
+    static func below(_ key: UInt64, keys: UnsafeMutablePointer<UInt64>, count: Int) -> Int {
         let line = prefixLength(count &>> 3) { keys[$0 &* 8 &+ 7] < key ? 1 : 0 } &* 8
         let rest = keys + line
         return line &+ prefixLength(count &- line) { rest[$0] < key ? 1 : 0 }
@@ -386,7 +387,7 @@ enum IntegerIndexSearch {
 
     /// How many of the ascending keys are not above `key`, in a node of 64.
     @inline(__always)
-    static func notAbove(_ key: UInt64, _ keys: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
+    static func notAbove(_ key: UInt64, keys: UnsafeMutablePointer<UInt64>, count: Int) -> Int {
         let line = prefixLength(count &>> 3) { keys[$0 &* 8 &+ 7] <= key ? 1 : 0 } &* 8
         let rest = keys + line
         return line &+ prefixLength(count &- line) { rest[$0] <= key ? 1 : 0 }
@@ -394,14 +395,14 @@ enum IntegerIndexSearch {
 
     /// The same for the leaf of a small tree.
     @inline(__always)
-    static func belowInSmall(_ key: UInt64, _ keys: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
+    static func belowInSmall(_ key: UInt64, keys: UnsafeMutablePointer<UInt64>, count: Int) -> Int {
         var index = 0
         for position in 0..<count { index &+= keys[position] < key ? 1 : 0 }
         return index
     }
 
     @inline(__always)
-    static func notAboveInSmall(_ key: UInt64, _ keys: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
+    static func notAboveInSmall(_ key: UInt64, keys: UnsafeMutablePointer<UInt64>, count: Int) -> Int {
         var index = 0
         for position in 0..<count { index &+= keys[position] <= key ? 1 : 0 }
         return index
@@ -426,8 +427,8 @@ enum IntegerIndexSearch {
     /// How many of the ascending pairs are below (key, value).
     @inline(never)
     static func below(
-        _ key: UInt64, _ value: Int64, _ keys: UnsafeMutablePointer<UInt64>, _ values: UnsafeMutablePointer<Int64>,
-        _ count: Int
+        _ key: UInt64, value: Int64, keys: UnsafeMutablePointer<UInt64>, values: UnsafeMutablePointer<Int64>,
+        count: Int
     ) -> Int {
         var low = 0
         var rest = count
@@ -444,8 +445,8 @@ enum IntegerIndexSearch {
     /// How many of the ascending pairs are not above (key, value).
     @inline(never)
     static func notAbove(
-        _ key: UInt64, _ value: Int64, _ keys: UnsafeMutablePointer<UInt64>, _ values: UnsafeMutablePointer<Int64>,
-        _ count: Int
+        _ key: UInt64, value: Int64, keys: UnsafeMutablePointer<UInt64>, values: UnsafeMutablePointer<Int64>,
+        count: Int
     ) -> Int {
         var low = 0
         var rest = count

@@ -31,7 +31,8 @@ enum RadixSort {
                     valuesOut.withUnsafeMutableBufferPointer { valuesOut in
                         // None of the four is empty here.
                         let isSwapped = sort(
-                            keys.baseAddress!, values.baseAddress!, keysOut.baseAddress!, valuesOut.baseAddress!, count)
+                            keys.baseAddress!, values: values.baseAddress!, otherKeys: keysOut.baseAddress!,
+                            otherValues: valuesOut.baseAddress!, count: count)
                         if isSwapped {
                             keys.baseAddress!.update(from: keysOut.baseAddress!, count: count)
                             values.baseAddress!.update(from: valuesOut.baseAddress!, count: count)
@@ -44,8 +45,8 @@ enum RadixSort {
 
     /// A stable sort by key. Returns true if the result is in the second pair of arrays.
     static func sort(
-        _ keys: UnsafeMutablePointer<UInt64>, _ values: UnsafeMutablePointer<Int64>,
-        _ otherKeys: UnsafeMutablePointer<UInt64>, _ otherValues: UnsafeMutablePointer<Int64>, _ count: Int
+        _ keys: UnsafeMutablePointer<UInt64>, values: UnsafeMutablePointer<Int64>,
+        otherKeys: UnsafeMutablePointer<UInt64>, otherValues: UnsafeMutablePointer<Int64>, count: Int
     ) -> Bool {
         withUnsafeTemporaryAllocation(of: Int.self, capacity: 8 * 256) { histogram in
             histogram.initialize(repeating: 0)

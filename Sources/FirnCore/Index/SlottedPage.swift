@@ -126,14 +126,18 @@ struct SlottedPage {
         }
         let slots = slots
         let head = UInt64(key.head(prefix))
-        var low = first &+ SlottedPage.below(NodeLayout.BytesIndex.leastSlot(head: head), slots + first, count &- first)
+        var low =
+            first
+            &+ SlottedPage.below(
+                NodeLayout.BytesIndex.leastSlot(head: head), slots: slots + first, count: count &- first)
         guard low < count, NodeLayout.BytesIndex.head(slots[low]) == head else { return low }
         // Several keys have the same head.
         var high =
             head == 0xFFFF_FFFF
             ? count
             : low
-                &+ SlottedPage.below(NodeLayout.BytesIndex.leastSlot(head: head &+ 1), slots + low, count &- low)
+                &+ SlottedPage.below(
+                    NodeLayout.BytesIndex.leastSlot(head: head &+ 1), slots: slots + low, count: count &- low)
         let equalWords = min(prefix &>> 3, key.wordCount)
         while low < high {
             let middle = (low &+ high) &>> 1
@@ -153,7 +157,7 @@ struct SlottedPage {
         let count = node.count
         let slots = slots
         let head = UInt64(key.head(prefix))
-        var low = SlottedPage.below(NodeLayout.BytesIndex.leastSlot(head: head), slots, count)
+        var low = SlottedPage.below(NodeLayout.BytesIndex.leastSlot(head: head), slots: slots, count: count)
         guard low < count, NodeLayout.BytesIndex.head(slots[low]) == head else { return nil }
         var order = self.key(low).compare(key)
         if order < 0 {
@@ -199,7 +203,7 @@ struct SlottedPage {
     }
 
     @inline(__always)
-    private static func below(_ bound: UInt64, _ slots: UnsafeMutablePointer<UInt64>, _ count: Int) -> Int {
+    private static func below(_ bound: UInt64, slots: UnsafeMutablePointer<UInt64>, count: Int) -> Int {
         guard count > 0 else { return 0 }
         var base = slots
         var rest = count

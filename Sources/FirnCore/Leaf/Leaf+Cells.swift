@@ -10,7 +10,7 @@ extension Leaf {
     }
 
     /// The value of a column of fixed width, of any type. It must not be null.
-    func fixedValue(_ column: Int, _ row: Int, _ type: ColumnType) -> Value {
+    func fixedValue(_ column: Int, row: Int, type: ColumnType) -> Value {
         let word = chunkSlot(column).pointee
         if word & 1 == 0 { return FixedCoding.load(Chunk(NodeRef(word).node).address(row), as: type) }
         return withUnsafeBytes(of: Leaf.onDiskWords(word, row)) {

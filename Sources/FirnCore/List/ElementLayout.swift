@@ -39,8 +39,8 @@ struct EncodedElement {
 
     /// Encodes `value` (and a map's `key`) into `area`. A part that is too long for a block becomes a blob.
     static func encode(
-        _ value: Value, key: UnsafeRawBufferPointer? = nil, _ layout: ElementLayout,
-        into area: UnsafeMutableRawPointer, _ writer: NodeWriter
+        _ value: Value, key: UnsafeRawBufferPointer? = nil, layout: ElementLayout,
+        into area: UnsafeMutableRawPointer, writer: NodeWriter
     ) -> EncodedElement {
         guard layout.form == .variable else {
             let isNull = value == .null

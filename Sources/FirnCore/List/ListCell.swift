@@ -14,7 +14,7 @@ package struct ListCell {
 
     /// The collection in a row of a chunk. A null cell is an empty collection.
     @inlinable @inline(__always)
-    package init(_ chunk: Chunk, _ row: Int, _ layout: ElementLayout) {
+    package init(chunk: Chunk, row: Int, layout: ElementLayout) {
         self.init(chunk.cell(row), layout)
     }
 
@@ -236,7 +236,7 @@ package struct ListCell {
     /// Calls `body` with every node that belongs to the collection alone: the tree's nodes and blobs.
     func forEachNode(_ body: (Node) -> Void) {
         if !root.isNone {
-            ListTree.forEachNode(root, layout, body)
+            ListTree.forEachNode(root, layout: layout, body)
         } else if let block {
             ElementBlock(block, layout).forEachBlob(0..<count, body)
         }

@@ -31,9 +31,9 @@ extension ListDifference {
                     deletions = Array(head..<head + olds.count)
                     insertions = Array(head..<head + news.count)
                 } else if let indices = ListDifference.uniqueIndices(olds), ListDifference.uniqueIndices(news) != nil {
-                    compare(indices, olds.count, news, offset: head)
+                    compare(indices, oldCount: olds.count, new: news, offset: head)
                 } else {
-                    compare(olds, news, offset: head, maximumEdits)
+                    compare(olds, new: news, offset: head, maximumEdits: maximumEdits)
                 }
             }
         }
@@ -51,7 +51,7 @@ extension ListDifference {
     /// The difference of two lists in which each element occurs once: patience sorting finds the longest increasing
     /// sequence of old indices among the elements of the new list.
     private mutating func compare<Identity: Hashable>(
-        _ oldIndices: [Identity: Int], _ oldCount: Int, _ new: UnsafeBufferPointer<Identity>, offset: Int
+        _ oldIndices: [Identity: Int], oldCount: Int, new: UnsafeBufferPointer<Identity>, offset: Int
     ) {
         let common = new.indices.compactMap { index in oldIndices[new[index]].map { (old: $0, new: index) } }
         // For each length, the last element of the sequence of that length that ends lowest; and the one before each.
@@ -80,10 +80,10 @@ extension ListDifference {
     }
 
     private mutating func compare<Identity: Equatable>(
-        _ old: UnsafeBufferPointer<Identity>, _ new: UnsafeBufferPointer<Identity>, offset: Int, _ maximumEdits: Int
+        _ old: UnsafeBufferPointer<Identity>, new: UnsafeBufferPointer<Identity>, offset: Int, maximumEdits: Int
     ) {
         guard abs(old.count - new.count) <= maximumEdits,
-            let steps = ListDifference.furthestReaches(old, new, maximumEdits)
+            let steps = ListDifference.furthestReaches(old, new: new, maximumEdits: maximumEdits)
         else {
             deletions = Array(offset..<offset + old.count)
             insertions = Array(offset..<offset + new.count)
@@ -93,7 +93,9 @@ extension ListDifference {
         var x = old.count
         var y = new.count
         for d in stride(from: steps.count, to: 0, by: -1) {
-            guard let step = ListDifference.step(to: x - y, steps[d - 1], old.count, new.count) else {
+            guard
+                let step = ListDifference.step(to: x - y, last: steps[d - 1], oldCount: old.count, newCount: new.count)
+            else {
                 preconditionFailure("Firn: a path of edits has no beginning")
             }
             if step.isInsertion {
@@ -116,7 +118,7 @@ extension ListDifference {
     /// Diagonal k is where x - y = k. With d edits only the diagonals -d, -d + 2 … d are reached; their index is (k +
     /// d) / 2.
     private static func furthestReaches<Identity: Equatable>(
-        _ old: UnsafeBufferPointer<Identity>, _ new: UnsafeBufferPointer<Identity>, _ maximumEdits: Int
+        _ old: UnsafeBufferPointer<Identity>, new: UnsafeBufferPointer<Identity>, maximumEdits: Int
     ) -> [[Int32]]? {
         var steps: [[Int32]] = []
         for d in 0...maximumEdits {
@@ -125,7 +127,7 @@ extension ListDifference {
                 let k = 2 * index - d
                 var x = 0
                 if let last = steps.last {
-                    guard let step = step(to: k, last, old.count, new.count) else { continue }
+                    guard let step = step(to: k, last: last, oldCount: old.count, newCount: new.count) else { continue }
                     x = step.x
                 }
                 while x < old.count && x - k < new.count && old[x] == new[x - k] { x += 1 }
@@ -139,7 +141,7 @@ extension ListDifference {
 
     /// The better of the two single edits that lead to diagonal `k` from what one edit less reached, and the x that
     /// it leads to.
-    private static func step(to k: Int, _ last: [Int32], _ oldCount: Int, _ newCount: Int) -> (
+    private static func step(to k: Int, last: [Int32], oldCount: Int, newCount: Int) -> (
         x: Int, isInsertion: Bool
     )? {
         let index = (k + last.count) / 2

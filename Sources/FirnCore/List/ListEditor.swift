@@ -143,10 +143,12 @@ struct ListEditor {
 
     /// Encodes an element into the scratch memory. An entry of a map is a map of that entry.
     private func encode(_ element: Value) -> EncodedElement {
-        guard layout.collection == .map else { return .encode(element, layout, into: elementArea, writer) }
+        guard layout.collection == .map else {
+            return .encode(element, layout: layout, into: elementArea, writer: writer)
+        }
         let entry = element.onlyEntry
         return PlainCoding.withBytes(.string(entry.key), as: .string) {
-            .encode(entry.value, key: $0.unsafelyUnwrapped, layout, into: elementArea, writer)
+            .encode(entry.value, key: $0.unsafelyUnwrapped, layout: layout, into: elementArea, writer: writer)
         }
     }
 

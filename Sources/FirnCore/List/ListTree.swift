@@ -172,15 +172,17 @@ struct ListTree {
 
     /// Retires every node of the tree, including blobs.
     func retireAll(_ root: NodeRef) {
-        Self.forEachNode(root, layout) { writer.retire($0) }
+        Self.forEachNode(root, layout: layout) { writer.retire($0) }
     }
 
     /// Calls `body` with every node of the tree, including blobs, children first. Stops once damage has been met.
-    static func forEachNode(_ root: NodeRef, _ layout: ElementLayout, _ body: (Node) -> Void) {
+    static func forEachNode(_ root: NodeRef, layout: ElementLayout, _ body: (Node) -> Void) {
         let node = root.node
         if isInner(node) {
             let inner = Inner(node)
-            for child in 0..<node.count where !Faults.isSet { forEachNode(NodeRef(inner.refs[child]), layout, body) }
+            for child in 0..<node.count where !Faults.isSet {
+                forEachNode(NodeRef(inner.refs[child]), layout: layout, body)
+            }
         } else {
             Leaf(node, layout).block.forEachBlob(0..<node.count, body)
         }

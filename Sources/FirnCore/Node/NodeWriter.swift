@@ -152,11 +152,11 @@ struct NodeWriter {
     private func spill(_ length: Int, _ kind: UInt8) -> Node? {
         guard let heap = state.pointee.spillHeap else { return nil }
         return kind == Node.Kind.chunk.rawValue || kind == Node.Kind.blob.rawValue
-            ? spill(length, &state.pointee.cursors.values, heap.values, heap)
-            : spill(length, &state.pointee.cursors.structure, heap.structure, heap)
+            ? spill(length, into: &state.pointee.cursors.values, pool: heap.values, heap: heap)
+            : spill(length, into: &state.pointee.cursors.structure, pool: heap.structure, heap: heap)
     }
 
-    private func spill(_ length: Int, _ cursor: inout SpillCursor, _ pool: SpillPool, _ heap: SpillHeap) -> Node? {
+    private func spill(_ length: Int, into cursor: inout SpillCursor, pool: SpillPool, heap: SpillHeap) -> Node? {
         if let memory = cursor.allocate(byteCount: length) { return Node(memory) }
         do throws(StorageError) {
             if let failure = state.pointee.spillFailure { throw failure }

@@ -38,7 +38,7 @@ extension WriteTransaction {
         return resolvedSchema.tables[id.index]
     }
 
-    private func column(_ id: TableID, _ column: Int, _ values: ColumnDecoder) throws -> ColumnSchema {
+    private func column(_ id: TableID, column: Int, values: ColumnDecoder) throws -> ColumnSchema {
         let layout = try layout(id)
         guard column < layout.columns.count, !layout.columns[column].isRemoved, values.matches(layout.columns[column])
         else {
@@ -149,7 +149,7 @@ extension WriteTransaction {
         // Whether the values of a column must be checked one by one: mixed values, and text that is not ASCII.
         var checks: [Bool] = []
         for (number, values) in rows.columns {
-            let schema = try column(rows.table, number, values)
+            let schema = try column(rows.table, column: number, values: values)
             checks.append(schema.type == .mixed || schema.type == .string && !values.isASCII)
         }
         var start = 0
@@ -161,7 +161,7 @@ extension WriteTransaction {
                 _ = try begin(rows.table, rows.keys[start + count])
                 count += 1
             }
-            try fill(&rows, start..<start + count, layout, first, checks)
+            try fill(&rows, indexes: start..<start + count, layout: layout, fresh: first, checks: checks)
             start += count
         }
     }
@@ -174,8 +174,8 @@ extension WriteTransaction {
 
     /// Fills adjacent blank rows of one leaf, which were begun before, and enters them into their indexes.
     private func fill(
-        _ rows: inout ChangesetBlock.Rows, _ indexes: Range<Int>, _ layout: TableLayout, _ fresh: FreshRow,
-        _ checks: [Bool]
+        _ rows: inout ChangesetBlock.Rows, indexes: Range<Int>, layout: TableLayout, fresh: FreshRow,
+        checks: [Bool]
     ) throws {
         // Columns of fixed width come first, because filling them does not move the rows.
         for (number, values) in rows.columns where layout.columns[number].layout.form != .variable {
@@ -196,7 +196,7 @@ extension WriteTransaction {
                 // A long value may split the leaf, so each row is found again.
                 var row = try find(rows.table, rows.keys[index])
                 if schema.collection != .none {
-                    fill(&row, number, try value(&rows.columns[position].values, schema))
+                    fill(&row, column: number, value: try value(&rows.columns[position].values, schema))
                 } else if let bytes = try nextBytes(&rows.columns[position].values, schema) {
                     if checks[position] {
                         guard schema.type == .mixed ? MixedCoding.decode(bytes) != nil : bytes.isUTF8 else {
@@ -223,10 +223,12 @@ extension WriteTransaction {
     private func setColumns(_ rows: inout ChangesetBlock.Rows) throws {
         for position in rows.columns.indices {
             let number = rows.columns[position].number
-            let schema = try column(rows.table, number, rows.columns[position].values)
+            let schema = try column(rows.table, column: number, values: rows.columns[position].values)
             for index in 0..<rows.keys.count {
                 try check(rows.table, rows.keys[index])
-                set(rows.table, number, rows.keys[index], try value(&rows.columns[position].values, schema))
+                set(
+                    rows.table, column: number, key: rows.keys[index],
+                    to: try value(&rows.columns[position].values, schema))
             }
         }
     }
@@ -234,13 +236,13 @@ extension WriteTransaction {
     private func deleteAlone(_ id: TableID, _ key: Int64) throws {
         _ = try layout(id)
         try check(id, key)
-        removeRow(id, key) { _, _ in }
+        removeRow(id, key: key) { _, _ in }
     }
 
     // MARK: Cells
 
     private func update(_ cells: inout ChangesetBlock.Cells) throws {
-        let schema = try column(cells.table, cells.column, cells.new)
+        let schema = try column(cells.table, column: cells.column, values: cells.new)
         let isIndexed = resolvedSchema.tables[cells.table.index].indexed.contains(cells.column)
         if schema.type == .int, schema.collection == .none, !schema.isNullable, !cells.new.mayHaveNulls, !isIndexed {
             return try updateIntegers(&cells)
@@ -251,9 +253,9 @@ extension WriteTransaction {
             let key = cells.keys[index]
             try check(cells.table, key)
             if areBytes {
-                try setBytes(cells.table, cells.column, key, &cells.new, schema)
+                try setBytes(cells.table, column: cells.column, key: key, values: &cells.new, schema: schema)
             } else {
-                set(cells.table, cells.column, key, try value(&cells.new, schema))
+                set(cells.table, column: cells.column, key: key, to: try value(&cells.new, schema))
             }
         }
     }
@@ -287,8 +289,8 @@ extension WriteTransaction {
             guard value.count <= Limits.valueByteCount else { throw Self.tooLong(value.count, schema) }
             guard isPlain || value.isUTF8 else { throw noValue(schema) }
             guard var (leaf, row) = rows.own(keys[index]) else { throw noObject(cells.table, keys[index]) }
-            let isFresh = isFresh(cells.table, column, leaf, row)
-            (leaf, row) = rows.putBytes(value, column, leaf, row, isFresh: isFresh)
+            let isFresh = isFresh(cells.table, column: column, leaf: leaf, row: row)
+            (leaf, row) = rows.putBytes(value, column: column, leaf: leaf, row: row, isFresh: isFresh)
             // As in `changeVariable`.
             if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         }
@@ -297,28 +299,28 @@ extension WriteTransaction {
 
     /// Sets a cell of text or data from the changeset's bytes, without making a `Value` of them.
     private func setBytes(
-        _ id: TableID, _ column: Int, _ key: Int64, _ values: inout ColumnDecoder, _ schema: ColumnSchema
+        _ id: TableID, column: Int, key: Int64, values: inout ColumnDecoder, schema: ColumnSchema
     ) throws {
-        guard let bytes = try nextBytes(&values, schema) else { return setNull(id, column, key) }
+        guard let bytes = try nextBytes(&values, schema) else { return setNull(id, column: column, key: key) }
         guard schema.type == .data || bytes.isUTF8 else { throw noValue(schema) }
-        set(id, column, key, bytes: bytes)
+        set(id, column: column, key: key, bytes: bytes)
     }
 
     private func apply(_ script: inout ChangesetBlock.Script) throws {
-        let schema = try column(script.table, script.column, script.new)
+        let schema = try column(script.table, column: script.column, values: script.new)
         try check(script.table, script.key)
         guard let elements = script.new.nextElements(script.new.nextCount()) else {
             throw ChangesetBlock.Refusal("an element of a script makes no sense")
         }
         try checkElements(elements, schema)
         var rest = elements[...]
-        try edit(script.table, script.column, script.key) { change in
-            for operation in script.operations { try Self.apply(operation, &rest, &change) }
+        try edit(script.table, column: script.column, key: script.key) { change in
+            for operation in script.operations { try Self.apply(operation, elements: &rest, change: &change) }
         }
     }
 
     private static func apply(
-        _ operation: ChangesetBlock.Operation, _ elements: inout ArraySlice<Value>, _ change: inout ListChange
+        _ operation: ChangesetBlock.Operation, elements: inout ArraySlice<Value>, change: inout ListChange
     ) throws {
         func check(_ isRight: Bool) throws {
             guard isRight else {
@@ -362,13 +364,13 @@ extension WriteTransaction {
         guard elements.owner == .inserted || elements.owner == .updated else {
             throw ChangesetBlock.Refusal("old elements were handed to recovery")
         }
-        let schema = try column(elements.table, elements.column, elements.values)
+        let schema = try column(elements.table, column: elements.column, values: elements.values)
         try check(elements.table, elements.key)
         guard let values = elements.values.nextElements(elements.values.nextCount()) else {
             throw ChangesetBlock.Refusal("an element makes no sense")
         }
         try checkElements(values, schema)
-        try edit(elements.table, elements.column, elements.key) { change in
+        try edit(elements.table, column: elements.column, key: elements.key) { change in
             for value in values {
                 try Self.checkOrder(value, at: change.count, in: change)
                 change.append(value)

@@ -148,7 +148,7 @@ extension RowTree {
             let (a, b) = (differ.oldLeaves[i], differ.newLeaves[j])
             let (oldKey, newKey) = (a.key(r), b.key(s))
             if oldKey == newKey {
-                let run = commonRun(a, r, b, s)
+                let run = commonRun(a, r: r, b: b, s: s)
                 delta.kept.append(Kept(old: a, new: b, oldStart: r, newStart: s, count: run))
                 r += run
                 s += run
@@ -166,7 +166,7 @@ extension RowTree {
     }
 
     /// The number of rows with equal keys in two leaves, from two rows on that have the same key.
-    private static func commonRun(_ a: Leaf, _ r: Int, _ b: Leaf, _ s: Int) -> Int {
+    private static func commonRun(_ a: Leaf, r: Int, b: Leaf, s: Int) -> Int {
         let most = min(a.count - r, b.count - s)
         guard a.keys != nil || b.keys != nil else { return most }
         var run = 1

@@ -9,17 +9,17 @@ extension RowTree {
             return
         }
         var last = Int64.min
-        let rows = check(NodeRef(root).node, NodeRef(root).node.level, &last, columns, visit)
+        let rows = check(NodeRef(root).node, level: NodeRef(root).node.level, last: &last, columns: columns, visit)
         precondition(rows == rowCount, "Firn: a table counts \(rowCount) rows and has \(rows)")
         precondition(last < nextKey, "Firn: key \(last) is not below the next key \(nextKey)")
     }
 
     private static func check(
-        _ node: Node, _ level: Int, _ last: inout Int64, _ columns: [ColumnSchema], _ visit: (Node) -> Void
+        _ node: Node, level: Int, last: inout Int64, columns: [ColumnSchema], _ visit: (Node) -> Void
     ) -> Int64 {
         visit(node)
         precondition(node.level == level, "Firn: a node of level \(node.level) where level \(level) is expected")
-        guard level > 0 else { return check(leaf: Leaf(node), &last, columns, visit) }
+        guard level > 0 else { return check(leaf: Leaf(node), last: &last, columns: columns, visit) }
         let inner = RowNode(node)
         precondition((1...Limits.fanout).contains(inner.count), "Firn: an inner node with \(inner.count) children")
         var total: Int64 = 0
@@ -31,7 +31,7 @@ extension RowTree {
                 inner.keys[child] > last || child == 0, "Firn: separator \(inner.keys[child]) is not above key \(last)")
             precondition(
                 inner.keys[child] <= below.lowestKey, "Firn: separator \(inner.keys[child]) above its child's keys")
-            let rows = check(below, level - 1, &last, columns, visit)
+            let rows = check(below, level: level - 1, last: &last, columns: columns, visit)
             precondition(
                 rows == inner.counts[child], "Firn: a child of \(rows) rows is counted as \(inner.counts[child])")
             total += rows
@@ -40,7 +40,7 @@ extension RowTree {
     }
 
     private static func check(
-        leaf: Leaf, _ last: inout Int64, _ columns: [ColumnSchema], _ visit: (Node) -> Void
+        leaf: Leaf, last: inout Int64, columns: [ColumnSchema], _ visit: (Node) -> Void
     ) -> Int64 {
         precondition((1...Limits.rowsPerLeaf).contains(leaf.count), "Firn: a leaf with \(leaf.count) rows")
         precondition(leaf.firstKey == leaf.key(0), "Firn: a leaf's first key is \(leaf.key(0)), not \(leaf.firstKey)")
@@ -68,7 +68,7 @@ extension RowTree {
                     Int(slot.offset) + slot.heapLength <= chunk.heapUsed,
                     "Firn: a slot of \(schema.name) points beyond the heap")
                 if schema.collection != .none {
-                    ListCell(chunk, row, ElementLayout(schema)).forEachNode(visit)
+                    ListCell(chunk: chunk, row: row, layout: ElementLayout(schema)).forEachNode(visit)
                 } else if let (isTree, node) = chunk.ownNode(row) {
                     precondition(!isTree, "Firn: \(schema.name) is not a collection but has a tree")
                     visit(node)

@@ -6,11 +6,11 @@ extension RowTree {
     /// `lines` is how many cache lines of a chunk are worth fetching.
     static func scan(in root: UInt64, _ column: Int, lines: Int, _ body: (Leaf, Int) -> Bool) {
         guard root != 0 else { return }
-        _ = scan(NodeRef(root).node, 0, column, lines, body)
+        _ = scan(NodeRef(root).node, start: 0, column: column, lines: lines, body)
     }
 
     private static func scan(
-        _ node: Node, _ start: Int, _ column: Int, _ lines: Int, _ body: (Leaf, Int) -> Bool
+        _ node: Node, start: Int, column: Int, lines: Int, _ body: (Leaf, Int) -> Bool
     ) -> Bool {
         if node.isLeaf { return node.count == 0 || body(Leaf(node), start) }
         let inner = RowNode(node)
@@ -32,7 +32,7 @@ extension RowTree {
                 }
             }
             let rows = Int(inner.counts[child])
-            if !scan(NodeRef(inner.refs[child]).node, start, column, lines, body) { return false }
+            if !scan(NodeRef(inner.refs[child]).node, start: start, column: column, lines: lines, body) { return false }
             start += rows
         }
         return true

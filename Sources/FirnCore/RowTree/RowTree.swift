@@ -57,16 +57,18 @@ enum RowTree {
     /// on, until `body` returns false.
     static func forEachLeaf(in root: UInt64, from position: Int = 0, _ body: (Leaf, Int) -> Bool) {
         guard root != 0 else { return }
-        _ = visit(NodeRef(root).node, 0, position, body)
+        _ = visit(NodeRef(root).node, start: 0, from: position, body)
     }
 
-    private static func visit(_ node: Node, _ start: Int, _ from: Int, _ body: (Leaf, Int) -> Bool) -> Bool {
+    private static func visit(_ node: Node, start: Int, from: Int, _ body: (Leaf, Int) -> Bool) -> Bool {
         if node.isLeaf { return node.count == 0 || start + node.count <= from || body(Leaf(node), start) }
         let inner = RowNode(node)
         var start = start
         for child in 0..<inner.count {
             let rows = Int(inner.counts[child])
-            if start + rows > from, !visit(NodeRef(inner.refs[child]).node, start, from, body) { return false }
+            if start + rows > from, !visit(NodeRef(inner.refs[child]).node, start: start, from: from, body) {
+                return false
+            }
             start += rows
         }
         return true

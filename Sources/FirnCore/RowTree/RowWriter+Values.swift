@@ -7,7 +7,7 @@ extension RowWriter {
     /// tree.
     @discardableResult
     func put(
-        _ bytes: UnsafeRawBufferPointer, length: UInt16, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
+        _ bytes: UnsafeRawBufferPointer, length: UInt16, column: Int, leaf: Leaf, row: Int, isFresh: Bool
     ) -> (leaf: Leaf, row: Int) {
         var chunk = isFresh ? leaf.chunk(column) : ownChunk(leaf, column)
         if !chunk.put(bytes, length: length, row, replacing: !isFresh || writer.owns(chunk.node)) {
@@ -16,7 +16,8 @@ extension RowWriter {
                 let key = leaf.key(row)
                 split(at: key)
                 guard let location = own(key) else { preconditionFailure("Firn: a row was lost by a split") }
-                return put(bytes, length: length, column, location.leaf, location.row, isFresh: false)
+                return put(
+                    bytes, length: length, column: column, leaf: location.leaf, row: location.row, isFresh: false)
             }
             // The old value is dropped first, so that it is not copied to the new chunk.
             chunk = isFresh ? ownChunk(leaf, column) : chunk
@@ -32,26 +33,28 @@ extension RowWriter {
     /// Writes a string or data value; one that is too long for its chunk gets a blob.
     @discardableResult
     func putBytes(
-        _ bytes: UnsafeRawBufferPointer, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
+        _ bytes: UnsafeRawBufferPointer, column: Int, leaf: Leaf, row: Int, isFresh: Bool
     ) -> (leaf: Leaf, row: Int) {
-        releaseOwnNode(column, leaf, row)
+        releaseOwnNode(column, leaf: leaf, row: row)
         guard bytes.count > Limits.inlineByteCount else {
-            return put(bytes, length: UInt16(bytes.count), column, leaf, row, isFresh: isFresh)
+            return put(bytes, length: UInt16(bytes.count), column: column, leaf: leaf, row: row, isFresh: isFresh)
         }
         let blob = Blob.make(bytes, writer)
-        return putReference(blob.node, length: Chunk.Slot.blob, column, leaf, row, isFresh: isFresh)
+        return putReference(blob.node, length: Chunk.Slot.blob, column: column, leaf: leaf, row: row, isFresh: isFresh)
     }
 
     /// Writes a reference (of a blob or a list's tree) to a variable cell.
     @discardableResult
     func putReference(
-        _ node: Node, length: UInt16, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
+        _ node: Node, length: UInt16, column: Int, leaf: Leaf, row: Int, isFresh: Bool
     ) -> (leaf: Leaf, row: Int) {
-        withUnsafeBytes(of: NodeRef(node).word) { put($0, length: length, column, leaf, row, isFresh: isFresh) }
+        withUnsafeBytes(of: NodeRef(node).word) {
+            put($0, length: length, column: column, leaf: leaf, row: row, isFresh: isFresh)
+        }
     }
 
     /// Retires the blob that a variable cell holds, if it holds one. A list's tree is retired by the list editor.
-    func releaseOwnNode(_ column: Int, _ leaf: Leaf, _ row: Int) {
+    func releaseOwnNode(_ column: Int, leaf: Leaf, row: Int) {
         if let (isTree, node) = leaf.chunk(column).ownNode(row), !isTree { writer.retire(node) }
     }
 }

@@ -80,7 +80,7 @@ struct RowWriter {
                 let leaf = ownLeaf(slot)
                 let row = leaf.count
                 if prepareRow(leaf, row) {
-                    enter(key, leaf, row)
+                    enter(key, leaf: leaf, row: row)
                     return (leaf, row)
                 }
             }
@@ -106,10 +106,14 @@ struct RowWriter {
     }
 
     @inline(__always)
-    private func enter(_ key: Int64, _ leaf: Leaf, _ row: Int) {
+    private func enter(_ key: Int64, leaf: Leaf, row: Int) {
         if let keys = ownKeys(leaf) {
             if row > 0, keys.load(row &- 1) >= key { refuse(key) }
-            if keys.node.capacity > row { keys.store(key, row) } else { growKeys(leaf, keys, row).store(key, row) }
+            if keys.node.capacity > row {
+                keys.store(key, row)
+            } else {
+                growKeys(leaf, keys: keys, row: row).store(key, row)
+            }
         } else if key != leaf.firstKey &+ Int64(row) {
             if row > 0, key < leaf.firstKey &+ Int64(row) { refuse(key) }
             if row == 0 { leaf.firstKey = key } else { makeSparse(leaf).store(key, row) }
@@ -161,7 +165,7 @@ struct RowWriter {
         chunk.heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount
     }
 
-    private func growKeys(_ leaf: Leaf, _ keys: Chunk, _ row: Int) -> Chunk {
+    private func growKeys(_ leaf: Leaf, keys: Chunk, row: Int) -> Chunk {
         let larger = keys.resized(rows: row, capacity: Limits.rowsPerLeaf, heap: 0, writer)
         leaf.keysSlot.pointee = NodeRef(larger.node).word
         writer.retire(keys.node)

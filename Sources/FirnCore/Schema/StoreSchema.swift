@@ -47,7 +47,7 @@ extension ColumnType {
         case .string: .string("")
         case .data: .data([])
         case .date: .date(Timestamp(seconds: 0, nanoseconds: 0))
-        case .objectID: .objectID(ObjectIDBytes(0, 0, 0))
+        case .objectID: .objectID(ObjectIDBytes(a: 0, b: 0, c: 0))
         case .uuid: .uuid(UUIDBytes(high: 0, low: 0))
         // Zero with the exponent 0.
         case .decimal: .decimal(DecimalBits(high: 0x3040 << 48, low: 0))

@@ -20,7 +20,7 @@ struct HistoryBase: Sendable {
 
     /// The version that a checkpoint holds. It is read in place.
     static func stored(
-        _ checkpoint: Checkpoint, _ log: Log, _ reading: CheckpointReading, _ fileReferences: CheckpointFileReferences
+        _ checkpoint: Checkpoint, log: Log, reading: CheckpointReading, fileReferences: CheckpointFileReferences
     ) throws(StoreError) -> HistoryBase {
         let schema = try CheckpointState.read(checkpoint, log).schema
         return HistoryBase(version: checkpoint.version, time: checkpoint.time, schema: schema) {
@@ -139,7 +139,8 @@ extension Store {
             throw StoreError(error)
         }
         for checkpoint in checkpoints where checkpoint.version + 1 >= first {
-            bases.append(try .stored(checkpoint, log, options.checkpointReading, fileReferences))
+            bases.append(
+                try .stored(checkpoint, log: log, reading: options.checkpointReading, fileReferences: fileReferences))
         }
         return bases
     }

@@ -12,11 +12,11 @@ extension Snapshot {
             guard word != 0 else { continue }
             let layout = resolvedSchema.tables[id.index]
             precondition(!layout.schema.isRemoved, "Firn: the removed table \(layout.schema.name) has a node")
-            check(TableView(word: word, layout: layout), layout, visit)
+            check(TableView(word: word, layout: layout), layout: layout, visit)
         }
     }
 
-    private func check(_ view: TableView, _ layout: TableLayout, _ visit: (Node) -> Void) {
+    private func check(_ view: TableView, layout: TableLayout, _ visit: (Node) -> Void) {
         guard let node = view.node else { return }
         visit(node.node)
         precondition(
@@ -25,13 +25,13 @@ extension Snapshot {
         RowTree.checkInvariants(
             view.rows, rowCount: node.rowCount, nextKey: node.nextKey, columns: layout.columns, visit: visit)
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
-            checkIndex(view, layout, column, visit)
-            checkBacklinks(view, layout, column, visit)
+            checkIndex(view, layout: layout, column: column, visit)
+            checkBacklinks(view, layout: layout, column: column, visit)
         }
     }
 
     /// Checks that an index contains every row once, under the row's value.
-    private func checkIndex(_ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void) {
+    private func checkIndex(_ view: TableView, layout: TableLayout, column: Int, _ visit: (Node) -> Void) {
         let schema = layout.columns[column]
         let root = view.index(column)
         guard schema.isIndexed || layout.primaryKey == column else {
@@ -39,7 +39,7 @@ extension Snapshot {
             return
         }
         ColumnIndex.checkInvariants(schema, root)
-        ColumnIndex.forEachNode(schema, root, visit)
+        ColumnIndex.forEachNode(schema, root: root, visit)
         precondition(
             ColumnIndex.count(schema, root) == view.count,
             "Firn: the index of \(layout.schema.name).\(schema.name) has \(ColumnIndex.count(schema, root)) entries for \(view.count) objects"
@@ -47,7 +47,7 @@ extension Snapshot {
         view.forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
                 precondition(
-                    ColumnIndex.contains(schema, leaf.chunk(column), row, key: leaf.key(row), in: root),
+                    ColumnIndex.contains(schema, chunk: leaf.chunk(column), row: row, key: leaf.key(row), in: root),
                     "Firn: the index of \(layout.schema.name).\(schema.name) lacks object \(leaf.key(row))")
             }
             return true
@@ -55,10 +55,10 @@ extension Snapshot {
     }
 
     /// Checks that the backlinks are the reversed links, and that every target exists.
-    private func checkBacklinks(_ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void) {
+    private func checkBacklinks(_ view: TableView, layout: TableLayout, column: Int, _ visit: (Node) -> Void) {
         let schema = layout.columns[column]
         let root = view.backlinks(column)
-        if schema.type == .mixed { return checkMixedBacklinks(view, layout, column, visit) }
+        if schema.type == .mixed { return checkMixedBacklinks(view, layout: layout, column: column, visit) }
         guard schema.isLink, let target = schema.target else {
             precondition(root.isNone, "Firn: \(layout.schema.name).\(schema.name) has backlinks, but no links")
             return
@@ -71,7 +71,7 @@ extension Snapshot {
         var links = 0
         view.forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
-                for link in self.links(view, schema, column, leaf, row) {
+                for link in self.links(view, schema: schema, column: column, leaf: leaf, row: row) {
                     links += 1
                     precondition(
                         targets.find(link) != nil,
@@ -92,7 +92,7 @@ extension Snapshot {
 
     /// The same for the links in mixed values.
     private func checkMixedBacklinks(
-        _ view: TableView, _ layout: TableLayout, _ column: Int, _ visit: (Node) -> Void
+        _ view: TableView, layout: TableLayout, column: Int, _ visit: (Node) -> Void
     ) {
         let name = "\(layout.schema.name).\(layout.columns[column].name)"
         let root = view.backlinks(column)
@@ -102,7 +102,7 @@ extension Snapshot {
         var links = 0
         view.forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
-                MixedLinks.forEach(in: view.value(column, leaf, row)) { table, key in
+                MixedLinks.forEach(in: view.value(column, leaf: leaf, row: row)) { table, key in
                     links += 1
                     precondition(
                         self.table(table).find(key) != nil, "Firn: \(name) links to \(key), which does not exist")
@@ -118,12 +118,12 @@ extension Snapshot {
             "Firn: \(IntegerIndexTree.count(in: root)) backlinks for \(links) links of \(name)")
     }
 
-    private func links(_ view: TableView, _ schema: ColumnSchema, _ column: Int, _ leaf: Leaf, _ row: Int) -> [Int64] {
+    private func links(_ view: TableView, schema: ColumnSchema, column: Int, leaf: Leaf, row: Int) -> [Int64] {
         guard schema.collection != .none else {
             let link: Int64 = leaf.chunk(column).load(row)
             return link < 0 ? [] : [link]
         }
-        return view.list(column, leaf, row).values.compactMap { value in
+        return view.list(column, leaf: leaf, row: row).values.compactMap { value in
             if case .link(let link) = value, link >= 0 { return link }
             return nil
         }

@@ -119,7 +119,7 @@ extension Store {
                 var cleaning: CleaningPlan?
                 let report: CompactionReport?
                 do throws(StoreError) {
-                    report = try writeCheckpoint(log, compaction, &cleaning)
+                    report = try writeCheckpoint(log, compaction: compaction, cleaning: &cleaning)
                 } catch {
                     // The steps before have freed something.
                     if sum != nil, error.isDiskFull { break }
@@ -153,7 +153,7 @@ extension Store {
 
     /// - Parameter cleaning: set to what is moved.
     private func writeCheckpoint(
-        _ log: Log, _ compaction: CompactionOptions, _ cleaning: inout CleaningPlan?
+        _ log: Log, compaction: CompactionOptions, cleaning: inout CleaningPlan?
     ) throws(StoreError) -> CompactionReport? {
         let room = try makeRoom(log)
         try withWriteLock { () throws(LogError) in
@@ -165,10 +165,10 @@ extension Store {
         let pin = versions.pinForStore(.published)
         let logByteCount = log.byteCountSinceCheckpoint
         let planned = try Faults.throwing { () throws(StoreError) in
-            guard let plan = try self.plan(pin, log, compaction, room: room) else {
+            guard let plan = try self.plan(pin, log: log, compaction: compaction, room: room) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
             }
-            return (plan, try write(pin, log, plan, compaction.limiter))
+            return (plan, try write(pin, log: log, plan: plan, limiter: compaction.limiter))
         }
         guard let (plan, written) = planned else { return nil }
         cleaning = plan.addition?.cleaning
@@ -188,11 +188,12 @@ extension Store {
             mapping = try makeMapping(log, file.byteCount)
         }
         try mapping.add(
-            file, log, options.checkpointReading,
-            CheckpointMapping.Origin(pin.snapshot.resolvedSchema, stamp: pin.stamp, isOpened: false))
+            file, log: log, reading: options.checkpointReading,
+            origin: CheckpointMapping.Origin(pin.snapshot.resolvedSchema, stamp: pin.stamp, isOpened: false))
         options.duringCompaction?()
         var rebase = Rebase(
-            versions, stamp: rebaseStamp, from: pin, to: mapping, written.nodes, written.forwarding,
+            versions: versions, stamp: rebaseStamp, from: pin, to: mapping, nodes: written.nodes,
+            forwarding: written.forwarding,
             moving: plan.addition?.cleaning)
         mapping.reach(file.id, from: rebase.stamp)
         try run(&rebase)
@@ -224,7 +225,7 @@ extension Store {
     }
 
     private func write(
-        _ pin: Pin, _ log: Log, _ plan: CheckpointPlan, _ limiter: RateLimiter?
+        _ pin: Pin, log: Log, plan: CheckpointPlan, limiter: RateLimiter?
     ) throws(StoreError) -> WrittenCheckpoint {
         let addition = plan.addition
         let file: CheckpointFileWriter

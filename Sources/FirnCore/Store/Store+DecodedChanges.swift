@@ -38,7 +38,9 @@ extension Store {
             guard table.index < snapshot.schema.tables.count else { continue }
             let found: [Value]? = try reading {
                 let view = snapshot.table(table)
-                return view.find(key).map { location in columns.map { view.value($0, location.leaf, location.row) } }
+                return view.find(key).map { location in
+                    columns.map { view.value($0, leaf: location.leaf, row: location.row) }
+                }
             }
             guard let values = found else { continue }
             if values != before { result.append(version) }

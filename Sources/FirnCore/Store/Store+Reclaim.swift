@@ -52,7 +52,7 @@ extension Store {
     ///
     /// - Parameter room: how many bytes may be written.
     func plan(
-        _ pin: Pin, _ log: Log, _ compaction: CompactionOptions, room: Int
+        _ pin: Pin, log: Log, compaction: CompactionOptions, room: Int
     ) throws(StoreError) -> CheckpointPlan? {
         guard let mapping = pin.mapping, let previous = log.checkpoint, mapping.files == previous.files,
             previous.files.count < LogLimits.checkpointFileCount / 8
@@ -96,12 +96,13 @@ extension Store {
             if isWasteful, writesWhole { return CheckpointPlan(addition: nil, garbage: garbage) }
         }
         return CheckpointPlan(
-            addition: addition(to: mapping, pin, holes, cleaning, garbage - grown), garbage: garbage,
+            addition: addition(to: mapping, pin: pin, holes: holes, cleaning: cleaning, garbage: garbage - grown),
+            garbage: garbage,
             suspectedByteCount: cleaning == nil ? suspected : 0)
     }
 
     private func addition(
-        to mapping: CheckpointMapping, _ pin: Pin, _ holes: [Range<Int>], _ cleaning: CleaningPlan?, _ garbage: Int
+        to mapping: CheckpointMapping, pin: Pin, holes: [Range<Int>], cleaning: CleaningPlan?, garbage: Int
     ) -> CheckpointPlan.Addition? {
         let moved = cleaning?.moved.reduce(0) { $0 + $1.count } ?? 0
         let byteCount = heap.byteCount + heap.byteCount / 8 + moved + moved / 8 + (1 << 20)

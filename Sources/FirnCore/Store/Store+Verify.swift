@@ -26,7 +26,7 @@ extension TableView {
                     Faults.contradiction("object \(leaf.key(row)) is not found by its key")
                 }
                 for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
-                    _ = value(column, leaf, row)
+                    _ = value(column, leaf: leaf, row: row)
                 }
             }
             rows += leaf.count
@@ -40,7 +40,7 @@ extension TableView {
         }
         for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
             var entries = 0
-            ColumnIndex.forEachNode(schema, index(column)) { _ in entries += 1 }
+            ColumnIndex.forEachNode(schema, root: index(column)) { _ in entries += 1 }
             IntegerIndexTree.forEachNode(backlinks(column)) { _ in entries += 1 }
         }
         try Faults.check()

@@ -96,7 +96,8 @@ package final class Store: TransactionOwner {
         let fileReferences = CheckpointFileReferences()
         var start: CheckpointBase?
         if let log, let checkpoint = log.checkpoint {
-            start = try CheckpointBase(checkpoint, log, options.checkpointReading, fileReferences)
+            start = try CheckpointBase(
+                checkpoint: checkpoint, log: log, reading: options.checkpointReading, fileReferences: fileReferences)
         }
         self.init(
             log: log, options, limit, isReadOnly: options.log?.access == .readOnly, heap: heap, clock: clock,
@@ -144,7 +145,8 @@ package final class Store: TransactionOwner {
             throw StoreError(
                 .versionNotRetained, "the checkpoint of version \(checkpoint.version) has just been released")
         }
-        let start = try CheckpointBase(checkpoint, log, reading, fileReferences)
+        let start = try CheckpointBase(
+            checkpoint: checkpoint, log: log, reading: reading, fileReferences: fileReferences)
         self.init(
             log: nil, StoreOptions(log: nil), VersionLimit(), isReadOnly: false,
             heap: NodeHeap(), clock: ManualClock(now: checkpoint.time), start: start,

@@ -22,26 +22,27 @@ package struct ListChange {
 
     private mutating func link(_ element: Value) {
         if isLink, let target = element.linkedKey {
-            IntegerIndexTree.insert(UInt64(target), cell.key, at: backlinks, transaction.writer)
+            IntegerIndexTree.insert(UInt64(target), value: cell.key, at: backlinks, writer: transaction.writer)
             replaced?.remove(target)
         }
         if isMixed {
             MixedLinks.forEach(in: element) { table, target in
                 IntegerIndexTree.insert(
-                    MixedLinks.backlinkKey(table, target), cell.key, at: backlinks, transaction.writer)
+                    MixedLinks.backlinkKey(table, target), value: cell.key, at: backlinks, writer: transaction.writer)
             }
         }
     }
 
     private mutating func unlink(_ element: Value) {
         if isLink, let target = element.linkedKey {
-            let isThere = IntegerIndexTree.remove(UInt64(target), cell.key, at: backlinks, transaction.writer)
+            let isThere = IntegerIndexTree.remove(
+                UInt64(target), value: cell.key, at: backlinks, writer: transaction.writer)
             if !isThere { Faults.contradiction("a backlink from object \(cell.key) to \(target) is missing") }
             replaced?.insert(target)
         }
         if isMixed {
             MixedLinks.forEach(in: element) { table, target in
-                transaction.removeMixedBacklink(backlinks, table, target, from: cell.key)
+                transaction.removeMixedBacklink(backlinks, table: table, target: target, from: cell.key)
             }
         }
     }
@@ -117,16 +118,16 @@ extension WriteTransaction {
     /// Runs `body` on a list, set or map of an object. Embedded objects that the collection loses are deleted, unless
     /// the changeset that is replayed says so, or the caller deletes them.
     package func edit<R, E: Error>(
-        _ id: TableID, _ column: Int, _ key: Int64, deletesReplaced: Bool = true,
+        _ id: TableID, column: Int, key: Int64, deletesReplaced: Bool = true,
         _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
         try recordingDamage { () throws(E) in
             guard deletesReplaced, let owned = ownedTable(id, column) else {
                 var replaced: Set<Int64>?
-                return try editCell(id, column, key, &replaced, body)
+                return try editCell(id, column: column, key: key, replaced: &replaced, body)
             }
             var replaced: Set<Int64>? = []
-            let result = try editCell(id, column, key, &replaced, body)
+            let result = try editCell(id, column: column, key: key, replaced: &replaced, body)
             for object in (replaced ?? []).sorted() { deleteOwned(owned, object) }
             return result
         }
@@ -142,12 +143,12 @@ extension WriteTransaction {
     }
 
     private func editCell<R, E: Error>(
-        _ id: TableID, _ column: Int, _ key: Int64, _ replaced: inout Set<Int64>?,
+        _ id: TableID, column: Int, key: Int64, replaced: inout Set<Int64>?,
         _ body: (inout ListChange) throws(E) -> R
     ) throws(E) -> R {
         let schema = resolvedSchema.tables[id.index].columns[column]
         let rows = rows(id)
-        let location = locate(rows, id, key)
+        let location = locate(rows, table: id, key: key)
         let cell = CellID(table: id, column: column, key: key)
         // A table that this transaction made is not in the base. Replay makes all tables.
         let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && fullyLoggedLists.contains(cell)
@@ -155,13 +156,15 @@ extension WriteTransaction {
             transaction: self, cell: cell, isLink: schema.isLink, isMixed: schema.type == .mixed,
             backlinks: rows.table.backlinks(column),
             editor: ListEditor(
-                ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch),
+                ListCell(chunk: location.leaf.chunk(column), row: location.row, layout: ElementLayout(schema)), writer,
+                scratch: scratch),
             script: isWhole ? nil : scripts.removeValue(forKey: cell) ?? ListScript(), replaced: replaced)
         defer {
             if change.editor.isChanged, !hasFault {
                 let (leaf, row) = location
                 let after = put(
-                    change.editor.finish(), rows, column, leaf, row, isFresh: isFresh(id, column, leaf, row))
+                    change.editor.finish(), rows: rows, column: column, leaf: leaf, row: row,
+                    isFresh: isFresh(id, column: column, leaf: leaf, row: row))
                 if writer.owns(after.leaf.chunkNode(column)) { after.leaf.chunk(column).mark(after.row) }
             }
             if let script = change.script, !script.isEmpty { scripts[cell] = script }
@@ -170,13 +173,13 @@ extension WriteTransaction {
         return try body(&change)
     }
 
-    func replaceCollection(_ id: TableID, _ column: Int, _ key: Int64, with value: Value) {
-        edit(id, column, key) { change in
+    func replaceCollection(_ id: TableID, column: Int, key: Int64, with value: Value) {
+        edit(id, column: column, key: key) { change in
             change.removeAll()
             for element in value.elements { change.append(element) }
         }
         // Assigning marks the cell even if the collection was empty and stays empty.
-        _ = ownCell(id, column, key)
+        _ = ownCell(id, column: column, key: key)
     }
 }
 

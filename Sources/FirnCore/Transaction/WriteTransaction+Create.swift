@@ -64,7 +64,7 @@ extension WriteTransaction {
         if let primaryKey = layout.primaryKey {
             let view = table(fresh.table)
             if view.primaryKeyIsTaken(byRowLike: fresh.leaf, fresh.row, primaryKey) {
-                let value = view.value(primaryKey, fresh.leaf, fresh.row)
+                let value = view.value(primaryKey, leaf: fresh.leaf, row: fresh.row)
                 removeFreshRow(fresh)
                 throw StoreError(
                     .primaryKeyTaken,
@@ -84,18 +84,20 @@ extension WriteTransaction {
         let table = ownTable(fresh.table)
         for column in layout.indexed {
             ColumnIndex.insert(
-                layout.columns[column], fresh.leaf.chunk(column), fresh.row, key: fresh.key, at: table.index(column),
-                writer)
+                layout.columns[column], chunk: fresh.leaf.chunk(column), row: fresh.row, key: fresh.key,
+                at: table.index(column),
+                writer: writer)
         }
         for column in layout.links {
-            forEachTarget(layout.columns[column], fresh.leaf, fresh.row, column) { target in
-                IntegerIndexTree.insert(UInt64(target), fresh.key, at: table.backlinks(column), writer)
+            forEachTarget(layout.columns[column], leaf: fresh.leaf, row: fresh.row, column: column) { target in
+                IntegerIndexTree.insert(UInt64(target), value: fresh.key, at: table.backlinks(column), writer: writer)
             }
         }
         if layout.mixed.isEmpty { return }
         let rows = rows(fresh.table)
         for column in layout.mixed {
-            linkMixed(rows, layout.columns[column], fresh.leaf, fresh.row, column, fresh.key)
+            linkMixed(
+                rows, schema: layout.columns[column], leaf: fresh.leaf, row: fresh.row, column: column, key: fresh.key)
         }
     }
 
@@ -106,12 +108,12 @@ extension WriteTransaction {
         guard plan.loneIntegerKey >= 0 else { return false }
         let key: Int64 = fresh.leaf.chunk(plan.loneIntegerKey).load(fresh.row)
         let root = ownTable(fresh.table).index(plan.loneIntegerKey)
-        return IntegerIndexTree.append(UInt64(bitPattern: key) ^ (1 << 63), fresh.key, at: root, writer)
+        return IntegerIndexTree.append(UInt64(bitPattern: key) ^ (1 << 63), value: fresh.key, at: root, writer: writer)
     }
 
     private func removeFreshRow(_ fresh: FreshRow) {
         let rows = rows(fresh.table)
-        retireOwnNodes(resolvedSchema.tables[fresh.table.index], fresh.leaf, fresh.row)
+        retireOwnNodes(resolvedSchema.tables[fresh.table.index], leaf: fresh.leaf, row: fresh.row)
         rows.remove(fresh.key)
     }
 
@@ -125,17 +127,17 @@ extension WriteTransaction {
     @inline(__always)
     package func fill(_ fresh: inout FreshRow, _ column: Int, bytes: UnsafeRawBufferPointer) {
         if fresh.leaf.chunk(column).putFirst(bytes, fresh.row) { return }
-        fillAny(&fresh, column, bytes)
+        fillAny(&fresh, column: column, bytes: bytes)
     }
 
     @inline(never)
-    private func fillAny(_ fresh: inout FreshRow, _ column: Int, _ bytes: UnsafeRawBufferPointer) {
-        checkLength(bytes, fresh.table, column)
+    private func fillAny(_ fresh: inout FreshRow, column: Int, bytes: UnsafeRawBufferPointer) {
+        checkLength(bytes, table: fresh.table, column: column)
         // After damage the row is not in the table (`blankRow`).
         if hasFault { return }
         let table = TableNode(NodeRef(root.word(fresh.table.index)).node)
         let rows = RowWriter(writer: writer, table: table, layouts: plan(fresh.table).layouts)
-        let location = rows.putBytes(bytes, column, fresh.leaf, fresh.row, isFresh: true)
+        let location = rows.putBytes(bytes, column: column, leaf: fresh.leaf, row: fresh.row, isFresh: true)
         fresh.leaf = location.leaf
         fresh.row = location.row
     }
@@ -145,17 +147,19 @@ extension WriteTransaction {
     }
 
     /// Fills a cell of any type. A link's target must exist.
-    package func fill(_ fresh: inout FreshRow, _ column: Int, _ value: Value) {
+    package func fill(_ fresh: inout FreshRow, column: Int, value: Value) {
         let schema = resolvedSchema.tables[fresh.table.index].columns[column]
         if schema.collection != .none {
             if hasFault { return }
             let rows = rows(fresh.table)
             var editor = ListEditor(
-                ListCell(fresh.leaf.chunk(column), fresh.row, ElementLayout(schema)), writer, scratch: scratch)
+                ListCell(chunk: fresh.leaf.chunk(column), row: fresh.row, layout: ElementLayout(schema)), writer,
+                scratch: scratch)
             let elements = value.elements
             for element in elements { checkLength(ofElement: element, fresh.table, column) }
             editor.append(contentsOf: elements)
-            let location = put(editor.finish(), rows, column, fresh.leaf, fresh.row, isFresh: true)
+            let location = put(
+                editor.finish(), rows: rows, column: column, leaf: fresh.leaf, row: fresh.row, isFresh: true)
             fresh.leaf = location.leaf
             fresh.row = location.row
             return
@@ -166,11 +170,11 @@ extension WriteTransaction {
             }
             return
         }
-        putFixed(value, schema, fresh.leaf.chunk(column), fresh.row)
+        putFixed(value, schema: schema, chunk: fresh.leaf.chunk(column), row: fresh.row)
     }
 
     /// Writes a value of a fixed-width type.
-    func putFixed(_ value: Value, _ schema: ColumnSchema, _ chunk: Chunk, _ row: Int) {
+    func putFixed(_ value: Value, schema: ColumnSchema, chunk: Chunk, row: Int) {
         if value == .null, schema.type != .link {
             precondition(schema.isNullable, "Firn: \(schema.name) may not be null")
             return chunk.putNull(row)
@@ -181,37 +185,38 @@ extension WriteTransaction {
 
     /// Puts an edited collection back into its cell.
     func put(
-        _ result: ListEditor.Result, _ rows: RowWriter, _ column: Int, _ leaf: Leaf, _ row: Int, isFresh: Bool
+        _ result: ListEditor.Result, rows: RowWriter, column: Int, leaf: Leaf, row: Int, isFresh: Bool
     ) -> (leaf: Leaf, row: Int) {
         switch result {
         case .inline(let bytes):
-            rows.put(bytes, length: UInt16(bytes.count), column, leaf, row, isFresh: isFresh)
+            rows.put(bytes, length: UInt16(bytes.count), column: column, leaf: leaf, row: row, isFresh: isFresh)
         case .tree(let root):
-            rows.putReference(root.node, length: Chunk.Slot.tree, column, leaf, row, isFresh: isFresh)
+            rows.putReference(
+                root.node, length: Chunk.Slot.tree, column: column, leaf: leaf, row: row, isFresh: isFresh)
         }
     }
 
     // MARK: Links
 
     /// Calls `body` with the target of each link in a cell.
-    func forEachTarget(_ schema: ColumnSchema, _ leaf: Leaf, _ row: Int, _ column: Int, _ body: (Int64) -> Void) {
+    func forEachTarget(_ schema: ColumnSchema, leaf: Leaf, row: Int, column: Int, _ body: (Int64) -> Void) {
         guard schema.collection != .none else {
             let target: Int64 = leaf.chunk(column).load(row)
             if target >= 0 { body(target) }
             return
         }
-        ListCell(leaf.chunk(column), row, ElementLayout(schema)).forEach { value in
+        ListCell(chunk: leaf.chunk(column), row: row, layout: ElementLayout(schema)).forEach { value in
             if case .link(let target) = value, target >= 0 { body(target) }
             return true
         }
     }
 
     /// Retires the nodes that only the cells of a row refer to.
-    func retireOwnNodes(_ layout: TableLayout, _ leaf: Leaf, _ row: Int) {
+    func retireOwnNodes(_ layout: TableLayout, leaf: Leaf, row: Int) {
         for column in layout.variable {
             let schema = layout.columns[column]
             if schema.collection != .none {
-                ListCell(leaf.chunk(column), row, ElementLayout(schema)).retire(writer)
+                ListCell(chunk: leaf.chunk(column), row: row, layout: ElementLayout(schema)).retire(writer)
             } else if let (_, node) = leaf.chunk(column).ownNode(row) {
                 writer.retire(node)
             }

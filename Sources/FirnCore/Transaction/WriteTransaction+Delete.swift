@@ -25,11 +25,11 @@ extension WriteTransaction {
         var pending: [(table: TableID, keys: [Int64])] = []
         func remove(_ dying: DyingObjects) {
             for (origin, column) in resolvedSchema.tables[dying.table.index].incoming {
-                unlinkAll(origin, column, dying)
+                unlinkAll(origin, column: column, dying: dying)
             }
-            for (origin, column) in resolvedSchema.mixed { unlinkAllMixed(origin, column, dying) }
+            for (origin, column) in resolvedSchema.mixed { unlinkAllMixed(origin, column: column, dying: dying) }
             for key in dying.keys where !hasFault {
-                removeRow(dying.table, key) { table, target in
+                removeRow(dying.table, key: key) { table, target in
                     let isFull = pending.last.map { $0.keys.count >= Self.deletedTogether } ?? true
                     if !isFull, pending.last?.table == table {
                         pending[pending.count - 1].keys.append(target)
@@ -52,47 +52,52 @@ extension WriteTransaction {
     }
 
     /// Removes a row with its own links, index entries and nodes. The caller updates the links to it.
-    func removeRow(_ id: TableID, _ key: Int64, _ owned: (TableID, Int64) -> Void) {
+    func removeRow(_ id: TableID, key: Int64, _ owned: (TableID, Int64) -> Void) {
         let layout = resolvedSchema.tables[id.index]
         let rows = rows(id)
-        let location = locate(rows, id, key)
+        let location = locate(rows, table: id, key: key)
         if hasFault { return }
         for column in layout.links {
             let schema = layout.columns[column]
             let isOwner = layout.owning.contains(column)
-            forEachTarget(schema, location.leaf, location.row, column) { target in
-                removeBacklink(rows, column, target, key)
+            forEachTarget(schema, leaf: location.leaf, row: location.row, column: column) { target in
+                removeBacklink(rows, column: column, target: target, key: key)
                 if isOwner, let table = schema.target { owned(table, target) }
             }
         }
         for column in layout.mixed {
-            unlinkMixed(rows, layout.columns[column], location.leaf, location.row, column, key)
+            unlinkMixed(
+                rows, schema: layout.columns[column], leaf: location.leaf, row: location.row, column: column, key: key)
         }
         for column in layout.indexed {
-            removeFromIndex(rows, layout, column, location.leaf.chunk(column), location.row, key)
+            removeFromIndex(
+                rows, layout: layout, column: column, chunk: location.leaf.chunk(column), row: location.row, key: key)
         }
         for column in layout.variable where layout.columns[column].collection != .none {
             scripts[CellID(table: id, column: column, key: key)] = nil
         }
-        retireOwnNodes(layout, location.leaf, location.row)
+        retireOwnNodes(layout, leaf: location.leaf, row: location.row)
         if !hasFault { rows.remove(key) }
     }
 
     /// Removes every link from one column to objects that are deleted. The links of those objects themselves are
     /// removed with their rows.
-    private func unlinkAll(_ origin: TableID, _ column: Int, _ dying: DyingObjects) {
+    private func unlinkAll(_ origin: TableID, column: Int, dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
         guard schema.collection != .none else {
             // No source links to several of them, so they need not be kept together.
             for key in dying.keys {
-                forEachSource(origin, column, CollectionOfOne(key), dying, { UInt64($0) }) { source, _ in
-                    setLink(origin, column, source, to: -1, deletesReplaced: false)
+                forEachSource(
+                    origin, column: column, targets: CollectionOfOne(key), dying: dying, entry: { UInt64($0) }
+                ) { source, _ in
+                    setLink(origin, column: column, key: source, to: -1, deletesReplaced: false)
                 }
             }
             return
         }
-        forEachSource(origin, column, dying.keys, dying, { UInt64($0) }) { source, links in
-            edit(origin, column, source, deletesReplaced: false) { change in
+        forEachSource(origin, column: column, targets: dying.keys, dying: dying, entry: { UInt64($0) }) {
+            source, links in
+            edit(origin, column: column, key: source, deletesReplaced: false) { change in
                 switch schema.collection {
                 case .none: break
                 case .set:
@@ -137,8 +142,8 @@ extension WriteTransaction {
     ///   - dying: all objects that are deleted together. `body` is not called with one of them.
     ///   - entry: the key of an object's backlinks.
     func forEachSource(
-        _ origin: TableID, _ column: Int, _ targets: some Collection<Int64>, _ dying: DyingObjects,
-        _ entry: (Int64) -> UInt64,
+        _ origin: TableID, column: Int, targets: some Collection<Int64>, dying: DyingObjects,
+        entry: (Int64) -> UInt64,
         _ body: (_ source: Int64, _ links: ArraySlice<(source: Int64, target: Int64)>) -> Void
     ) {
         var links: [(source: Int64, target: Int64)] = []

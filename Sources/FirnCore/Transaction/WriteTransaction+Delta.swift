@@ -26,7 +26,7 @@ extension WriteTransaction {
     }
 
     /// Calls `body` for each kept row whose cell in the column is marked, leaf by leaf.
-    func forEachUpdate(_ column: Int, _ delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
+    func forEachUpdate(_ column: Int, delta: RowTree.Delta, _ body: (RowTree.Kept, _ newRow: Int) -> Void) {
         for kept in delta.kept where kept.new.hasChunk(column) {
             let node = kept.new.chunkNode(column)
             guard writer.isNew(node) else { continue }
@@ -42,7 +42,7 @@ extension WriteTransaction {
             for (leaf, rows) in delta.inserted { for row in rows { summary.inserted.insert(leaf.key(row)) } }
             for (leaf, rows) in delta.deleted { for row in rows { summary.deleted.insert(leaf.key(row)) } }
             for column in resolvedSchema.tables[id.index].columns.indices {
-                forEachUpdate(column, delta) { kept, row in
+                forEachUpdate(column, delta: delta) { kept, row in
                     summary.modified[kept.new.key(row), default: ColumnSet()].insert(column)
                 }
             }

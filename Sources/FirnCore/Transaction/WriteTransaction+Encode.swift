@@ -11,9 +11,10 @@ extension WriteTransaction {
         var frees = false
         do {
             if let streamed = takeStreamed(deltas), let encoder = streamed.takeEncoder() {
-                return try encode(deltas, encoder, streamed.sink, behind: streamed, &frees)
+                return try encode(deltas, encoder: encoder, sink: streamed.sink, behind: streamed, frees: &frees)
             }
-            return try append(deltas, PartSink(log, version, mayUseReserve: false), hasOldValues: true, &frees)
+            return try append(
+                deltas, sink: PartSink(log, version, mayUseReserve: false), hasOldValues: true, frees: &frees)
         } catch {
             guard frees, error.code == .diskFull else { throw error }
             return try appendWithoutOldValues(deltas, to: log, version: version)
@@ -23,16 +24,18 @@ extension WriteTransaction {
     private func appendWithoutOldValues(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
         var frees = false
         do {
-            return try append(deltas, PartSink(log, version, mayUseReserve: true), hasOldValues: false, &frees)
+            return try append(
+                deltas, sink: PartSink(log, version, mayUseReserve: true), hasOldValues: false, frees: &frees)
         } catch {
             // Only a commit of one part takes the reserve by itself.
             guard error.code == .diskFull, try log.useReserve() else { throw error }
-            return try append(deltas, PartSink(log, version, mayUseReserve: true), hasOldValues: false, &frees)
+            return try append(
+                deltas, sink: PartSink(log, version, mayUseReserve: true), hasOldValues: false, frees: &frees)
         }
     }
 
     private func append(
-        _ deltas: Deltas, _ sink: PartSink, hasOldValues: Bool, _ frees: inout Bool
+        _ deltas: Deltas, sink: PartSink, hasOldValues: Bool, frees: inout Bool
     ) throws(LogError) -> Int64 {
         if isSchemaChanged {
             var bytes = ByteWriter(capacity: 1024)
@@ -40,7 +43,7 @@ extension WriteTransaction {
             sink.add(.schema, bytes)
         }
         let encoder = sink.makeEncoder(workspace: context.workspace.takeEncoder(), hasOldValues: hasOldValues)
-        return try encode(deltas, encoder, sink, behind: nil, &frees)
+        return try encode(deltas, encoder: encoder, sink: sink, behind: nil, frees: &frees)
     }
 
     /// Encodes everything that was not streamed before, and ends the commit.
@@ -48,13 +51,13 @@ extension WriteTransaction {
     /// - Parameter frees: set to whether the transaction removes more than it adds, also if this throws. (The sink
     ///   takes parts after a failure, too, so everything is encoded.)
     private func encode(
-        _ deltas: Deltas, _ encoder: consuming ChangesetEncoder, _ sink: PartSink, behind streamed: StreamedInserts?,
-        _ frees: inout Bool
+        _ deltas: Deltas, encoder: consuming ChangesetEncoder, sink: PartSink, behind streamed: StreamedInserts?,
+        frees: inout Bool
     ) throws(LogError) -> Int64 {
         var encoder = encoder
         let lists = scripts.isEmpty ? [:] : listsByTable()
         for (id, delta) in deltas where !resolvedSchema.tables[id.index].schema.isRemoved {
-            encode(id, delta, lists[id] ?? [], &encoder, from: streamed?.end(of: id) ?? .min)
+            encode(id, delta: delta, lists: lists[id] ?? [], encoder: &encoder, from: streamed?.end(of: id) ?? .min)
         }
         encoder.flush()
         frees = Self.mayUseReserve(encoder.amounts)
@@ -84,7 +87,7 @@ extension WriteTransaction {
     ///
     /// - Parameter lists: the table's lists that have edit scripts, by column and key.
     private func encode(
-        _ id: TableID, _ delta: RowTree.Delta, _ lists: [CellID], _ encoder: inout ChangesetEncoder, from start: Int64
+        _ id: TableID, delta: RowTree.Delta, lists: [CellID], encoder: inout ChangesetEncoder, from start: Int64
     ) {
         let layout = resolvedSchema.tables[id.index]
         encoder.beginTable(id, columns: layout.presentColumns)
@@ -93,7 +96,7 @@ extension WriteTransaction {
         for column in layout.presentColumns.lazy.map(\.number) where !delta.kept.isEmpty {
             rest = rest.drop { $0.column < column }
             let scripted = rest.isEmpty ? [] : Set(rest.lazy.prefix { $0.column == column }.map(\.key))
-            forEachUpdate(column, delta) { kept, row in
+            forEachUpdate(column, delta: delta) { kept, row in
                 // A list that was edited is encoded by its script.
                 let key = kept.new.key(row)
                 guard !scripted.contains(key) else { return }

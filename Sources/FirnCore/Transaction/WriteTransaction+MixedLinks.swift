@@ -23,53 +23,53 @@ extension MixedLinks {
 extension WriteTransaction {
     /// Calls `body` with the target of each link in a mixed cell, or in a collection of mixed values.
     func forEachMixedTarget(
-        _ schema: ColumnSchema, _ leaf: Leaf, _ row: Int, _ column: Int, _ body: (TableID, Int64) -> Void
+        _ schema: ColumnSchema, leaf: Leaf, row: Int, column: Int, _ body: (TableID, Int64) -> Void
     ) {
         guard schema.collection != .none else {
             return MixedLinks.forEach(in: leaf.chunk(column).bytes(row), body)
         }
-        ListCell(leaf.chunk(column), row, ElementLayout(schema)).forEachBytes { _, bytes in
+        ListCell(chunk: leaf.chunk(column), row: row, layout: ElementLayout(schema)).forEachBytes { _, bytes in
             MixedLinks.forEach(in: bytes, body)
             return true
         }
     }
 
     /// Enters the links of a mixed cell into the backlinks.
-    func linkMixed(_ rows: RowWriter, _ schema: ColumnSchema, _ leaf: Leaf, _ row: Int, _ column: Int, _ key: Int64) {
-        forEachMixedTarget(schema, leaf, row, column) { table, target in
+    func linkMixed(_ rows: RowWriter, schema: ColumnSchema, leaf: Leaf, row: Int, column: Int, key: Int64) {
+        forEachMixedTarget(schema, leaf: leaf, row: row, column: column) { table, target in
             IntegerIndexTree.insert(
-                MixedLinks.backlinkKey(table, target), key, at: rows.table.backlinks(column), writer)
+                MixedLinks.backlinkKey(table, target), value: key, at: rows.table.backlinks(column), writer: writer)
         }
     }
 
     /// Removes the links of a mixed cell from the backlinks.
-    func unlinkMixed(_ rows: RowWriter, _ schema: ColumnSchema, _ leaf: Leaf, _ row: Int, _ column: Int, _ key: Int64) {
-        forEachMixedTarget(schema, leaf, row, column) { table, target in
-            removeMixedBacklink(rows.table.backlinks(column), table, target, from: key)
+    func unlinkMixed(_ rows: RowWriter, schema: ColumnSchema, leaf: Leaf, row: Int, column: Int, key: Int64) {
+        forEachMixedTarget(schema, leaf: leaf, row: row, column: column) { table, target in
+            removeMixedBacklink(rows.table.backlinks(column), table: table, target: target, from: key)
         }
     }
 
     func removeMixedBacklink(
-        _ backlinks: UnsafeMutablePointer<UInt64>, _ table: TableID, _ target: Int64, from key: Int64
+        _ backlinks: UnsafeMutablePointer<UInt64>, table: TableID, target: Int64, from key: Int64
     ) {
-        if !IntegerIndexTree.remove(MixedLinks.backlinkKey(table, target), key, at: backlinks, writer) {
+        if !IntegerIndexTree.remove(MixedLinks.backlinkKey(table, target), value: key, at: backlinks, writer: writer) {
             Faults.contradiction("a backlink from object \(key) to \(target) of table \(table.rawValue) is missing")
         }
     }
 
     /// Makes every link from the mixed values of a column to objects that are deleted null; a set loses it. The links
     /// of those objects themselves are removed with their rows.
-    func unlinkAllMixed(_ origin: TableID, _ column: Int, _ dying: DyingObjects) {
+    func unlinkAllMixed(_ origin: TableID, column: Int, dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
         let entry = { MixedLinks.backlinkKey(dying.table, $0) }
-        forEachSource(origin, column, dying.keys, dying, entry) { source, _ in
+        forEachSource(origin, column: column, targets: dying.keys, dying: dying, entry: entry) { source, _ in
             guard schema.collection != .none else {
                 let old = table(origin).value(column, of: source) ?? .null
                 let new = MixedLinks.removing(dying, from: old)
-                if new != old { set(origin, column, source, new) }
+                if new != old { set(origin, column: column, key: source, to: new) }
                 return
             }
-            edit(origin, column, source) { change in
+            edit(origin, column: column, key: source) { change in
                 var found: [Int] = []
                 var index = 0
                 change.elements.forEachBytes { _, bytes in

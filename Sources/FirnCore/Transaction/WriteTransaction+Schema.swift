@@ -25,7 +25,9 @@ extension WriteTransaction {
                 var targets: [Int64] = []
                 table(layout.id).forEachLeaf { leaf, _ in
                     for row in 0..<leaf.count {
-                        forEachTarget(layout.columns[column], leaf, row, column) { targets.append($0) }
+                        forEachTarget(layout.columns[column], leaf: leaf, row: row, column: column) {
+                            targets.append($0)
+                        }
                     }
                     return !hasFault
                 }
@@ -105,7 +107,7 @@ extension WriteTransaction {
     /// Retires the indexes and backlinks of some columns, and the nodes that only their cells refer to.
     private func retireContents(_ table: TableNode, _ layout: TableLayout, columns: [Int]) {
         for column in columns {
-            retireIndex(table, column, layout.columns[column])
+            retireIndex(table, column: column, schema: layout.columns[column])
             if layout.columns[column].isLink || layout.columns[column].type == .mixed {
                 IntegerIndexTree.retireAll(NodeRef(table.backlinks(column).pointee), writer)
                 table.backlinks(column).pointee = 0
@@ -117,7 +119,8 @@ extension WriteTransaction {
             for column in variable {
                 for row in 0..<leaf.count {
                     if layout.columns[column].collection != .none {
-                        ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column])).retire(writer)
+                        ListCell(chunk: leaf.chunk(column), row: row, layout: ElementLayout(layout.columns[column]))
+                            .retire(writer)
                     } else if let (_, node) = leaf.chunk(column).ownNode(row) {
                         writer.retire(node)
                     }
@@ -127,8 +130,8 @@ extension WriteTransaction {
         }
     }
 
-    private func retireIndex(_ table: TableNode, _ column: Int, _ schema: ColumnSchema) {
-        ColumnIndex.retireAll(schema, NodeRef(table.index(column).pointee), writer)
+    private func retireIndex(_ table: TableNode, column: Int, schema: ColumnSchema) {
+        ColumnIndex.retireAll(schema, root: NodeRef(table.index(column).pointee), writer: writer)
         table.index(column).pointee = 0
     }
 
@@ -142,8 +145,9 @@ extension WriteTransaction {
                 && old.columns[$0].isNullable != layout.columns[$0].isNullable
         }
         let changed = ChangedColumns(removed: ColumnSet(removed), converted: ColumnSet(converted))
-        for column in converted { retireIndex(oldTable, column, old.columns[column]) }
-        let collections = takeCollections(oldTable, old, converted.filter { old.columns[$0].collection != .none })
+        for column in converted { retireIndex(oldTable, column: column, schema: old.columns[column]) }
+        let collections = takeCollections(
+            oldTable, layout: old, columns: converted.filter { old.columns[$0].collection != .none })
         let table = widen(oldTable, id, to: layout.columns.count)
         if !removed.isEmpty || !converted.isEmpty || layout.columns.count > old.columns.count {
             let rows = RowWriter(writer: writer, table: table, layouts: layout.layouts)
@@ -154,16 +158,19 @@ extension WriteTransaction {
                     marked: ColumnSet(converted.filter { layout.columns[$0].isNullable && !wasRequired(id, $0) }),
                     emptied: ColumnSet(converted.filter { old.columns[$0].collection != .none })))
         }
-        for (column, key, elements) in collections { fillConverted(id, layout.columns[column], column, key, elements) }
+        for (column, key, elements) in collections {
+            fillConverted(id, schema: layout.columns[column], column: column, key: key, elements: elements)
+        }
         for column in layout.columns.indices where !layout.columns[column].isRemoved {
             let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
             let wasIndexed =
                 column < old.columns.count && !changed.converted.contains(column)
                 && (old.columns[column].isIndexed || old.primaryKey == column)
-            if wasIndexed && !isIndexed { retireIndex(table, column, layout.columns[column]) }
+            if wasIndexed && !isIndexed { retireIndex(table, column: column, schema: layout.columns[column]) }
             if isIndexed && !wasIndexed {
                 ColumnIndex.build(
-                    layout.columns[column], column, rows: table.rows.pointee, at: table.index(column), writer)
+                    layout.columns[column], column: column, rows: table.rows.pointee, at: table.index(column),
+                    writer: writer)
             }
         }
         return changed
@@ -179,13 +186,14 @@ extension WriteTransaction {
     /// Returns the elements of collections whose encoding is about to change, and retires their nodes. O(elements),
     /// also in memory.
     private func takeCollections(
-        _ table: TableNode, _ layout: TableLayout, _ columns: [Int]
+        _ table: TableNode, layout: TableLayout, columns: [Int]
     ) -> [(column: Int, key: Int64, elements: [Value])] {
         var result: [(Int, Int64, [Value])] = []
         RowTree.forEachLeaf(in: columns.isEmpty ? 0 : table.rows.pointee) { leaf, _ in
             for column in columns {
                 for row in 0..<leaf.count {
-                    let cell = ListCell(leaf.chunk(column), row, ElementLayout(layout.columns[column]))
+                    let cell = ListCell(
+                        chunk: leaf.chunk(column), row: row, layout: ElementLayout(layout.columns[column]))
                     if !cell.isEmpty { result.append((column, leaf.key(row), cell.elements)) }
                 }
             }
@@ -209,20 +217,20 @@ extension WriteTransaction {
         }
         // Their new chunks have no marks, and some of the objects may have been deleted.
         for cell in fullyLoggedLists where changes[cell.table]?.converted.contains(cell.column) ?? false {
-            if table(cell.table).find(cell.key) != nil { _ = ownCell(cell.table, cell.column, cell.key) }
+            if table(cell.table).find(cell.key) != nil { _ = ownCell(cell.table, column: cell.column, key: cell.key) }
         }
     }
 
-    private func fillConverted(_ id: TableID, _ schema: ColumnSchema, _ column: Int, _ key: Int64, _ elements: [Value])
-    {
+    private func fillConverted(_ id: TableID, schema: ColumnSchema, column: Int, key: Int64, elements: [Value]) {
         let rows = rows(id)
-        let location = locate(rows, id, key)
+        let location = locate(rows, table: id, key: key)
         var editor = ListEditor(
-            ListCell(location.leaf.chunk(column), location.row, ElementLayout(schema)), writer, scratch: scratch)
+            ListCell(chunk: location.leaf.chunk(column), row: location.row, layout: ElementLayout(schema)), writer,
+            scratch: scratch)
         let converted = elements.map { schema.isNullable ? $0 : $0.replacingNull(by: schema.type.blankValue) }
         // The value that replaces null has another place in a set, which may have it already.
         editor.append(contentsOf: schema.collection == .set ? Value.set(of: converted).elements : converted)
-        _ = put(editor.finish(), rows, column, location.leaf, location.row, isFresh: false)
+        _ = put(editor.finish(), rows: rows, column: column, leaf: location.leaf, row: location.row, isFresh: false)
     }
 
     /// Returns a table's node with space for `columns` columns: `old`, or a larger copy that replaces it.

@@ -214,7 +214,7 @@ package final class WriteTransaction {
         fatalError("Firn: there is no table \(id.rawValue)")
     }
 
-    func locate(_ rows: RowWriter, _ id: TableID, _ key: Int64) -> (leaf: Leaf, row: Int) {
+    func locate(_ rows: RowWriter, table id: TableID, key: Int64) -> (leaf: Leaf, row: Int) {
         if let location = rows.own(key), !hasFault { return location }
         // The caller has looked the object up, or got its key from a link, an index or a list, which must agree with
         // the rows.
@@ -251,7 +251,7 @@ package final class WriteTransaction {
     /// The row's position decides. Its key alone says nothing: a checkpoint may contain any keys, so an object that
     /// versions see may have a key that its table has yet to assign. But a row with a lower key is never fresh. So a
     /// change of such an object does not read the last leaf, which may be damaged.
-    func isFresh(_ id: TableID, _ column: Int, _ leaf: Leaf, _ row: Int) -> Bool {
+    func isFresh(_ id: TableID, column: Int, leaf: Leaf, row: Int) -> Bool {
         if id.index >= tails.count || tails[id.index].nextKey < 0 {
             while tails.count <= id.index { tails.append(Tail()) }
             tails[id.index].nextKey = heldTable(id).map { $0.rows == 0 ? .max : $0.nextKey } ?? .max

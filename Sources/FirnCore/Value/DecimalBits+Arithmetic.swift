@@ -14,18 +14,21 @@ extension DecimalBits {
     }
     /// The finite number that is farthest from zero.
     package static func greatest(isNegative: Bool) -> DecimalBits {
-        DecimalBits(isNegative, Magnitude.power(of: digitCount) - 1, exponents.upperBound)
+        DecimalBits(
+            isNegative: isNegative, coefficient: Magnitude.power(of: digitCount) - 1, exponent: exponents.upperBound)
     }
 
     /// A finite number. The coefficient is below 10^34, and the exponent is one of `exponents`.
-    init(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) {
+    init(isNegative: Bool, coefficient: UInt128, exponent: Int) {
         self.init(
             high: (isNegative ? 1 << 63 : 0) | UInt64(exponent - Self.exponents.lowerBound) << 49
                 | UInt64(coefficient >> 64),
             low: UInt64(truncatingIfNeeded: coefficient))
     }
 
-    package init(integer: Int64) { self.init(integer < 0, UInt128(integer.magnitude), 0) }
+    package init(integer: Int64) {
+        self.init(isNegative: integer < 0, coefficient: UInt128(integer.magnitude), exponent: 0)
+    }
 
     package var isSignalingNaN: Bool { isNaN && high >> 57 & 1 == 1 }
     package var isZero: Bool { !isNaN && !isInfinite && parts.coefficient == 0 }
@@ -45,17 +48,23 @@ extension DecimalBits {
         }
         let (x, y) = (a.parts, b.parts)
         return x.exponent >= y.exponent
-            ? sum(a.isNegative, x.coefficient, x.exponent, b.isNegative, y.coefficient, y.exponent)
-            : sum(b.isNegative, y.coefficient, y.exponent, a.isNegative, x.coefficient, x.exponent)
+            ? sum(
+                a.isNegative, coefficient: x.coefficient, exponent: x.exponent, isOtherNegative: b.isNegative,
+                other: y.coefficient, lower: y.exponent)
+            : sum(
+                b.isNegative, coefficient: y.coefficient, exponent: y.exponent, isOtherNegative: a.isNegative,
+                other: x.coefficient, lower: x.exponent)
     }
 
     /// The sum of two finite numbers, the first with the higher exponent, or the same.
     private static func sum(
-        _ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int, _ isOtherNegative: Bool, _ other: UInt128,
-        _ lower: Int
+        _ isNegative: Bool, coefficient: UInt128, exponent: Int, isOtherNegative: Bool, other: UInt128,
+        lower: Int
     ) -> DecimalBits {
         if coefficient == 0 {
-            return DecimalBits(other == 0 ? isNegative && isOtherNegative : isOtherNegative, other, lower)
+            return DecimalBits(
+                isNegative: other == 0 ? isNegative && isOtherNegative : isOtherNegative, coefficient: other,
+                exponent: lower)
         }
         // Both as multiples of 10^scale. If they are farther apart than 38 digits, what is left over of the second
         // number is far behind the digits of a result, and only decides how it is rounded.
@@ -65,13 +74,15 @@ extension DecimalBits {
             scale - lower > 38
             ? (0, other) : other.quotientAndRemainder(dividingBy: Magnitude.power(of: scale - lower))
         if isNegative == isOtherNegative {
-            return rounded(isNegative, x + WideCoefficient(y), scale, hasRest: rest != 0)
+            return rounded(isNegative, coefficient: x + WideCoefficient(y), exponent: scale, hasRest: rest != 0)
         }
-        if x < WideCoefficient(y) { return rounded(isOtherNegative, WideCoefficient(y) - x, scale, hasRest: false) }
+        if x < WideCoefficient(y) {
+            return rounded(isOtherNegative, coefficient: WideCoefficient(y) - x, exponent: scale, hasRest: false)
+        }
         var difference = x - WideCoefficient(y)
-        if difference.isZero, rest == 0 { return DecimalBits(false, 0, lower) }
+        if difference.isZero, rest == 0 { return DecimalBits(isNegative: false, coefficient: 0, exponent: lower) }
         if rest != 0 { difference = difference - WideCoefficient(1) }
-        return rounded(isNegative, difference, scale, hasRest: rest != 0)
+        return rounded(isNegative, coefficient: difference, exponent: scale, hasRest: rest != 0)
     }
 
     package static func - (a: DecimalBits, b: DecimalBits) -> DecimalBits { a + (b.isNaN ? b : b.negated) }
@@ -83,7 +94,8 @@ extension DecimalBits {
         if a.isInfinite || b.isInfinite { return a.isZero || b.isZero ? nan : infinity(isNegative: isNegative) }
         let (x, y) = (a.parts, b.parts)
         return rounded(
-            isNegative, WideCoefficient(x.coefficient, times: y.coefficient), x.exponent + y.exponent, hasRest: false)
+            isNegative, coefficient: WideCoefficient(x.coefficient, times: y.coefficient),
+            exponent: x.exponent + y.exponent, hasRest: false)
     }
 
     package static func / (a: DecimalBits, b: DecimalBits) -> DecimalBits {
@@ -91,11 +103,13 @@ extension DecimalBits {
         if b.isNaN { return b.quieted }
         let isNegative = a.isNegative != b.isNegative
         if a.isInfinite { return b.isInfinite ? nan : infinity(isNegative: isNegative) }
-        if b.isInfinite { return DecimalBits(isNegative, 0, exponents.lowerBound) }
+        if b.isInfinite { return DecimalBits(isNegative: isNegative, coefficient: 0, exponent: exponents.lowerBound) }
         let (x, y) = (a.parts, b.parts)
         let preferred = x.exponent - y.exponent
         if y.coefficient == 0 { return x.coefficient == 0 ? nan : infinity(isNegative: isNegative) }
-        if x.coefficient == 0 { return rounded(isNegative, WideCoefficient(0), preferred, hasRest: false) }
+        if x.coefficient == 0 {
+            return rounded(isNegative, coefficient: WideCoefficient(0), exponent: preferred, hasRest: false)
+        }
         // Enough zeros for a quotient of 36 or 37 digits.
         let zeros = max(0, 36 + Magnitude.digitCount(y.coefficient) - Magnitude.digitCount(x.coefficient))
         let dividend = WideCoefficient(x.coefficient, timesPowerOfTen: min(zeros, 38))
@@ -107,18 +121,20 @@ extension DecimalBits {
             if digit != 0 { break }
             (quotient, exponent) = (tenth, exponent + 1)
         }
-        return rounded(isNegative, quotient, exponent, hasRest: rest != 0)
+        return rounded(isNegative, coefficient: quotient, exponent: exponent, hasRest: rest != 0)
     }
 
     /// The decimal nearest to `coefficient · 10^exponent`. With a rest, the amount is a little more than that, and the
     /// coefficient has more than 34 digits.
     static func rounded(
-        _ isNegative: Bool, _ coefficient: WideCoefficient, _ exponent: Int, hasRest: Bool
+        _ isNegative: Bool, coefficient: WideCoefficient, exponent: Int, hasRest: Bool
     ) -> DecimalBits {
         let dropped = max(coefficient.digitCount - digitCount, exponents.lowerBound - exponent)
-        guard dropped > 0 else { return clamped(isNegative, coefficient.low, exponent) }
+        guard dropped > 0 else { return clamped(isNegative, coefficient: coefficient.low, exponent: exponent) }
         // Below a tenth of the least decimal.
-        if dropped > coefficient.digitCount { return DecimalBits(isNegative, 0, exponents.lowerBound) }
+        if dropped > coefficient.digitCount {
+            return DecimalBits(isNegative: isNegative, coefficient: 0, exponent: exponents.lowerBound)
+        }
         var (kept, hasRest) = (coefficient, hasRest)
         var left = dropped - 1
         while left > 0 {
@@ -131,18 +147,25 @@ extension DecimalBits {
         var result = quotient.low
         if digit > 5 || digit == 5 && (hasRest || result & 1 == 1) { result += 1 }
         let hasCarry = result == Magnitude.power(of: digitCount)
-        return clamped(isNegative, hasCarry ? result / 10 : result, exponent + dropped + (hasCarry ? 1 : 0))
+        return clamped(
+            isNegative, coefficient: hasCarry ? result / 10 : result, exponent: exponent + dropped + (hasCarry ? 1 : 0))
     }
 
     /// A coefficient below 10^34 with an exponent that may be too high or, for zero, too low.
-    private static func clamped(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) -> DecimalBits {
+    private static func clamped(_ isNegative: Bool, coefficient: UInt128, exponent: Int) -> DecimalBits {
         if coefficient == 0 {
-            return DecimalBits(isNegative, 0, min(max(exponent, exponents.lowerBound), exponents.upperBound))
+            return DecimalBits(
+                isNegative: isNegative, coefficient: 0,
+                exponent: min(max(exponent, exponents.lowerBound), exponents.upperBound))
         }
         let excess = exponent - exponents.upperBound
-        guard excess > 0 else { return DecimalBits(isNegative, coefficient, exponent) }
+        guard excess > 0 else {
+            return DecimalBits(isNegative: isNegative, coefficient: coefficient, exponent: exponent)
+        }
         guard Magnitude.digitCount(coefficient) + excess <= digitCount else { return infinity(isNegative: isNegative) }
-        return DecimalBits(isNegative, coefficient * Magnitude.power(of: excess), exponents.upperBound)
+        return DecimalBits(
+            isNegative: isNegative, coefficient: coefficient * Magnitude.power(of: excess),
+            exponent: exponents.upperBound)
     }
 
     // MARK: Comparison
@@ -155,11 +178,11 @@ extension DecimalBits {
         if isNaN { return self }
         if isInfinite { return .infinity(isNegative: isNegative) }
         var (coefficient, exponent) = parts
-        if coefficient == 0 { return DecimalBits(false, 0, 0) }
+        if coefficient == 0 { return DecimalBits(isNegative: false, coefficient: 0, exponent: 0) }
         while exponent < Self.exponents.upperBound, coefficient % 10 == 0 {
             (coefficient, exponent) = (coefficient / 10, exponent + 1)
         }
-        return DecimalBits(isNegative, coefficient, exponent)
+        return DecimalBits(isNegative: isNegative, coefficient: coefficient, exponent: exponent)
     }
 
     /// The number without its fraction; the nearest integer of 128 bits if it is beyond those. Nil for NaN.

@@ -14,7 +14,8 @@ extension DecimalBits {
             return
         }
         guard let number = DecimalText(rest) else { return nil }
-        self = DecimalBits.rounded(isNegative, number.coefficient, number.exponent, hasRest: number.hasRest)
+        self = DecimalBits.rounded(
+            isNegative, coefficient: number.coefficient, exponent: number.exponent, hasRest: number.hasRest)
     }
 
     /// The number of a binary floating-point number's shortest decimal text.

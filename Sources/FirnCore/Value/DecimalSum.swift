@@ -156,7 +156,7 @@ package struct DecimalSum: Sendable {
     /// The decimal nearest to `digits · 10^end`. If the digits are not exact, the number is a little above that.
     private func rounded(_ isNegative: Bool, _ digits: [UInt8], end: Int, isExact: Bool) -> DecimalBits {
         let preferred = exponent ?? 0
-        guard !digits.isEmpty else { return DecimalBits(false, 0, preferred) }
+        guard !digits.isEmpty else { return DecimalBits(isNegative: false, coefficient: 0, exponent: preferred) }
         var exponent = max(end + digits.count - DecimalBits.digitCount, Self.exponents.lowerBound)
         if isExact {
             // The digits that are zero need not be kept up to the preferred exponent.
@@ -174,6 +174,6 @@ package struct DecimalSum: Sendable {
             (coefficient, exponent) = (coefficient / 10, exponent + 1)
         }
         if exponent > Self.exponents.upperBound { return .infinity(isNegative: isNegative) }
-        return DecimalBits(isNegative, coefficient, exponent)
+        return DecimalBits(isNegative: isNegative, coefficient: coefficient, exponent: exponent)
     }
 }

@@ -30,15 +30,15 @@ enum MixedCoding {
     static func encode(_ value: Value, into bytes: inout [UInt8]) {
         switch value {
         case .null: bytes.append(0)
-        case .bool: encodeFixed(value, .bool, &bytes)
-        case .int: encodeFixed(value, .int, &bytes)
-        case .float: encodeFixed(value, .float, &bytes)
-        case .double: encodeFixed(value, .double, &bytes)
-        case .date: encodeFixed(value, .date, &bytes)
-        case .objectID: encodeFixed(value, .objectID, &bytes)
-        case .uuid: encodeFixed(value, .uuid, &bytes)
-        case .decimal: encodeFixed(value, .decimal, &bytes)
-        case .link: encodeFixed(value, .link, &bytes)
+        case .bool: encodeFixed(value, type: .bool, into: &bytes)
+        case .int: encodeFixed(value, type: .int, into: &bytes)
+        case .float: encodeFixed(value, type: .float, into: &bytes)
+        case .double: encodeFixed(value, type: .double, into: &bytes)
+        case .date: encodeFixed(value, type: .date, into: &bytes)
+        case .objectID: encodeFixed(value, type: .objectID, into: &bytes)
+        case .uuid: encodeFixed(value, type: .uuid, into: &bytes)
+        case .decimal: encodeFixed(value, type: .decimal, into: &bytes)
+        case .link: encodeFixed(value, type: .link, into: &bytes)
         case .string(let string):
             bytes.append(ColumnType.string.rawValue)
             bytes.append(contentsOf: string.utf8)
@@ -49,8 +49,8 @@ enum MixedCoding {
             bytes.append(typedLink)
             withUnsafeBytes(of: table.rawValue.littleEndian) { bytes.append(contentsOf: $0) }
             withUnsafeBytes(of: key.littleEndian) { bytes.append(contentsOf: $0) }
-        case .list(let elements): encodeElements(elements, list, &bytes)
-        case .set(let elements): encodeElements(elements, set, &bytes)
+        case .list(let elements): encodeElements(elements, tag: list, into: &bytes)
+        case .set(let elements): encodeElements(elements, tag: set, into: &bytes)
         case .map(let entries):
             bytes.append(map)
             appendVarint(entries.count, &bytes)
@@ -62,12 +62,12 @@ enum MixedCoding {
         }
     }
 
-    private static func encodeFixed(_ value: Value, _ type: ColumnType, _ bytes: inout [UInt8]) {
+    private static func encodeFixed(_ value: Value, type: ColumnType, into bytes: inout [UInt8]) {
         bytes.append(type.rawValue)
         PlainCoding.withBytes(value, as: type) { bytes.append(contentsOf: $0.unsafelyUnwrapped) }
     }
 
-    private static func encodeElements(_ elements: [Value], _ tag: UInt8, _ bytes: inout [UInt8]) {
+    private static func encodeElements(_ elements: [Value], tag: UInt8, into bytes: inout [UInt8]) {
         bytes.append(tag)
         appendVarint(elements.count, &bytes)
         for element in elements { encodeNested(element, &bytes) }

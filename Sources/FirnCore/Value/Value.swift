@@ -125,7 +125,7 @@ public struct ObjectIDBytes: Sendable, Hashable, Comparable, BitwiseCopyable {
     /// Bytes 0–3, 4–7 and 8–11, each read big-endian.
     public var words: (UInt32, UInt32, UInt32)
 
-    public init(_ a: UInt32, _ b: UInt32, _ c: UInt32) { words = (a, b, c) }
+    public init(a: UInt32, b: UInt32, c: UInt32) { words = (a, b, c) }
 
     public static func == (a: ObjectIDBytes, b: ObjectIDBytes) -> Bool { a.words == b.words }
     public static func < (a: ObjectIDBytes, b: ObjectIDBytes) -> Bool { a.words < b.words }

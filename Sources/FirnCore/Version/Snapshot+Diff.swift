@@ -33,7 +33,10 @@ extension TableSummary {
                 let (a, b) = (kept.old.chunk(column), kept.new.chunk(column))
                 if a.node == b.node, kept.oldStart == kept.newStart { continue }
                 for row in 0..<kept.count
-                where !Self.isSame(a, kept.oldStart + row, b, kept.newStart + row, old, new, column, kept) {
+                where !Self.isSame(
+                    a, i: kept.oldStart + row, b: b, j: kept.newStart + row, old: old, new: new, column: column,
+                    kept: kept)
+                {
                     modified[kept.new.key(kept.newStart + row), default: ColumnSet()].insert(column)
                 }
             }
@@ -41,11 +44,13 @@ extension TableSummary {
     }
 
     private static func isSame(
-        _ a: Chunk, _ i: Int, _ b: Chunk, _ j: Int, _ old: TableView, _ new: TableView, _ column: Int,
-        _ kept: RowTree.Kept
+        _ a: Chunk, i: Int, b: Chunk, j: Int, old: TableView, new: TableView, column: Int,
+        kept: RowTree.Kept
     ) -> Bool {
         // A schema change between the two versions made the column optional or required.
-        if a.form != b.form { return old.value(column, kept.old, i) == new.value(column, kept.new, j) }
+        if a.form != b.form {
+            return old.value(column, leaf: kept.old, row: i) == new.value(column, leaf: kept.new, row: j)
+        }
         switch b.form {
         case .fixed, .nullable:
             if b.form == .nullable, a.nullFlags[i] != b.nullFlags[j] { return false }
@@ -57,7 +62,7 @@ extension TableSummary {
             if let x = kept.old.cell(column, i).ownNode, let y = kept.new.cell(column, j).ownNode, x == y {
                 return true
             }
-            return old.value(column, kept.old, i) == new.value(column, kept.new, j)
+            return old.value(column, leaf: kept.old, row: i) == new.value(column, leaf: kept.new, row: j)
         }
     }
 }

@@ -23,7 +23,7 @@ extension TableView {
         // The other values are found through the index. Each object with such a value, except the first, adds one to
         // the count, which starts at one.
         var long: [Value: Int] = [:]
-        forEachIndexed(column, 0..<count) { key in
+        forEachIndexed(column, positions: 0..<count) { key in
             guard let value = value(column, of: key) else { return true }
             if !isIndexExact(column, value) {
                 if firstKey(column, equalTo: value) != key { long[value, default: 1] += 1 }

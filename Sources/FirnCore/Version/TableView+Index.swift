@@ -30,7 +30,7 @@ extension TableView {
     /// Calls `body` with the keys of the objects at some positions of an index, in the index's order, until it
     /// returns false.
     package func forEachIndexed(
-        _ column: Int, _ positions: Range<Int>, descending: Bool = false, _ body: (Int64) -> Bool
+        _ column: Int, positions: Range<Int>, descending: Bool = false, _ body: (Int64) -> Bool
     ) {
         ColumnIndex(layout.columns[column]).forEachObject(
             at: positions, in: index(column), descending: descending, body)

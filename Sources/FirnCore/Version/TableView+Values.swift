@@ -1,11 +1,11 @@
 extension TableView {
     /// Returns the value of a cell of any type.
-    package func value(_ column: Int, _ leaf: Leaf, _ row: Int) -> Value {
+    package func value(_ column: Int, leaf: Leaf, row: Int) -> Value {
         let schema = layout.columns[column]
-        if schema.collection != .none { return list(column, leaf, row).collectionValue }
+        if schema.collection != .none { return list(column, leaf: leaf, row: row).collectionValue }
         if schema.type.fixedWidth != nil {
             if schema.isNullable, leaf.isNull(column, row) { return .null }
-            return leaf.fixedValue(column, row, schema.type)
+            return leaf.fixedValue(column, row: row, type: schema.type)
         }
         guard let bytes = leaf.cell(column, row).bytes else { return .null }
         return PlainCoding.load(bytes, as: schema.type)
@@ -14,11 +14,11 @@ extension TableView {
     /// Returns the value of an object's property; nil if there is no such object.
     package func value(_ column: Int, of key: Int64) -> Value? {
         guard let location = find(key) else { return nil }
-        return value(column, location.leaf, location.row)
+        return value(column, leaf: location.leaf, row: location.row)
     }
 
     /// Returns the collection in a cell.
-    package func list(_ column: Int, _ leaf: Leaf, _ row: Int) -> ListCell {
+    package func list(_ column: Int, leaf: Leaf, row: Int) -> ListCell {
         ListCell(leaf.cell(column, row), ElementLayout(layout.columns[column]))
     }
 
@@ -42,9 +42,9 @@ extension TableView {
     /// Returns the lowest key of the objects whose value in an indexed column equals `value`.
     func firstKey(_ column: Int, equalTo value: Value) -> Int64? {
         var found: Int64?
-        ColumnIndex.forEachKey(layout.columns[column], value, in: index(column)) { key in
+        ColumnIndex.forEachKey(layout.columns[column], value: value, in: index(column)) { key in
             // The index holds only a hash of a long value, so the row decides.
-            guard let location = find(key), self.value(column, location.leaf, location.row) == value else {
+            guard let location = find(key), self.value(column, leaf: location.leaf, row: location.row) == value else {
                 return true
             }
             found = key
@@ -59,6 +59,6 @@ extension TableView {
         if schema.type == .int, !schema.isNullable {
             return firstKey(primaryKeyInt: leaf.chunk(column).load(row)) != nil
         }
-        return firstKey(column, equalTo: value(column, leaf, row)) != nil
+        return firstKey(column, equalTo: value(column, leaf: leaf, row: row)) != nil
     }
 }

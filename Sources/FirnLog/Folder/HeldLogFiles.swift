@@ -15,7 +15,7 @@ final class HeldLogFiles: Sendable {
         files = LinearMap()
     }
 
-    init(_ folder: StoreFolder, _ manifest: Manifest, _ checkpoint: Checkpoint?) throws(LogError) {
+    init(folder: StoreFolder, manifest: Manifest, checkpoint: Checkpoint?) throws(LogError) {
         self.manifest = manifest
         let start = checkpoint?.version ?? 0
         let needed = manifest.segments.filter { !$0.isSealed || $0.lastVersion > start }

@@ -141,7 +141,7 @@ extension Log {
             // Files with ids above the newest checkpoint's are still being written.
             (ids: held.union(state.fileIDs), newest: state.live?.id ?? 0)
         }
-        try Self.removeUnneeded(folder, manifest, needed.ids, newest: needed.newest)
+        try Self.removeUnneeded(folder, manifest: manifest, needed: needed.ids, newest: needed.newest)
         return true
     }
 
@@ -165,7 +165,7 @@ extension Log {
     }
 
     static func removeUnneeded(
-        _ folder: StoreFolder, _ manifest: Manifest, _ needed: Set<UInt64>, newest: UInt64
+        _ folder: StoreFolder, manifest: Manifest, needed: Set<UInt64>, newest: UInt64
     ) throws(LogError) {
         let listed = Set(manifest.segments.map(\.segment))
         var unneeded: [StoreFileName] = []

@@ -300,7 +300,7 @@ extension Log {
 
     /// Asks the other processes to publish the bytes that they retain; without this, their slots may say 0.
     package func askForRetainedBytes() {
-        withSlot { page.setFlags($0, .asksForBytes) }
+        withSlot { page.setFlags($0, flags: .asksForBytes) }
         page.wakeAll()
     }
 
@@ -309,12 +309,12 @@ extension Log {
     package var isAskedForRetainedBytes: Bool { page.isAnySet(.asksForBytes, but: slot) }
 
     /// Says that this process writes out what it holds if another one asks for it.
-    package func announceWritingOut() { withSlot { page.setFlags($0, .writesOut) } }
+    package func announceWritingOut() { withSlot { page.setFlags($0, flags: .writesOut) } }
 
     /// Asks the other processes to write out what they hold, until this is called with false. Those that can
     /// (`OtherProcess.writesOut`) do so.
     package func askForWritingOut(_ asks: Bool) {
-        withSlot { page.setFlags($0, .asksForWritingOut, asks) }
+        withSlot { page.setFlags($0, flags: .asksForWritingOut, isSet: asks) }
         if asks { page.wakeAll() }
     }
 

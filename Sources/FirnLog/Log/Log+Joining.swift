@@ -5,7 +5,7 @@ extension Log {
     /// reads what they have published, and is then in the state of any process that is not writing at the moment.
     /// Nil if that is not possible now: no process has the store open, or one is recovering it.
     static func join(
-        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks
+        _ options: LogOptions, folder: StoreFolder, clock: any Clock, locks: StoreLocks
     ) throws(LogError) -> Log? {
         guard try folder.find() == .store, try locks.isOpenForWriting(),
             try locks.registerWriter(writesFinalCheckpoint: options.endsWithCheckpoint)
@@ -23,7 +23,7 @@ extension Log {
             // Each time, another manifest may replace the one that is read.
             for _ in 1...8 {
                 guard page.isValid(epoch: manifest.epoch) else { break }
-                if let log = try join(options, folder, clock, locks, page) { return log }
+                if let log = try join(options, folder: folder, clock: clock, locks: locks, page: page) { return log }
                 manifest = try folder.readManifest()
             }
         } catch {
@@ -35,10 +35,10 @@ extension Log {
     }
 
     private static func join(
-        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage
+        _ options: LogOptions, folder: StoreFolder, clock: any Clock, locks: StoreLocks, page: SharedPage
     ) throws(LogError) -> Log? {
         try locks.registerOpen()
-        let slot = try takeSlot(page, locks, folder, clock)
+        let slot = try takeSlot(page, locks: locks, folder: folder, clock: clock)
         var log: Log?
         // An opener that has a slot and has read nothing keeps all others from removing files.
         defer {
@@ -49,15 +49,15 @@ extension Log {
                 try? locks.unlockSlot(slot)
             }
         }
-        log = try join(options, folder, clock, locks, page, slot)
+        log = try join(options, folder: folder, clock: clock, locks: locks, page: page, slot: slot)
         return log
     }
 
     /// Nil if the manifest was replaced after it was first read: the checkpoints are those that the first one lists,
     /// and the log that the new one lists may no longer reach back to them.
     private static func join(
-        _ options: LogOptions, _ folder: StoreFolder, _ clock: any Clock, _ locks: StoreLocks, _ page: SharedPage,
-        _ slot: Int
+        _ options: LogOptions, folder: StoreFolder, clock: any Clock, locks: StoreLocks, page: SharedPage,
+        slot: Int
     ) throws(LogError) -> Log? {
         // Only files that are listed from here on are kept for this opener, and everything that they cover is
         // published.
@@ -90,7 +90,7 @@ extension Log {
         let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
         let group = GroupCommit(
             file: file, version: published, page: page, publishesWhenWritten: options.durability != .full,
-            names: try HeldNames(folder, locks, clock))
+            names: try HeldNames(folder: folder, locks: locks, clock: clock))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file, manifest: listed,
             end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,
@@ -111,7 +111,7 @@ extension Log {
 
     /// Takes a slot of the shared page for an opener that writes.
     static func takeSlot(
-        _ page: SharedPage, _ locks: StoreLocks, _ folder: StoreFolder, _ clock: any Clock
+        _ page: SharedPage, locks: StoreLocks, folder: StoreFolder, clock: any Clock
     ) throws(LogError) -> Int {
         guard let slot = try page.takeSlot(locks, processID: currentProcessID(), now: clock.now()) else {
             throw LogError(.tooManyProcesses, path: folder.path)

@@ -24,7 +24,8 @@ extension Log {
         switch options.access {
         case .readOnly: return try openForReading(options, location)
         case .readWrite(let wait):
-            return try openForWriting(options, location, clock, randomness, waitMilliseconds: wait)
+            return try openForWriting(
+                options, location: location, clock: clock, randomness: randomness, waitMilliseconds: wait)
         }
     }
 
@@ -37,7 +38,7 @@ extension Log {
     }
 
     private static func openForWriting(
-        _ options: LogOptions, _ location: StoreLocation, _ clock: any Clock, _ randomness: any Randomness,
+        _ options: LogOptions, location: StoreLocation, clock: any Clock, randomness: any Randomness,
         waitMilliseconds: Int
     ) throws(LogError) -> Log {
         let present = try location.open()
@@ -62,13 +63,16 @@ extension Log {
                     // Another process may have made the store while this one waited.
                     if found != .store { found = try folder.find() }
                     let created = found != .store
-                    if created { try create(folder, clock, randomness, sector: options.sectorByteCount) }
+                    if created {
+                        try create(folder, clock: clock, randomness: randomness, sector: options.sectorByteCount)
+                    }
                     let log = try openLocked(
-                        options, folder, location, clock, randomness, locks, created: created, isFirst: isFirst)
+                        options, folder: folder, location: location, clock: clock, randomness: randomness, locks: locks,
+                        created: created, isFirst: isFirst)
                     _ = try locks.registerWriter(writesFinalCheckpoint: options.endsWithCheckpoint)
                     return log
                 }
-                if let log = try join(options, folder, clock, locks) { return log }
+                if let log = try join(options, folder: folder, clock: clock, locks: locks) { return log }
                 if !options.usesThreads || SystemClock.shared.monotonic() >= deadline {
                     throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
                 }
@@ -95,7 +99,7 @@ extension Log {
     /// Makes a store. It exists as soon as its manifest does; whatever a crash leaves before that counts as an
     /// empty folder.
     private static func create(
-        _ folder: StoreFolder, _ clock: any Clock, _ randomness: any Randomness, sector: Int
+        _ folder: StoreFolder, clock: any Clock, randomness: any Randomness, sector: Int
     ) throws(LogError) {
         try folder.removeUnfinishedCopy()
         try folder.removeIfPresent(folder.newManifest)
@@ -130,8 +134,8 @@ extension Log {
     }
 
     private static func openLocked(
-        _ options: LogOptions, _ folder: StoreFolder, _ location: StoreLocation, _ clock: any Clock,
-        _ randomness: any Randomness, _ locks: StoreLocks, created: Bool, isFirst: Bool
+        _ options: LogOptions, folder: StoreFolder, location: StoreLocation, clock: any Clock,
+        randomness: any Randomness, locks: StoreLocks, created: Bool, isFirst: Bool
     ) throws(LogError) -> Log {
         let manifest = try folder.readManifest()
         let page = try SharedPage(folder, manifest.storeID, mayCreate: isFirst)
@@ -155,7 +159,8 @@ extension Log {
             // one that is being written. The manifest's name is durable: otherwise the manifest before it could
             // come back after a power cut, and would need what is removed here.
             try removeUnneeded(
-                folder, recovery.manifest, Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }), newest: .max)
+                folder, manifest: recovery.manifest, needed: Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }),
+                newest: .max)
         }
         // A finished copy may have been stopped before its mark was removed.
         if isFirst { try? folder.removeIfPresent(folder.copying) }
@@ -169,11 +174,11 @@ extension Log {
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,
             generation: recovery.manifest.generation, fresh: try locks.isAlone())
-        let slot = try takeSlot(page, locks, folder, clock)
+        let slot = try takeSlot(page, locks: locks, folder: folder, clock: clock)
         page.writerProcess = UInt64(currentProcessID())
         let group = GroupCommit(
             file: file, version: recovery.lastVersion, page: page, publishesWhenWritten: options.durability != .full,
-            names: try HeldNames(folder, locks, clock))
+            names: try HeldNames(folder: folder, locks: locks, clock: clock))
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
             manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),

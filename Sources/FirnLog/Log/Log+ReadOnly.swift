@@ -68,7 +68,9 @@ extension Log {
                 attempt += 1
                 let manifest = try folder.readManifest()
                 do throws(LogError) {
-                    if let log = try read(options, folder, locks, manifest, slot: slot) { return log }
+                    if let log = try read(options, folder: folder, locks: locks, manifest: manifest, slot: slot) {
+                        return log
+                    }
                     // Another process is recovering the store.
                     guard attempt < attemptLimit else {
                         throw LogError(.locked(processID: SharedPage.writerProcess(folder)), path: folder.path)
@@ -95,7 +97,7 @@ extension Log {
 
     /// One attempt to open the store. Nil if another process is recovering it at this moment.
     private static func read(
-        _ options: LogOptions, _ folder: StoreFolder, _ locks: StoreLocks, _ manifest: Manifest, slot: Int?
+        _ options: LogOptions, folder: StoreFolder, locks: StoreLocks, manifest: Manifest, slot: Int?
     ) throws(LogError) -> Log? {
         let page = try SharedPage(reading: folder, manifest.storeID)
         let isPageValid = page.isValid(epoch: manifest.epoch)
@@ -153,7 +155,9 @@ extension Log {
             checkpoints = try folder.readCheckpoints(manifest)
         }
         let held =
-            slot == nil ? try HeldLogFiles(folder, manifest, checkpoints.last) : HeldLogFiles(manifest)
+            slot == nil
+            ? try HeldLogFiles(folder: folder, manifest: manifest, checkpoint: checkpoints.last)
+            : HeldLogFiles(manifest)
         // If the manifest has changed, what was published since may be in segments that this one does not list.
         guard try folder.readManifest() == manifest else {
             throw LogError(

@@ -62,11 +62,11 @@ final class LogFollower {
             switch try reader.item(at: walk.position.offset) {
             case .frame(let frame, let crc) where frame.chain == walk.position.chain:
                 guard frame.kind.isPart else {
-                    try pass(frame, crc, reader, &walk.position)
+                    try pass(frame, crc: crc, reader: reader, position: &walk.position)
                     continue
                 }
                 if frame.version == walk.position.version + 1, frame.part == 0 {
-                    try read(frame, reader, &walk, body)
+                    try read(frame, reader: reader, walk: &walk, body)
                     continue
                 }
                 broken = "version \(walk.position.version + 1) should be here"
@@ -81,7 +81,7 @@ final class LogFollower {
     }
 
     private func read(
-        _ frame: FrameHeader, _ reader: SegmentReader, _ walk: inout Walk,
+        _ frame: FrameHeader, reader: SegmentReader, walk: inout Walk,
         _ body: (inout CommitReader) throws -> Void
     ) throws {
         var commit = CommitReader(frame, reader, chain: walk.position.chain)
@@ -114,12 +114,12 @@ final class LogFollower {
             guard case .frame(let frame, let crc) = try reader.item(at: position.offset), frame.chain == position.chain,
                 !frame.kind.isPart
             else { return false }
-            try pass(frame, crc, reader, &position)
+            try pass(frame, crc: crc, reader: reader, position: &position)
         }
     }
 
     private func pass(
-        _ frame: FrameHeader, _ crc: UInt32, _ reader: SegmentReader, _ position: inout LogReadPosition
+        _ frame: FrameHeader, crc: UInt32, reader: SegmentReader, position: inout LogReadPosition
     ) throws(LogError) {
         if frame.kind == .segmentSchema {
             var scratch = ByteWriter(capacity: 16)

@@ -111,7 +111,7 @@ extension SharedPage {
     func setRetention(_ slot: Int, _ retention: RetentionWord) { store(retention.raw, offset(slot) + 56) }
 
     /// Sets or clears flags in a slot. Any thread of its owner may call this. `wakeAll` makes the others look.
-    func setFlags(_ slot: Int, _ flags: SlotFlags, _ isSet: Bool = true) {
+    func setFlags(_ slot: Int, flags: SlotFlags, isSet: Bool = true) {
         let word = SharedLongWord(address(offset(slot) + Self.flagsOffset))
         var seen = word.load()
         while true {

@@ -199,12 +199,12 @@ struct LogCursor {
                     .damage, path: reader.path, offset: 0,
                     detail: "the segment's header does not follow the segment before")
             }
-            try readOn(&walk, in: entry, reader, body)
+            try readOn(&walk, in: entry, reader: reader, body)
         }
     }
 
     private mutating func readOn(
-        _ walk: inout Walk, in entry: Manifest.Segment, _ reader: SegmentReader,
+        _ walk: inout Walk, in entry: Manifest.Segment, reader: SegmentReader,
         _ body: (inout CommitReader) throws -> Void
     ) throws {
         var offset = SegmentHeader.byteCount

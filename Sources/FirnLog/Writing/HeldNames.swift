@@ -26,7 +26,7 @@ final class HeldNames: Sendable {
     private let nextLook = Atomic<Int64>(.min)
     private static let interval: Int64 = 1_000_000
 
-    init(_ folder: StoreFolder, _ locks: StoreLocks, _ clock: any Clock) throws(LogError) {
+    init(folder: StoreFolder, locks: StoreLocks, clock: any Clock) throws(LogError) {
         log = try stored { () throws(StorageError) in try folder.folder(.log) }
         self.folder = folder
         self.locks = locks

@@ -15,19 +15,19 @@ enum BoundRange {
         case .bool: bools(tests)
         case .date:
             ordered(
-                tests, Timestamp(seconds: .min, nanoseconds: -999_999_999),
-                Timestamp(seconds: .max, nanoseconds: 999_999_999),
-                { if case .date(let x) = $0 { x } else { nil } }, \.successor, \.predecessor
+                tests, first: Timestamp(seconds: .min, nanoseconds: -999_999_999),
+                last: Timestamp(seconds: .max, nanoseconds: 999_999_999),
+                take: { if case .date(let x) = $0 { x } else { nil } }, next: \.successor, \.predecessor
             ).map { .date($0, $1) }
         case .uuid:
             ordered(
-                tests, UUIDBytes(high: 0, low: 0), UUIDBytes(high: .max, low: .max),
-                { if case .uuid(let x) = $0 { x } else { nil } }, \.successor, \.predecessor
+                tests, first: UUIDBytes(high: 0, low: 0), last: UUIDBytes(high: .max, low: .max),
+                take: { if case .uuid(let x) = $0 { x } else { nil } }, next: \.successor, \.predecessor
             ).map { .uuid($0, $1) }
         case .objectID:
             ordered(
-                tests, ObjectIDBytes(0, 0, 0), ObjectIDBytes(.max, .max, .max),
-                { if case .objectID(let x) = $0 { x } else { nil } }, \.successor, \.predecessor
+                tests, first: ObjectIDBytes(a: 0, b: 0, c: 0), last: ObjectIDBytes(a: .max, b: .max, c: .max),
+                take: { if case .objectID(let x) = $0 { x } else { nil } }, next: \.successor, \.predecessor
             ).map { .objectID($0, $1) }
         case .string, .data, .mixed, .decimal: nil
         }
@@ -36,7 +36,7 @@ enum BoundRange {
     /// Narrows the full range by each comparison. `next` and `previous` return nil behind the last and before the
     /// first value.
     private static func ordered<T: Comparable>(
-        _ tests: [ConstantTest], _ first: T, _ last: T, _ take: (Value) -> T?, _ next: (T) -> T?, _ previous: (T) -> T?
+        _ tests: [ConstantTest], first: T, last: T, take: (Value) -> T?, next: (T) -> T?, _ previous: (T) -> T?
     ) -> (T, T)? {
         var (low, high) = (first, last)
         for test in tests {
@@ -72,7 +72,9 @@ enum BoundRange {
         func take(_ value: Value) -> Int64? { if case .int(let x) = value { x } else { nil } }
         func next(_ x: Int64) -> Int64? { x == .max ? nil : x + 1 }
         func previous(_ x: Int64) -> Int64? { x == .min ? nil : x - 1 }
-        return ordered(integerTests, Int64.min, Int64.max, take, next, previous).map { .int64($0, $1) }
+        return ordered(integerTests, first: Int64.min, last: Int64.max, take: take, next: next, previous).map {
+            .int64($0, $1)
+        }
     }
 
     /// The comparison with an integer that is equivalent to one with a double.
@@ -125,11 +127,11 @@ enum BoundRange {
     private static func doubleBounds(_ test: ConstantTest) -> (Double, Double)? {
         let nothing = (Double.infinity, -Double.infinity)
         switch test.value {
-        case .double(let x): return bounds(test.operation, x, nothing)
+        case .double(let x): return bounds(test.operation, x: x, nothing: nothing)
         case .int(let integer):
             let x = Double(integer)
             let order = Value.order(.double(x), .int(integer))
-            if order == 0 { return bounds(test.operation, x, nothing) }
+            if order == 0 { return bounds(test.operation, x: x, nothing: nothing) }
             // The integer is between two doubles, one of which is x.
             switch test.operation {
             case .equal: return nothing
@@ -144,7 +146,7 @@ enum BoundRange {
         var (low, high) = (-Float.infinity, Float.infinity)
         for test in tests {
             guard case .float(let x) = test.value,
-                let (from, through) = bounds(test.operation, x, (Float.infinity, -Float.infinity))
+                let (from, through) = bounds(test.operation, x: x, nothing: (Float.infinity, -Float.infinity))
             else { return nil }
             (low, high) = (Swift.max(low, from), Swift.min(high, through))
         }
@@ -152,7 +154,7 @@ enum BoundRange {
     }
 
     private static func bounds<T: BinaryFloatingPoint>(
-        _ operation: Comparison.Operation, _ x: T, _ nothing: (T, T)
+        _ operation: Comparison.Operation, x: T, nothing: (T, T)
     ) -> (T, T)? {
         if x.isNaN { return nothing }
         switch operation {
@@ -197,8 +199,8 @@ extension ObjectIDBytes {
 
     private init(_ number: UInt128) {
         self.init(
-            UInt32(truncatingIfNeeded: number >> 64), UInt32(truncatingIfNeeded: number >> 32),
-            UInt32(truncatingIfNeeded: number))
+            a: UInt32(truncatingIfNeeded: number >> 64), b: UInt32(truncatingIfNeeded: number >> 32),
+            c: UInt32(truncatingIfNeeded: number))
     }
 
     fileprivate var successor: ObjectIDBytes? {

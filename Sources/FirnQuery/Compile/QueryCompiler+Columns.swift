@@ -2,10 +2,10 @@ import FirnCore
 
 extension QueryCompiler {
     /// The node that compares a path with constants, from the path's step `stepIndex` on.
-    func build(_ path: BoundPath, _ stepIndex: Int, _ test: ConstantTest) -> any QueryNode {
+    func build(_ path: BoundPath, stepIndex: Int, test: ConstantTest) -> any QueryNode {
         let table = tableOfStep(path, stepIndex)
-        guard stepIndex < path.steps.count else { return end(path, table, test) }
-        let part = build(path, stepIndex + 1, test)
+        guard stepIndex < path.steps.count else { return end(path, table: table, test: test) }
+        let part = build(path, stepIndex: stepIndex + 1, test: test)
         let step = path.steps[stepIndex]
         // Behind a nil link a single value is null.
         let isSingle = !path.endsInCollection && !path.steps[stepIndex...].contains(where: \.isToMany)
@@ -29,11 +29,11 @@ extension QueryCompiler {
         }
     }
 
-    private func end(_ path: BoundPath, _ table: TableID, _ test: ConstantTest) -> any QueryNode {
+    private func end(_ path: BoundPath, table: TableID, test: ConstantTest) -> any QueryNode {
         switch path.end {
         case .object: return KeyNode(test: test)
         case .value(let column) where path.inner.isEmpty:
-            if let node = columnNode(table, column, test) { return node }
+            if let node = columnNode(table, column: column, test: test) { return node }
         default: break
         }
         var remainder = path
@@ -43,26 +43,26 @@ extension QueryCompiler {
     }
 
     /// The node that scans a column with kernels. Nil if its values can only be compared one by one.
-    private func columnNode(_ table: TableID, _ column: Int, _ test: ConstantTest) -> (any QueryNode)? {
+    private func columnNode(_ table: TableID, column: Int, test: ConstantTest) -> (any QueryNode)? {
         let schema = schema[table].columns[column]
         switch schema.type {
         case .decimal, .mixed: return nil
-        case .string, .data: return bytesNode(column, schema, test)
-        default: return fixedNode(column, schema, test)
+        case .string, .data: return bytesNode(column, schema: schema, test: test)
+        default: return fixedNode(column, schema: schema, test: test)
         }
     }
 
     // MARK: Fixed width
 
-    private func fixedNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
+    private func fixedNode(_ column: Int, schema: ColumnSchema, test: ConstantTest) -> (any QueryNode)? {
         let isNullable = schema.isNullable && schema.type != .link
-        if test.operation == .in { return setNode(column, schema, test) }
+        if test.operation == .in { return setNode(column, schema: schema, test: test) }
         if test.operation == .between {
             if test.values.contains(.null) { return ConstantNode(value: test.isNegated) }
             let bounds = zip([Comparison.Operation.greaterOrEqual, .lessOrEqual], test.values)
             let parts = bounds.map { ConstantTest(operation: $0, options: [], values: [$1]) }
             if let both = BoundRange.range(of: schema.type, parts) {
-                return rangeNode(column, schema, both, test, isNegated: test.isNegated)
+                return rangeNode(column, schema: schema, range: both, test: test, isNegated: test.isNegated)
             }
             return nil
         }
@@ -85,18 +85,18 @@ extension QueryCompiler {
         let isUnequal = test.operation == .notEqual
         let plain = ConstantTest(operation: isUnequal ? .equal : test.operation, options: [], values: test.values)
         guard let range = BoundRange.range(of: schema.type, [plain]) else { return nil }
-        return rangeNode(column, schema, range, test, isNegated: test.isNegated != isUnequal)
+        return rangeNode(column, schema: schema, range: range, test: test, isNegated: test.isNegated != isUnequal)
     }
 
     private func rangeNode(
-        _ column: Int, _ schema: ColumnSchema, _ range: FixedRange, _ test: ConstantTest, isNegated: Bool
+        _ column: Int, schema: ColumnSchema, range: FixedRange, test: ConstantTest, isNegated: Bool
     ) -> any QueryNode {
         RangeNode(
             column: column, name: schema.name, range: range, isNegated: isNegated, matchesNull: test.holds(.null),
             isNullable: schema.isNullable && schema.type != .link)
     }
 
-    private func setNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
+    private func setNode(_ column: Int, schema: ColumnSchema, test: ConstantTest) -> (any QueryNode)? {
         let values = test.values.filter { $0 != .null }
         let matchesNull = test.values.count > values.count
         let isLong = values.count > 8
@@ -116,7 +116,7 @@ extension QueryCompiler {
         }
         var parts: [any QueryNode] = []
         for value in values + (matchesNull ? [.null] : []) {
-            guard let part = fixedNode(column, schema, .equal(value)) else { return nil }
+            guard let part = fixedNode(column, schema: schema, test: .equal(value)) else { return nil }
             parts.append(part)
         }
         let any: any QueryNode = parts.count == 1 ? parts[0] : AnyNode(parts)
@@ -125,7 +125,7 @@ extension QueryCompiler {
 
     // MARK: Bytes
 
-    private func bytesNode(_ column: Int, _ schema: ColumnSchema, _ test: ConstantTest) -> (any QueryNode)? {
+    private func bytesNode(_ column: Int, schema: ColumnSchema, test: ConstantTest) -> (any QueryNode)? {
         let matchesNull = test.holds(.null)
         if test.operation == .between {
             if test.values.contains(.null) { return ConstantNode(value: test.isNegated) }
@@ -140,7 +140,8 @@ extension QueryCompiler {
         }
         if test.operation == .in {
             guard test.options.isEmpty else {
-                let any = AnyNode(test.values.compactMap { bytesNode(column, schema, .equal($0, test.options)) })
+                let any = AnyNode(
+                    test.values.compactMap { bytesNode(column, schema: schema, test: .equal($0, test.options)) })
                 return test.isNegated ? NotNode(part: any) : any
             }
             return BytesSetNode(
@@ -156,7 +157,7 @@ extension QueryCompiler {
         }
         guard let needle = test.value.plainBytes else { return nil }
         if !test.options.isEmpty || test.operation == .like {
-            return foldedNode(column, schema, test, matchesNull)
+            return foldedNode(column, schema: schema, test: test, matchesNull: matchesNull)
         }
         let (relation, isUnequal): (BytesRelation, Bool) =
             switch test.operation {
@@ -176,7 +177,7 @@ extension QueryCompiler {
     }
 
     private func foldedNode(
-        _ column: Int, _ schema: ColumnSchema, _ test: ConstantTest, _ matchesNull: Bool
+        _ column: Int, schema: ColumnSchema, test: ConstantTest, matchesNull: Bool
     ) -> (any QueryNode)? {
         guard case .string(let needle) = test.value else { return nil }
         let (relation, isUnequal): (TextTest.Relation, Bool) =
@@ -189,7 +190,8 @@ extension QueryCompiler {
             default: (.equal, false)
             }
         return FoldedTextNode(
-            column: column, name: schema.name, test: TextTest(relation, needle, test.options),
+            column: column, name: schema.name,
+            test: TextTest(relation: relation, needle: needle, options: test.options),
             isNegated: test.isNegated != isUnequal, matchesNull: matchesNull)
     }
 }

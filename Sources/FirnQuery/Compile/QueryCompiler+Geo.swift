@@ -6,19 +6,20 @@ extension QueryCompiler {
     func compile(_ comparison: Comparison, in region: GeoRegion, _ scope: Scope) throws(QueryError) -> any QueryNode {
         guard comparison.operation == .in, case .path(let path) = comparison.left, path.aggregate == nil else {
             throw fault(
-                .type, "A region is compared with something other than a location.",
-                "Write 'location IN %@' with a property that holds a GeoJSON point.", comparison)
+                .type, message: "A region is compared with something other than a location.",
+                advice: "Write 'location IN %@' with a property that holds a GeoJSON point.", comparison: comparison)
         }
-        var bound = try bind(path, scope, comparison)
+        var bound = try bind(path, scope: scope, comparison: comparison)
         guard bound.type == .link, bound.inner.isEmpty, let target = bound.target else {
             throw fault(
-                .type, "'\(path.text)' is not an object, so it has no location.",
-                "Name a property that holds a GeoJSON point.", comparison)
+                .type, message: "'\(path.text)' is not an object, so it has no location.",
+                advice: "Name a property that holds a GeoJSON point.", comparison: comparison)
         }
         if comparison.quantifier != nil, !bound.isToMany {
             throw fault(
-                .type, "ANY, ALL and NONE need a path to a collection.", "Leave the word out, or name a collection.",
-                comparison)
+                .type, message: "ANY, ALL and NONE need a path to a collection.",
+                advice: "Leave the word out, or name a collection.",
+                comparison: comparison)
         }
         guard case .column(let type)? = resolver.property("type", of: target),
             case .column(let coordinates)? = resolver.property("coordinates", of: target),
@@ -26,9 +27,10 @@ extension QueryCompiler {
             kind.type == .string, kind.collection == .none, list.type == .double, list.collection == .list
         else {
             throw fault(
-                .type, "'\(resolver.className(of: target))' is not a GeoJSON point.",
-                "Give it the properties 'type', a String that is \"Point\", and 'coordinates', a List<Double> of the longitude and the latitude.",
-                comparison)
+                .type, message: "'\(resolver.className(of: target))' is not a GeoJSON point.",
+                advice:
+                    "Give it the properties 'type', a String that is \"Point\", and 'coordinates', a List<Double> of the longitude and the latitude.",
+                comparison: comparison)
         }
         try advance(&bound)
         func node(isNegated: Bool) -> any QueryNode {

@@ -1,7 +1,7 @@
 import FirnCore
 
 extension QueryCompiler {
-    func bind(_ operand: Operand, _ comparison: Comparison, _ scope: Scope) throws(QueryError) -> Side {
+    func bind(_ operand: Operand, comparison: Comparison, scope: Scope) throws(QueryError) -> Side {
         switch operand {
         case .value(let value): return .constants([value])
         case .values(let values):
@@ -10,28 +10,29 @@ extension QueryCompiler {
             case .between where values.count == 2: return .constants(values)
             case .between:
                 throw fault(
-                    .argument, "BETWEEN has \(values.count) bounds.", "Give it two: BETWEEN {1, 5}.", comparison)
+                    .argument, message: "BETWEEN has \(values.count) bounds.", advice: "Give it two: BETWEEN {1, 5}.",
+                    comparison: comparison)
             default:
                 throw fault(
-                    .type, "The operator compares with one value, but several are given.",
-                    "Use IN or BETWEEN, or ANY before the path.",
-                    comparison)
+                    .type, message: "The operator compares with one value, but several are given.",
+                    advice: "Use IN or BETWEEN, or ANY before the path.",
+                    comparison: comparison)
             }
         case .path(let path):
-            let bound = try bind(path, scope, comparison)
+            let bound = try bind(path, scope: scope, comparison: comparison)
             guard path.aggregate != nil else { return .source(.path(bound), type: bound.type, target: bound.target) }
-            return try aggregate(path, bound, comparison)
+            return try aggregate(path, collection: bound, comparison: comparison)
         case .region:
             throw fault(
-                .type, "A region is compared with something other than a location.",
-                "Write 'location IN %@' with a property that holds a GeoJSON point.", comparison)
+                .type, message: "A region is compared with something other than a location.",
+                advice: "Write 'location IN %@' with a property that holds a GeoJSON point.", comparison: comparison)
         case .subquery(let path, let variable, let predicate):
-            return try subquery(path, variable, predicate, comparison, scope)
+            return try subquery(path, variable: variable, predicate: predicate, comparison: comparison, scope: scope)
         }
     }
 
     func bind(
-        _ path: PropertyPath, _ scope: Scope, _ comparison: Comparison
+        _ path: PropertyPath, scope: Scope, comparison: Comparison
     ) throws(QueryError) -> BoundPath {
         guard path.variable == scope.variable else {
             let message =
@@ -45,18 +46,18 @@ extension QueryCompiler {
     }
 
     private func aggregate(
-        _ path: PropertyPath, _ collection: BoundPath, _ comparison: Comparison
+        _ path: PropertyPath, collection: BoundPath, comparison: Comparison
     ) throws(QueryError) -> Side {
         guard let aggregate = path.aggregate else { preconditionFailure("Firn: no aggregate to bind") }
         guard collection.isToMany else {
             throw fault(
-                .type, "'\(path.text)' takes \(aggregate.keyword) of a value that is not a collection.",
-                "Lists, sets, maps and backlinks have aggregates.", comparison)
+                .type, message: "'\(path.text)' takes \(aggregate.keyword) of a value that is not a collection.",
+                advice: "Lists, sets, maps and backlinks have aggregates.", comparison: comparison)
         }
         guard comparison.quantifier == nil else {
             throw fault(
-                .unsupported, "'\(path.text)' is a single value, but ANY, ALL or NONE precedes it.",
-                "Leave the word out.", comparison)
+                .unsupported, message: "'\(path.text)' is a single value, but ANY, ALL or NONE precedes it.",
+                advice: "Leave the word out.", comparison: comparison)
         }
         var values = collection
         if !path.elementPath.isEmpty {
@@ -65,17 +66,19 @@ extension QueryCompiler {
         }
         if aggregate == .count {
             guard path.elementPath.isEmpty else {
-                throw fault(.syntax, "A path continues after @count.", "Put @count at the end.", comparison)
+                throw fault(
+                    .syntax, message: "A path continues after @count.", advice: "Put @count at the end.",
+                    comparison: comparison)
             }
             return .source(.aggregate(.count, values), type: .int, target: nil)
         }
-        let type = try aggregateType(aggregate, values.type, values.text, position: path.position)
+        let type = try aggregateType(aggregate, type: values.type, text: values.text, position: path.position)
         return .source(.aggregate(aggregate, values), type: type, target: nil)
     }
 
     /// The type of an aggregate over values of a type. Throws if there is no such aggregate.
     func aggregateType(
-        _ aggregate: PropertyPath.Aggregate, _ type: ColumnType, _ text: String, position: TextPosition?
+        _ aggregate: PropertyPath.Aggregate, type: ColumnType, text: String, position: TextPosition?
     ) throws(QueryError) -> ColumnType {
         switch (aggregate, type) {
         case (.count, _): return .int
@@ -91,15 +94,15 @@ extension QueryCompiler {
     }
 
     private func subquery(
-        _ path: PropertyPath, _ variable: String, _ predicate: Predicate, _ comparison: Comparison, _ scope: Scope
+        _ path: PropertyPath, variable: String, predicate: Predicate, comparison: Comparison, scope: Scope
     ) throws(QueryError) -> Side {
-        let collection = try bind(path, scope, comparison)
+        let collection = try bind(path, scope: scope, comparison: comparison)
         guard path.aggregate == nil, collection.isToMany, collection.type == .link, let target = collection.target,
             collection.inner.isEmpty
         else {
             throw fault(
-                .type, "SUBQUERY searches '\(path.text)', which is not a collection of objects.",
-                "Name a list, set, map or backlinks of objects.", comparison)
+                .type, message: "SUBQUERY searches '\(path.text)', which is not a collection of objects.",
+                advice: "Name a list, set, map or backlinks of objects.", comparison: comparison)
         }
         let inner = Scope(table: target, variable: variable, depth: try scope.deeper().depth)
         return .source(.matchCount(collection, try compile(predicate, inner)), type: .int, target: nil)
@@ -112,8 +115,8 @@ extension QueryCompiler {
         _ comparison: Comparison, _ values: [Value], type: ColumnType, target: TableID?
     ) throws(QueryError) -> ConstantTest {
         var converted: [Value] = []
-        for value in values { converted.append(try convert(value, type, target, comparison)) }
-        for value in converted { try check(comparison, type, nil, target, value) }
+        for value in values { converted.append(try convert(value, type: type, target: target, comparison: comparison)) }
+        for value in converted { try check(comparison, left: type, right: nil, target: target, value: value) }
         if converted.isEmpty { try checkOperation(comparison, .mixed) }
         return ConstantTest(operation: comparison.operation, options: comparison.options, values: converted)
     }
@@ -122,7 +125,7 @@ extension QueryCompiler {
     /// Float are rounded to Float as Realm does. A binary constant for a decimal is read as its shortest decimal text,
     /// because nobody who writes 0.1 means the number that is nearest to it in binary.
     private func convert(
-        _ value: Value, _ type: ColumnType, _ target: TableID?, _ comparison: Comparison
+        _ value: Value, type: ColumnType, target: TableID?, comparison: Comparison
     ) throws(QueryError) -> Value {
         switch (type, value) {
         case (.bool, .int(0)): return .bool(false)
@@ -139,8 +142,10 @@ extension QueryCompiler {
             if let target, table != target {
                 throw fault(
                     .type,
-                    "An object of '\(resolver.className(of: table))' is compared with links to '\(resolver.className(of: target))'.",
-                    "Give an object of the property's class; a subclass has a table of its own.", comparison)
+                    message:
+                        "An object of '\(resolver.className(of: table))' is compared with links to '\(resolver.className(of: target))'.",
+                    advice: "Give an object of the property's class; a subclass has a table of its own.",
+                    comparison: comparison)
             }
             return .link(key)
         case (.link, .link(let key)) where key < 0: return .null
@@ -149,32 +154,35 @@ extension QueryCompiler {
     }
 
     func check(
-        _ comparison: Comparison, _ left: ColumnType?, _ right: ColumnType?, _ target: TableID?, _ value: Value
+        _ comparison: Comparison, left: ColumnType?, right: ColumnType?, target: TableID?, value: Value
     ) throws(QueryError) {
         guard let type = left ?? right else { return }
         try checkOperation(comparison, type)
         guard let other = value.columnType else { return }
-        try checkPair(comparison, type, other)
+        try checkPair(comparison, left: type, right: other)
     }
 
     func check(
-        _ comparison: Comparison, _ left: ColumnType, _ right: ColumnType, _ leftTarget: TableID?,
-        _ rightTarget: TableID?
+        _ comparison: Comparison, left: ColumnType, right: ColumnType, leftTarget: TableID?,
+        rightTarget: TableID?
     ) throws(QueryError) {
         try checkOperation(comparison, left)
         try checkOperation(comparison, right)
-        try checkPair(comparison, left, right)
+        try checkPair(comparison, left: left, right: right)
         if left == .link, right == .link, leftTarget != rightTarget {
-            throw fault(.type, "Links to different classes are compared.", "They are never equal.", comparison)
+            throw fault(
+                .type, message: "Links to different classes are compared.", advice: "They are never equal.",
+                comparison: comparison)
         }
     }
 
-    private func checkPair(_ comparison: Comparison, _ left: ColumnType, _ right: ColumnType) throws(QueryError) {
+    private func checkPair(_ comparison: Comparison, left: ColumnType, right: ColumnType) throws(QueryError) {
         let isComparable = left == right || left == .mixed || right == .mixed || left.isNumber && right.isNumber
         guard isComparable else {
             throw fault(
-                .type, "A value of type \(left) is compared with one of type \(right).",
-                "Compare values of one type; numbers of all types compare with each other.", comparison)
+                .type, message: "A value of type \(left) is compared with one of type \(right).",
+                advice: "Compare values of one type; numbers of all types compare with each other.",
+                comparison: comparison)
         }
     }
 
@@ -184,31 +192,39 @@ extension QueryCompiler {
         case .equal, .notEqual, .in: break
         case .less, .lessOrEqual, .greater, .greaterOrEqual, .between:
             guard type != .bool, type != .link else {
-                throw fault(.type, "Values of type \(type) have no order.", "Use ==, != or IN.", comparison)
+                throw fault(
+                    .type, message: "Values of type \(type) have no order.", advice: "Use ==, != or IN.",
+                    comparison: comparison)
             }
             guard comparison.options.isEmpty else {
                 throw fault(
-                    .unsupported, "Order comparisons of strings are case sensitive.", "Leave the options out.",
-                    comparison)
+                    .unsupported, message: "Order comparisons of strings are case sensitive.",
+                    advice: "Leave the options out.",
+                    comparison: comparison)
             }
         case .beginsWith, .endsWith, .contains:
             guard isText || type == .data else {
                 throw fault(
-                    .type, "\(comparison.operation.keyword) is for strings and data, but this is of type \(type).",
-                    "Use ==, <, > or IN.", comparison)
+                    .type,
+                    message: "\(comparison.operation.keyword) is for strings and data, but this is of type \(type).",
+                    advice: "Use ==, <, > or IN.", comparison: comparison)
             }
         case .like:
             guard isText else {
-                throw fault(.type, "LIKE is for strings, but this is of type \(type).", "Use == or IN.", comparison)
+                throw fault(
+                    .type, message: "LIKE is for strings, but this is of type \(type).", advice: "Use == or IN.",
+                    comparison: comparison)
             }
             guard !comparison.options.contains(.diacriticInsensitive) else {
                 throw fault(
-                    .unsupported, "LIKE does not ignore diacritics.", "Use LIKE[c], or CONTAINS[cd].", comparison)
+                    .unsupported, message: "LIKE does not ignore diacritics.", advice: "Use LIKE[c], or CONTAINS[cd].",
+                    comparison: comparison)
             }
         }
         guard comparison.options.isEmpty || isText else {
             throw fault(
-                .type, "Options are for strings, but this is of type \(type).", "Leave [c] and [d] out.", comparison)
+                .type, message: "Options are for strings, but this is of type \(type).",
+                advice: "Leave [c] and [d] out.", comparison: comparison)
         }
     }
 }

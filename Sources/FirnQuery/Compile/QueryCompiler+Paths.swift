@@ -74,11 +74,11 @@ extension QueryCompiler {
             bound.type = column.schema.type
             bound.target = column.schema.target
             bound.isNullable = column.schema.isNullable || column.schema.type == .link
-        case .backlinks(let origin, let column): bindSources(origin, column, &bound)
+        case .backlinks(let origin, let column): bindSources(origin, column: column, bound: &bound)
         }
     }
 
-    private func bindSources(_ origin: TableID, _ column: Int, _ bound: inout BoundPath) {
+    private func bindSources(_ origin: TableID, column: Int, bound: inout BoundPath) {
         bound.end = .sources(of: origin, column)
         bound.type = .link
         bound.target = origin
@@ -99,7 +99,7 @@ extension QueryCompiler {
                 .unknownProperty, "'\(bound.text)' does not name a link to '\(resolver.className(of: bound.table))'.",
                 advice: "Write '@links.Class.property' with a link property that leads here.", at: bound.position)
         }
-        bindSources(origin, column, &bound)
+        bindSources(origin, column: column, bound: &bound)
     }
 
     /// Binds an element by key or index.

@@ -69,8 +69,8 @@ struct QueryCompiler {
     private func compile(_ comparison: Comparison, _ scope: Scope) throws(QueryError) -> any QueryNode {
         if case .region(let region) = comparison.right { return try compile(comparison, in: region, scope) }
         var comparison = comparison
-        var left = try bind(comparison.left, comparison, scope)
-        var right = try bind(comparison.right, comparison, scope)
+        var left = try bind(comparison.left, comparison: comparison, scope: scope)
+        var right = try bind(comparison.right, comparison: comparison, scope: scope)
         if case .constants = left, case .source = right, let turned = comparison.operation.turned {
             swap(&left, &right)
             comparison.operation = turned
@@ -80,21 +80,23 @@ struct QueryCompiler {
         if comparison.operation == .in, let path = right.path {
             guard path.isToMany else {
                 throw fault(
-                    .type, "'\(path.text)' is not a collection.", "IN takes {…}, an array argument or a collection.",
-                    comparison)
+                    .type, message: "'\(path.text)' is not a collection.",
+                    advice: "IN takes {…}, an array argument or a collection.",
+                    comparison: comparison)
             }
             swap(&left, &right)
             comparison.operation = .equal
         } else if comparison.operation == .contains, comparison.quantifier == nil, left.path?.endsInCollection == true {
             comparison.operation = .equal
         }
-        try checkQuantifier(comparison, left, right)
+        try checkQuantifier(comparison, left: left, right: right)
         if comparison.operation == .in || comparison.operation == .between, case .source = right {
             throw fault(
-                .type, "The values to the right of \(comparison.operation.keyword) are not constants.",
-                comparison.operation == .in
+                .type, message: "The values to the right of \(comparison.operation.keyword) are not constants.",
+                advice: comparison.operation == .in
                     ? "IN takes {…}, an array argument or a collection."
-                    : "BETWEEN takes {low, high} or an array argument. Compare by >= and <= instead.", comparison)
+                    : "BETWEEN takes {low, high} or an array argument. Compare by >= and <= instead.",
+                comparison: comparison)
         }
         switch (left, right) {
         case (.constants(let a), .constants(let b)):
@@ -102,48 +104,51 @@ struct QueryCompiler {
             return ConstantNode(value: a.count == 1 && test.holds(a[0]))
         case (.source(.path(let path), let type, let target), .constants(let values)):
             let test = try constantTest(comparison, values, type: type, target: target)
-            return quantified(comparison.quantifier, test) { build(path, 0, $0) }
+            return quantified(comparison.quantifier, test: test) { build(path, stepIndex: 0, test: $0) }
         case (.source(let source, let type, let target), .constants(let values)):
             let test = try constantTest(comparison, values, type: type, target: target)
-            return relation(comparison, source, test)
+            return relation(comparison, source: source, test: test)
         case (.constants(let values), .source(let source, let type, let target)):
-            try check(comparison, nil, type, target, values.first ?? .null)
+            try check(comparison, left: nil, right: type, target: target, value: values.first ?? .null)
             return RelationNode(
                 left: .constant(values.first ?? .null), right: source, operation: comparison.operation,
                 options: comparison.options, isNegated: false)
         case (.source(let a, let leftType, let leftTarget), .source(let b, let rightType, let rightTarget)):
-            try check(comparison, leftType, rightType, leftTarget, rightTarget)
-            return pair(comparison, a, b)
+            try check(comparison, left: leftType, right: rightType, leftTarget: leftTarget, rightTarget: rightTarget)
+            return pair(comparison, left: a, right: b)
         }
     }
 
-    func fault(_ code: QueryError.Code, _ message: String, _ advice: String, _ comparison: Comparison) -> QueryError {
+    func fault(_ code: QueryError.Code, message: String, advice: String, comparison: Comparison) -> QueryError {
         QueryError(code, message, advice: advice, at: comparison.position)
     }
 
-    private func checkQuantifier(_ comparison: Comparison, _ left: Side, _ right: Side) throws(QueryError) {
+    private func checkQuantifier(_ comparison: Comparison, left: Side, right: Side) throws(QueryError) {
         if left.isToMany, right.isToMany {
             throw fault(
-                .type, "Both sides are collections.", "Compare a collection with a single value, or use SUBQUERY.",
-                comparison)
+                .type, message: "Both sides are collections.",
+                advice: "Compare a collection with a single value, or use SUBQUERY.",
+                comparison: comparison)
         }
         for side in [left, right] {
             guard let path = side.path else { continue }
             if path.hasToManyStep, comparison.quantifier == nil {
                 throw fault(
-                    .type, "'\(path.text)' passes through a collection.",
-                    "Write ANY, ALL or NONE before it, or compare an aggregate such as @count.", comparison)
+                    .type, message: "'\(path.text)' passes through a collection.",
+                    advice: "Write ANY, ALL or NONE before it, or compare an aggregate such as @count.",
+                    comparison: comparison)
             }
         }
         if comparison.quantifier != nil, !left.isToMany, !right.isToMany {
             throw fault(
-                .type, "ANY, ALL and NONE need a path to a collection.", "Leave the word out, or name a collection.",
-                comparison)
+                .type, message: "ANY, ALL and NONE need a path to a collection.",
+                advice: "Leave the word out, or name a collection.",
+                comparison: comparison)
         }
     }
 
     private func quantified(
-        _ quantifier: Comparison.Quantifier?, _ test: ConstantTest, _ build: (ConstantTest) -> any QueryNode
+        _ quantifier: Comparison.Quantifier?, test: ConstantTest, _ build: (ConstantTest) -> any QueryNode
     ) -> any QueryNode {
         switch quantifier {
         case nil, .any: build(test)
@@ -153,7 +158,7 @@ struct QueryCompiler {
     }
 
     /// The node that compares an aggregate or a SUBQUERY with constants.
-    private func relation(_ comparison: Comparison, _ source: ValueSource, _ test: ConstantTest) -> any QueryNode {
+    private func relation(_ comparison: Comparison, source: ValueSource, test: ConstantTest) -> any QueryNode {
         func node(_ operation: Comparison.Operation, _ value: Value) -> any QueryNode {
             RelationNode(
                 left: source, right: .constant(value), operation: operation, options: test.options, isNegated: false)
@@ -166,8 +171,8 @@ struct QueryCompiler {
         }
     }
 
-    private func pair(_ comparison: Comparison, _ left: ValueSource, _ right: ValueSource) -> any QueryNode {
-        if let node = columnPair(comparison, left, right) { return node }
+    private func pair(_ comparison: Comparison, left: ValueSource, right: ValueSource) -> any QueryNode {
+        if let node = columnPair(comparison, left: left, right: right) { return node }
         func node(isNegated: Bool) -> any QueryNode {
             RelationNode(
                 left: left, right: right, operation: comparison.operation, options: comparison.options,
@@ -182,25 +187,25 @@ struct QueryCompiler {
 
     /// The node that compares two plain columns of ints or doubles, which a kernel does.
     private func columnPair(
-        _ comparison: Comparison, _ left: ValueSource, _ right: ValueSource
+        _ comparison: Comparison, left: ValueSource, right: ValueSource
     ) -> (any QueryNode)? {
         guard case .path(let a) = left, case .path(let b) = right, a.steps.isEmpty, b.steps.isEmpty, a.root == b.root,
             case .value(let x) = a.end, case .value(let y) = b.end, a.type == b.type,
             a.type == .int || a.type == .double,
             !a.isNullable, !b.isNullable
         else { return nil }
-        func node(_ x: Int, _ y: Int, _ relation: ColumnPairNode.Relation, isNegated: Bool = false) -> any QueryNode {
+        func node(_ x: Int, _ y: Int, are relation: ColumnPairNode.Relation, isNegated: Bool = false) -> any QueryNode {
             ColumnPairNode(
                 left: x, right: y, name: "\(a.text) \(comparison.operation.keyword) \(b.text)",
                 isDouble: a.type == .double, relation: relation, isNegated: isNegated)
         }
         switch comparison.operation {
-        case .equal: return node(x, y, .equal)
-        case .notEqual: return node(x, y, .equal, isNegated: true)
-        case .less: return node(x, y, .less)
-        case .greater: return node(y, x, .less)
-        case .lessOrEqual: return AnyNode([node(x, y, .less), node(x, y, .equal)])
-        case .greaterOrEqual: return AnyNode([node(y, x, .less), node(x, y, .equal)])
+        case .equal: return node(x, y, are: .equal)
+        case .notEqual: return node(x, y, are: .equal, isNegated: true)
+        case .less: return node(x, y, are: .less)
+        case .greater: return node(y, x, are: .less)
+        case .lessOrEqual: return AnyNode([node(x, y, are: .less), node(x, y, are: .equal)])
+        case .greaterOrEqual: return AnyNode([node(y, x, are: .less), node(x, y, are: .equal)])
         default: return nil
         }
     }

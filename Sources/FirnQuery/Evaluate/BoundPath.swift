@@ -72,17 +72,17 @@ extension BoundPath {
     ///
     /// A to-one path has exactly one value, which is null behind a nil link.
     @discardableResult
-    func forEachValue(_ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool) -> Bool {
-        walk(0, context.table(root), leaf, row, context, body)
+    func forEachValue(_ leaf: Leaf, row: Int, in context: QueryContext, _ body: (Value) -> Bool) -> Bool {
+        walk(0, table: context.table(root), leaf: leaf, row: row, in: context, body)
     }
 
     private func walk(
-        _ stepIndex: Int, _ table: TableView, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool
+        _ stepIndex: Int, table: TableView, leaf: Leaf, row: Int, in context: QueryContext, _ body: (Value) -> Bool
     ) -> Bool {
-        guard stepIndex < steps.count else { return finish(table, leaf, row, context, body) }
+        guard stepIndex < steps.count else { return finish(table, leaf: leaf, row: row, in: context, body) }
         func follow(_ key: Int64, _ target: TableView) -> Bool {
             guard let found = target.find(key) else { return true }
-            return walk(stepIndex + 1, target, found.leaf, found.row, context, body)
+            return walk(stepIndex + 1, table: target, leaf: found.leaf, row: found.row, in: context, body)
         }
         func followOne(_ key: Int64, _ target: TableID) -> Bool {
             let next = context.table(target)
@@ -94,10 +94,10 @@ extension BoundPath {
         switch steps[stepIndex] {
         case .link(let column, let target): return followOne(leaf.load(column, row), target)
         case .item(let column, let item, let target):
-            return followOne(table.list(column, leaf, row).link(of: item) ?? -1, target)
+            return followOne(table.list(column, leaf: leaf, row: row).link(of: item) ?? -1, target)
         case .links(let column, let target):
             let next = context.table(target)
-            return table.list(column, leaf, row).forEachLink { follow($0, next) }
+            return table.list(column, leaf: leaf, row: row).forEachLink { follow($0, next) }
         case .sources(let origin, let column):
             let next = context.table(origin)
             var shouldContinue = true
@@ -110,26 +110,26 @@ extension BoundPath {
     }
 
     private func finish(
-        _ table: TableView, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool
+        _ table: TableView, leaf: Leaf, row: Int, in context: QueryContext, _ body: (Value) -> Bool
     ) -> Bool {
         switch end {
         case .object: return body(.link(leaf.key(row)))
-        case .value(let column): return take(from: table.value(column, leaf, row), body)
+        case .value(let column): return take(from: table.value(column, leaf: leaf, row: row), body)
         case .elements(let column):
             var shouldContinue = true
-            table.list(column, leaf, row).forEach {
+            table.list(column, leaf: leaf, row: row).forEach {
                 shouldContinue = take(from: $0, body)
                 return shouldContinue
             }
             return shouldContinue
         case .keys(let column):
-            let list = table.list(column, leaf, row)
+            let list = table.list(column, leaf: leaf, row: row)
             for index in 0..<list.count where !body(.string(list.key(at: index))) { return false }
             return true
         case .entry(let column, let key):
-            return take(from: table.list(column, leaf, row).value(of: .key(key)), body)
+            return take(from: table.list(column, leaf: leaf, row: row).value(of: .key(key)), body)
         case .element(let column, let index):
-            return take(from: table.list(column, leaf, row).value(of: .index(index)), body)
+            return take(from: table.list(column, leaf: leaf, row: row).value(of: .index(index)), body)
         case .sources(let origin, let column):
             var shouldContinue = true
             context.table(origin).forEachSource(of: leaf.key(row), column) {
@@ -170,9 +170,9 @@ extension BoundPath {
     }
 
     /// The value of a to-one path.
-    func value(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Value {
+    func value(_ leaf: Leaf, row: Int, in context: QueryContext) -> Value {
         var result = Value.null
-        forEachValue(leaf, row, context) {
+        forEachValue(leaf, row: row, in: context) {
             result = $0
             return false
         }
@@ -180,16 +180,17 @@ extension BoundPath {
     }
 
     /// The number of values that the path leads to. Collections know their counts.
-    func count(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Int {
+    func count(_ leaf: Leaf, row: Int, in context: QueryContext) -> Int {
         if steps.isEmpty, inner.isEmpty {
             switch end {
-            case .elements(let column), .keys(let column): return context.table(root).list(column, leaf, row).count
+            case .elements(let column), .keys(let column):
+                return context.table(root).list(column, leaf: leaf, row: row).count
             case .sources(let origin, let column): return context.table(origin).sourceCount(of: leaf.key(row), column)
             default: break
             }
         }
         var count = 0
-        forEachValue(leaf, row, context) { _ in
+        forEachValue(leaf, row: row, in: context) { _ in
             count += 1
             return true
         }

@@ -32,7 +32,7 @@ struct BytesNode: QueryNode {
         return "scan \(name) \(isNegated ? "not " : "")\(verb) \(needle.count) bytes"
     }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         let chunk = leaf.chunk(column)
         var found = rows
         var others = RowMask()
@@ -71,7 +71,7 @@ struct BytesNode: QueryNode {
         return needle.withUnsafeBytes { relation.holds(value, $0) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         guard let value = leaf.cell(column, row).bytes else { return matchesNull }
         return needle.withUnsafeBytes { relation.holds(value, $0) } != isNegated
     }
@@ -87,13 +87,13 @@ struct FoldedTextNode: QueryNode {
     var cost: Double { 40 }
     var explanation: String { "scan \(name) \(isNegated ? "not " : "")\(test.explanation)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         let chunk = leaf.chunk(column)
         var scratch: [UInt8] = []
         rows.filter { isMatch(chunk.bytes($0), &scratch) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         var scratch: [UInt8] = []
         return isMatch(leaf.cell(column, row).bytes, &scratch)
     }
@@ -114,12 +114,12 @@ struct BytesSetNode: QueryNode {
     var cost: Double { 20 }
     var explanation: String { "scan \(name) \(isNegated ? "not in" : "in") \(values.count) values" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         let chunk = leaf.chunk(column)
         rows.filter { isMatch(chunk.bytes($0)) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         isMatch(leaf.cell(column, row).bytes)
     }
 

@@ -46,10 +46,10 @@ struct RangeNode: QueryNode {
         return "scan \(name) \(isNegated ? "outside" : "in") \(bounds)\(matchesNull && isNullable ? " or null" : "")"
     }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         var found = RowMask()
         if case .int64(let low, let high) = range, !isNullable, let packed = leaf.packedIntegers(column),
-            found.withWords({ packed.select(low, high, count: leaf.count, $0) })
+            found.withWords({ packed.select(low, high: high, count: leaf.count, into: $0) })
         {
             rows = isNegated ? rows - found : rows & found
             return
@@ -65,8 +65,9 @@ struct RangeNode: QueryNode {
             case .date(let low, let high):
                 firn_select_date(
                     chunk.values(), count, low.seconds, low.nanoseconds, high.seconds, high.nanoseconds, mask)
-            case .uuid(let low, let high): RangeNode.uuids(chunk, count, low, high, mask)
-            case .objectID(let low, let high): RangeNode.objectIDs(chunk, count, low, high, mask)
+            case .uuid(let low, let high): RangeNode.uuids(chunk, count: count, low: low, high: high, into: mask)
+            case .objectID(let low, let high):
+                RangeNode.objectIDs(chunk, count: count, low: low, high: high, into: mask)
             }
         }
         if isNegated { found = rows - found } else { found = rows & found }
@@ -79,7 +80,7 @@ struct RangeNode: QueryNode {
     }
 
     private static func uuids(
-        _ chunk: Chunk, _ count: UInt32, _ low: UUIDBytes, _ high: UUIDBytes, _ mask: UnsafeMutablePointer<UInt64>
+        _ chunk: Chunk, count: UInt32, low: UUIDBytes, high: UUIDBytes, into mask: UnsafeMutablePointer<UInt64>
     ) {
         withUnsafeBytes(of: (low, high)) {
             let words = $0.assumingMemoryBound(to: UInt64.self).baseAddress.unsafelyUnwrapped
@@ -88,8 +89,8 @@ struct RangeNode: QueryNode {
     }
 
     private static func objectIDs(
-        _ chunk: Chunk, _ count: UInt32, _ low: ObjectIDBytes, _ high: ObjectIDBytes,
-        _ mask: UnsafeMutablePointer<UInt64>
+        _ chunk: Chunk, count: UInt32, low: ObjectIDBytes, high: ObjectIDBytes,
+        into mask: UnsafeMutablePointer<UInt64>
     ) {
         withUnsafeBytes(of: (low, high)) {
             let words = $0.assumingMemoryBound(to: UInt32.self).baseAddress.unsafelyUnwrapped
@@ -97,7 +98,7 @@ struct RangeNode: QueryNode {
         }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         if isNullable, leaf.isNullFlag(column, row) { return matchesNull }
         func isIn<T: BitwiseCopyable & Comparable>(_ low: T, _ high: T) -> Bool {
             let value: T = leaf.load(column, row)
@@ -125,12 +126,12 @@ struct NullNode: QueryNode {
     var cost: Double { 0.2 }
     var explanation: String { "scan \(name) \(isNegated ? "is not" : "is") null" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         let nulls = RowMask.nulls(leaf.chunk(column), leaf.count)
         rows = isNegated ? rows - nulls : rows & nulls
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         leaf.isNull(column, row) != isNegated
     }
 }
@@ -146,11 +147,11 @@ struct IntSetNode: QueryNode {
     var cost: Double { 15 }
     var explanation: String { "scan \(name) \(isNegated ? "not in" : "in") \(values.count) values" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
-        rows.filter { matches(leaf, $0, context) }
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
+        rows.filter { matches(leaf, row: $0, in: context) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         if isNullable, leaf.isNullFlag(column, row) { return matchesNull }
         return values.contains(leaf.load(column, row)) != isNegated
     }
@@ -168,7 +169,7 @@ struct ColumnPairNode: QueryNode {
     var cost: Double { 0.4 }
     var explanation: String { "scan \(name)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         let (a, b) = (leaf.chunk(left), leaf.chunk(right))
         let count = UInt32(truncatingIfNeeded: leaf.count)
         var found = RowMask()

@@ -16,17 +16,17 @@ struct GeoNode: QueryNode {
     var cost: Double { 100 }
     var explanation: String { "test whether \(name) lies \(isNegated ? "outside of" : "in") \(region.text)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
-        rows.filter { matches(leaf, $0, context) }
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
+        rows.filter { matches(leaf, row: $0, in: context) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        isWithin(leaf, row, context.table(table)) != isNegated
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
+        isWithin(leaf, row: row, table: context.table(table)) != isNegated
     }
 
-    private func isWithin(_ leaf: Leaf, _ row: Int, _ table: TableView) -> Bool {
-        let list = table.list(coordinates, leaf, row)
-        guard list.count >= 2, table.value(type, leaf, row) == .string("Point"),
+    private func isWithin(_ leaf: Leaf, row: Int, table: TableView) -> Bool {
+        let list = table.list(coordinates, leaf: leaf, row: row)
+        guard list.count >= 2, table.value(type, leaf: leaf, row: row) == .string("Point"),
             case .double(let longitude) = list.value(at: 0), case .double(let latitude) = list.value(at: 1)
         else { return false }
         return region.contains(latitude: latitude, longitude: longitude)

@@ -6,11 +6,11 @@ struct ConstantNode: QueryNode {
     var cost: Double { 0 }
     var explanation: String { value ? "every object" : "no object" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         if !value { rows = RowMask() }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool { value }
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool { value }
 }
 
 /// Tests that all conditions hold. The cheapest one narrows the rows first, and the others see only the remaining
@@ -23,15 +23,15 @@ struct AllNode: QueryNode {
     var cost: Double { parts.reduce(0) { $0 + $1.cost } }
     var explanation: String { "(" + parts.map(\.explanation).joined(separator: " and then ") + ")" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         for part in parts {
-            part.narrow(&rows, leaf, context)
+            part.narrow(&rows, leaf: leaf, in: context)
             if rows.isEmpty { return }
         }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        parts.allSatisfy { $0.matches(leaf, row, context) }
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
+        parts.allSatisfy { $0.matches(leaf, row: row, in: context) }
     }
 }
 
@@ -44,19 +44,19 @@ struct AnyNode: QueryNode {
     var cost: Double { parts.reduce(0) { $0 + $1.cost } }
     var explanation: String { "(" + parts.map(\.explanation).joined(separator: " or else ") + ")" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         var remaining = rows
         for part in parts {
             var matching = remaining
-            part.narrow(&matching, leaf, context)
+            part.narrow(&matching, leaf: leaf, in: context)
             remaining = remaining - matching
             if remaining.isEmpty { return }
         }
         rows = rows - remaining
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
-        parts.contains { $0.matches(leaf, row, context) }
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
+        parts.contains { $0.matches(leaf, row: row, in: context) }
     }
 }
 
@@ -66,11 +66,13 @@ struct NotNode: QueryNode {
     var cost: Double { part.cost }
     var explanation: String { "not " + part.explanation }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         var matching = rows
-        part.narrow(&matching, leaf, context)
+        part.narrow(&matching, leaf: leaf, in: context)
         rows = rows - matching
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool { !part.matches(leaf, row, context) }
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
+        !part.matches(leaf, row: row, in: context)
+    }
 }

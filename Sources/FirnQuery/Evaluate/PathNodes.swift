@@ -12,21 +12,21 @@ struct LinkNode: QueryNode {
     var cost: Double { 60 + part.cost * 8 }
     var explanation: String { "follow \(name) to \(part.explanation)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         let table = context.table(target)
         rows.filter { row in
             // Each key is loaded by itself: a pointer into an unpacked chunk can't be kept while `part` unpacks
             // others.
             let key: Int64 = leaf.load(column, row)
             guard key >= 0, let location = table.find(key) else { return matchesNilLink }
-            return part.matches(location.leaf, location.row, context)
+            return part.matches(location.leaf, row: location.row, in: context)
         }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         let key: Int64 = leaf.load(column, row)
         guard key >= 0, let location = context.table(target).find(key) else { return matchesNilLink }
-        return part.matches(location.leaf, location.row, context)
+        return part.matches(location.leaf, row: location.row, in: context)
     }
 }
 
@@ -43,15 +43,15 @@ struct AnyLinkNode: QueryNode {
     var cost: Double { 200 + part.cost * 20 }
     var explanation: String { "follow any of \(name) to \(part.explanation)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
-        rows.filter { matches(leaf, $0, context) }
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
+        rows.filter { matches(leaf, row: $0, in: context) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         var found = matchesNone
-        step.forEachKey(table, leaf, row, context) { key, target in
+        step.forEachKey(table, leaf: leaf, row: row, in: context) { key, target in
             guard let location = target.find(key) else { return true }
-            found = part.matches(location.leaf, location.row, context)
+            found = part.matches(location.leaf, row: location.row, in: context)
             return !found
         }
         return found
@@ -61,18 +61,18 @@ struct AnyLinkNode: QueryNode {
 extension BoundPath.Step {
     /// Calls `body` with the key and table of each object that the step leads to, until it returns false.
     func forEachKey(
-        _ table: TableID, _ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Int64, TableView) -> Bool
+        _ table: TableID, leaf: Leaf, row: Int, in context: QueryContext, _ body: (Int64, TableView) -> Bool
     ) {
         switch self {
         case .link(let column, let target):
             let key: Int64 = leaf.load(column, row)
             if key >= 0 { _ = body(key, context.table(target)) }
         case .item(let column, let item, let target):
-            let key = context.table(table).list(column, leaf, row).link(of: item)
+            let key = context.table(table).list(column, leaf: leaf, row: row).link(of: item)
             if let key { _ = body(key, context.table(target)) }
         case .links(let column, let target):
             let view = context.table(target)
-            _ = context.table(table).list(column, leaf, row).forEachLink { body($0, view) }
+            _ = context.table(table).list(column, leaf: leaf, row: row).forEachLink { body($0, view) }
         case .sources(let origin, let column):
             let view = context.table(origin)
             view.forEachSource(of: leaf.key(row), column) { body($0, view) }
@@ -86,7 +86,7 @@ struct KeyNode: QueryNode {
     var cost: Double { 5 }
     var explanation: String { "object \(test.explanation)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         rows.filter { test.holds(.link(leaf.key($0))) }
     }
 }
@@ -99,13 +99,13 @@ struct ValueNode: QueryNode {
     var cost: Double { 150 }
     var explanation: String { "test \(path.text) \(test.explanation)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
-        rows.filter { matches(leaf, $0, context) }
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
+        rows.filter { matches(leaf, row: $0, in: context) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         var found = false
-        path.forEachValue(leaf, row, context) {
+        path.forEachValue(leaf, row: row, in: context) {
             found = test.holds($0)
             return !found
         }
@@ -123,15 +123,15 @@ struct RelationNode: QueryNode {
     var cost: Double { 100 + left.cost + right.cost }
     var explanation: String { "compare \(left.text) \(isNegated ? "not " : "")\(operation.keyword) \(right.text)" }
 
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext) {
-        rows.filter { matches(leaf, $0, context) }
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
+        rows.filter { matches(leaf, row: $0, in: context) }
     }
 
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         var found = false
-        left.forEachValue(leaf, row, context) { a in
-            right.forEachValue(leaf, row, context) { b in
-                found = ValueComparison.holds(operation, a, b, options) != isNegated
+        left.forEachValue(leaf, row: row, in: context) { a in
+            right.forEachValue(leaf, row: row, in: context) { b in
+                found = ValueComparison.holds(operation, a: a, b: b, options: options) != isNegated
                 return !found
             }
             return !found
@@ -149,14 +149,14 @@ indirect enum ValueSource: Sendable {
     /// The number of objects that a path leads to and that fulfil a condition.
     case matchCount(BoundPath, any QueryNode)
 
-    func forEachValue(_ leaf: Leaf, _ row: Int, _ context: QueryContext, _ body: (Value) -> Bool) {
+    func forEachValue(_ leaf: Leaf, row: Int, in context: QueryContext, _ body: (Value) -> Bool) {
         switch self {
         case .constant(let value): _ = body(value)
-        case .path(let path): path.forEachValue(leaf, row, context, body)
-        case .aggregate(.count, let path): _ = body(.int(Int64(path.count(leaf, row, context))))
+        case .path(let path): path.forEachValue(leaf, row: row, in: context, body)
+        case .aggregate(.count, let path): _ = body(.int(Int64(path.count(leaf, row: row, in: context))))
         case .aggregate(let aggregate, let path):
             var accumulator = Accumulator(path.type, for: aggregate)
-            path.forEachValue(leaf, row, context) {
+            path.forEachValue(leaf, row: row, in: context) {
                 accumulator.add($0)
                 return true
             }
@@ -164,9 +164,9 @@ indirect enum ValueSource: Sendable {
         case .matchCount(let path, let part):
             var count: Int64 = 0
             let table = context.table(path.target ?? path.table)
-            path.forEachValue(leaf, row, context) { value in
+            path.forEachValue(leaf, row: row, in: context) { value in
                 if case .link(let key) = value, let location = table.find(key),
-                    part.matches(location.leaf, location.row, context)
+                    part.matches(location.leaf, row: location.row, in: context)
                 {
                     count += 1
                 }

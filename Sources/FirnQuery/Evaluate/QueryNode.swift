@@ -8,19 +8,19 @@ protocol QueryNode: Sendable {
 
     /// Removes from `rows` the rows of `leaf` for which the condition does not hold. `rows` contains only rows of the
     /// leaf, and at least one.
-    func narrow(_ rows: inout RowMask, _ leaf: Leaf, _ context: QueryContext)
+    func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext)
 
     /// Whether the condition holds for one row.
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool
 
     /// A description for `explain`.
     var explanation: String { get }
 }
 
 extension QueryNode {
-    func matches(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> Bool {
+    func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool {
         var rows = RowMask(row: row)
-        narrow(&rows, leaf, context)
+        narrow(&rows, leaf: leaf, in: context)
         return !rows.isEmpty
     }
 }

@@ -4,24 +4,24 @@ import FirnCore
 enum ValueComparison {
     /// Whether `a operation b` holds, for all operations but IN and BETWEEN.
     static func holds(
-        _ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options = []
+        _ operation: Comparison.Operation, a: Value, b: Value, options: Comparison.Options = []
     ) -> Bool {
         switch operation {
-        case .equal: isEqual(a, b, options)
-        case .notEqual: !isEqual(a, b, options)
+        case .equal: isEqual(a, b, options: options)
+        case .notEqual: !isEqual(a, b, options: options)
         case .less: order(a, b).map { $0 < 0 } ?? false
         case .lessOrEqual: order(a, b).map { $0 <= 0 } ?? false
         case .greater: order(a, b).map { $0 > 0 } ?? false
         case .greaterOrEqual: order(a, b).map { $0 >= 0 } ?? false
-        case .beginsWith: relates(.begins, a, b, options)
-        case .endsWith: relates(.ends, a, b, options)
-        case .contains: relates(.contains, a, b, options)
-        case .like: relates(.like, a, b, options)
+        case .beginsWith: relates(.begins, a: a, b: b, options: options)
+        case .endsWith: relates(.ends, a: a, b: b, options: options)
+        case .contains: relates(.contains, a: a, b: b, options: options)
+        case .like: relates(.like, a: a, b: b, options: options)
         case .in, .between: preconditionFailure("Firn: a comparison with several values was not split into single ones")
         }
     }
 
-    private static func isEqual(_ a: Value, _ b: Value, _ options: Comparison.Options) -> Bool {
+    private static func isEqual(_ a: Value, _ b: Value, options: Comparison.Options) -> Bool {
         switch (a, b) {
         case (.null, .null): true
         case (.string(let x), .string(let y)) where !options.isEmpty:
@@ -63,14 +63,17 @@ enum ValueComparison {
 
     /// Only a null needle finds a null, and it finds nothing else.
     private static func relates(
-        _ relation: TextTest.Relation, _ a: Value, _ b: Value, _ options: Comparison.Options
+        _ relation: TextTest.Relation, a: Value, b: Value, options: Comparison.Options
     ) -> Bool {
         switch (a, b) {
         case (.null, .null): return true
         case (.string(let text), .string(let needle)):
             var scratch: [UInt8] = []
             var text = text
-            return text.withUTF8 { TextTest(relation, needle, options).holds(UnsafeRawBufferPointer($0), &scratch) }
+            return text.withUTF8 {
+                TextTest(relation: relation, needle: needle, options: options).holds(
+                    UnsafeRawBufferPointer($0), &scratch)
+            }
         case (.data(let data), .data(let needle)):
             let bytes: BytesRelation =
                 switch relation {
@@ -99,11 +102,11 @@ struct ConstantTest: Sendable {
     func holds(_ value: Value) -> Bool {
         let holds =
             switch operation {
-            case .in: values.contains { ValueComparison.holds(.equal, value, $0, options) }
+            case .in: values.contains { ValueComparison.holds(.equal, a: value, b: $0, options: options) }
             case .between:
-                ValueComparison.holds(.greaterOrEqual, value, values[0])
-                    && ValueComparison.holds(.lessOrEqual, value, values[1])
-            default: ValueComparison.holds(operation, value, self.value, options)
+                ValueComparison.holds(.greaterOrEqual, a: value, b: values[0])
+                    && ValueComparison.holds(.lessOrEqual, a: value, b: values[1])
+            default: ValueComparison.holds(operation, a: value, b: self.value, options: options)
             }
         return holds != isNegated
     }

@@ -48,7 +48,7 @@ package struct GeoRing: Sendable, Hashable {
             {
                 let difference = GeoRing.eastward(previous, next)
                 if start.latitude > 0 {
-                    turns.append(Span(previous, next, difference))
+                    turns.append(Span(start: previous, end: next, difference: difference))
                 } else {
                     // The whole lune between the two meridians.
                     area += 2 * difference.radians
@@ -56,9 +56,9 @@ package struct GeoRing: Sendable, Hashable {
                 turn += difference
             }
             let difference = start.isPole || end.isPole ? 0 : GeoRing.eastward(start.longitude, end.longitude)
-            edges.append(Edge(start, end, difference))
+            edges.append(Edge(start: start, end: end, difference: difference))
             turn += difference
-            area += GeoRing.area(start, end, difference)
+            area += GeoRing.area(start, end: end, difference: difference)
         }
         self.vertices = vertices
         self.edges = edges
@@ -139,7 +139,7 @@ package struct GeoRing: Sendable, Hashable {
     }
 
     /// The area of the triangle of the north pole and an edge, with a sign: positive if the edge leads eastwards.
-    private static func area(_ start: GeoPosition, _ end: GeoPosition, _ difference: Double) -> Double {
+    private static func area(_ start: GeoPosition, end: GeoPosition, difference: Double) -> Double {
         let (a, b) = ((90 - start.latitude).radians / 2, (90 - end.latitude).radians / 2)
         let sines = firn_sin(a) * firn_sin(b)
         return 2
@@ -154,7 +154,7 @@ package struct GeoRing: Sendable, Hashable {
         /// Whether it crosses the antimeridian.
         private let isWrapping: Bool
 
-        init(_ start: Double, _ end: Double, _ difference: Double) {
+        init(start: Double, end: Double, difference: Double) {
             (west, east) = difference < 0 ? (end, start) : (start, end)
             isWrapping = west > east
         }
@@ -172,8 +172,9 @@ package struct GeoRing: Sendable, Hashable {
         /// The normal of its plane, to the north.
         let normal: SIMD3<Double>
 
-        init(_ start: GeoPosition, _ end: GeoPosition, _ difference: Double) {
-            span = Span(start.meridian ?? end.longitude, end.meridian ?? start.longitude, difference)
+        init(start: GeoPosition, end: GeoPosition, difference: Double) {
+            span = Span(
+                start: start.meridian ?? end.longitude, end: end.meridian ?? start.longitude, difference: difference)
             let (west, east) = difference < 0 ? (end, start) : (start, end)
             latitudes = min(west.latitude, east.latitude)...max(west.latitude, east.latitude)
             // Twice the cross product. The sums and differences keep it exact for edges of a few metres.

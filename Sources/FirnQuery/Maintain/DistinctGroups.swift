@@ -39,7 +39,10 @@ struct DistinctGroups: Sendable {
     mutating func update(
         from old: Snapshot, to new: Snapshot, candidates: Set<Int64>, matching: Set<Int64>
     ) -> (old: Set<Int64>, new: Set<Int64>) {
-        let (before, after) = (RowOrder(order, old, sorted.table), RowOrder(order, new, sorted.table))
+        let (before, after) = (
+            RowOrder(keys: order, snapshot: old, table: sorted.table),
+            RowOrder(keys: order, snapshot: new, table: sorted.table)
+        )
         var objects = known ?? made(in: old)
         known = nil  // So that the keys are changed in place.
         func first(_ key: Int64, _ order: RowOrder) -> Int64? {
@@ -50,7 +53,8 @@ struct DistinctGroups: Sendable {
         for (index, _) in removed.reversed() { objects.remove(at: index) }
         // What is left has the same values in both versions. Of each group it is a member that stays.
         let inserted = matching.filter { key in
-            after.find(key).map { row in keys.allSatisfy { $0.locate(row.leaf, row.row, after.context) != nil } }
+            after.find(key).map { row in keys.allSatisfy { $0.locate(row.leaf, row: row.row, in: after.context) != nil }
+            }
                 ?? false
         }
         let left = removed.compactMap { first($0.key, before) }
@@ -74,7 +78,8 @@ struct DistinctGroups: Sendable {
         // Objects behind a nil link have no value.
         return OrderedKeys(
             found.filter { key in
-                view.find(key).map { row in keys.allSatisfy { $0.locate(row.leaf, row.row, context) != nil } } ?? false
+                view.find(key).map { row in keys.allSatisfy { $0.locate(row.leaf, row: row.row, in: context) != nil } }
+                    ?? false
             })
     }
 }

@@ -64,9 +64,12 @@ package struct MaintainedQuery: Sendable {
         _ result: inout OrderedKeys, from old: Snapshot, to new: Snapshot, candidates: Set<Int64>,
         changed: Set<Int64>
     ) -> MaintainedChange {
-        let (before, after) = (RowOrder(keys, old, table), RowOrder(keys, new, table))
+        let (before, after) = (
+            RowOrder(keys: keys, snapshot: old, table: table), RowOrder(keys: keys, snapshot: new, table: table)
+        )
         func match(_ filters: [any QueryNode], _ key: Int64) -> Bool {
-            after.find(key).map { row in filters.allSatisfy { $0.matches(row.leaf, row.row, after.context) } } ?? false
+            after.find(key).map { row in filters.allSatisfy { $0.matches(row.leaf, row: row.row, in: after.context) } }
+                ?? false
         }
         // The objects that leave their place in the result, and those that get one.
         var (leaving, found) = (candidates, candidates.filter { match(filters, $0) })

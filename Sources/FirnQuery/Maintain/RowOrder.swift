@@ -6,7 +6,7 @@ struct RowOrder {
     private let keys: [SortKey]
     private let view: TableView?
 
-    init(_ keys: [SortKey], _ snapshot: Snapshot, _ table: TableID) {
+    init(keys: [SortKey], snapshot: Snapshot, table: TableID) {
         self.keys = keys
         context = QueryContext(snapshot)
         // The class may be newer than the version.
@@ -20,26 +20,26 @@ struct RowOrder {
         _ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), byFirst count: Int
     ) -> Int {
         for key in keys[..<count] {
-            let order = key.order(a, b, context)
+            let order = key.order(a, b, in: context)
             if order != 0 { return order }
         }
         return 0
     }
 
-    private func precedes(_ a: Int64, _ b: Int64, _ rowB: (leaf: Leaf, row: Int)) -> Bool {
+    private func precedes(_ a: Int64, _ b: Int64, at rowB: (leaf: Leaf, row: Int)) -> Bool {
         guard !keys.isEmpty, let rowA = find(a) else { return a < b }
         let order = order(rowA, rowB, byFirst: keys.count)
         return order != 0 ? order < 0 : a < b
     }
 
     /// Whether an object comes before another one. Both are in the version.
-    func precedes(_ a: Int64, _ b: Int64) -> Bool { find(b).map { precedes(a, b, $0) } ?? (a < b) }
+    func precedes(_ a: Int64, _ b: Int64) -> Bool { find(b).map { precedes(a, b, at: $0) } ?? (a < b) }
 
     /// The position of an object in a result, or the one that it would have there.
     func position(of key: Int64, in result: OrderedKeys) -> Int {
         guard !keys.isEmpty else { return result.firstIndex(notPreceding: { $0 < key }) }
         guard let row = find(key) else { return result.count }
-        return result.firstIndex(notPreceding: { precedes($0, key, row) })
+        return result.firstIndex(notPreceding: { precedes($0, key, at: row) })
     }
 
     /// The index of an object in a result; nil if it is not in it.

@@ -286,7 +286,8 @@ extension PredicateParser {
 
     static func objectID(_ text: String) -> Value? {
         guard text.utf8.count == 24, let a = hex(text.prefix(8)), let b = hex(text.dropFirst(8)) else { return nil }
-        return .objectID(ObjectIDBytes(UInt32(a), UInt32(truncatingIfNeeded: b >> 32), UInt32(truncatingIfNeeded: b)))
+        return .objectID(
+            ObjectIDBytes(a: UInt32(a), b: UInt32(truncatingIfNeeded: b >> 32), c: UInt32(truncatingIfNeeded: b)))
     }
 
     private static func hex(_ digits: Substring) -> UInt64? {

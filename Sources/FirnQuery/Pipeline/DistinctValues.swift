@@ -28,9 +28,9 @@ struct DistinctValues {
         var combination: [Value] = []
         for path in paths {
             let key = SortKey(path: path, isAscending: true)
-            guard let position = key.locate(leaf, row, context) else { return false }
+            guard let position = key.locate(leaf, row: row, in: context) else { return false }
             combination.append(
-                context.table(path.table).value(key.column, position.leaf, position.row).unifiedNumber)
+                context.table(path.table).value(key.column, leaf: position.leaf, row: position.row).unifiedNumber)
         }
         return values.insert(combination).inserted
     }

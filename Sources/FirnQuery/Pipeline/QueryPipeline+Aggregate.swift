@@ -20,22 +20,22 @@ extension QueryPipeline {
                 advice: "Name a property, without an aggregate or a variable of its own.", at: path.position)
         }
         let bound = try compiler.bind(path, from: table)
-        _ = try compiler.aggregateType(aggregate, bound.type, path.text, position: path.position)
+        _ = try compiler.aggregateType(aggregate, type: bound.type, text: path.text, position: path.position)
         let context = QueryContext(snapshot)
         var accumulator = Accumulator(bound.type, for: aggregate)
         let isOrderOnly = stages.allSatisfy { if case .sort = $0 { true } else { false } }
         if isOrderOnly {
             var column: Int?
             if bound.steps.isEmpty, case .value(let position) = bound.end { column = position }
-            forEachSelection(source, context, reading: column) { leaf, rows in
-                accumulator.add(leaf, rows, bound, context)
+            forEachSelection(source, in: context, reading: column) { leaf, rows in
+                accumulator.add(leaf, rows: rows, path: bound, in: context)
                 return true
             }
         } else {
             let view = context.table(table)
             for key in run(in: snapshot, from: source).keys(in: view) {
                 guard let position = view.find(key) else { continue }
-                accumulator.add(position.leaf, RowMask(row: position.row), bound, context)
+                accumulator.add(position.leaf, rows: RowMask(row: position.row), path: bound, in: context)
             }
         }
         return accumulator.result(aggregate)
@@ -59,21 +59,21 @@ extension ListCell {
 
 extension Accumulator {
     /// Adds the values of some rows of a leaf. Columns of ints, floats and doubles are added by C kernels.
-    mutating func add(_ leaf: Leaf, _ rows: RowMask, _ path: BoundPath, _ context: QueryContext) {
+    mutating func add(_ leaf: Leaf, rows: RowMask, path: BoundPath, in context: QueryContext) {
         if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty,
-            addColumn(leaf, rows, column, path)
+            addColumn(leaf, rows: rows, column: column, path: path)
         {
             return
         }
         rows.forEach { row in
-            path.forEachValue(leaf, row, context) {
+            path.forEachValue(leaf, row: row, in: context) {
                 add($0)
                 return true
             }
         }
     }
 
-    private mutating func addColumn(_ leaf: Leaf, _ rows: RowMask, _ column: Int, _ path: BoundPath) -> Bool {
+    private mutating func addColumn(_ leaf: Leaf, rows: RowMask, column: Int, path: BoundPath) -> Bool {
         if path.type == .int, !path.isNullable, !needsRange, rows.count == leaf.count,
             let packed = leaf.packedIntegers(column)
         {
@@ -86,17 +86,17 @@ extension Accumulator {
         if count == 0 { return true }
         let isWhole = count == leaf.count
         switch path.type {
-        case .int: addInts(chunk, wanted, count, isWhole)
-        case .double: addDoubles(chunk, wanted, count, isWhole)
-        case .float: addFloats(chunk, wanted, count, isWhole)
+        case .int: addInts(chunk, rows: wanted, count: count, isWhole: isWhole)
+        case .double: addDoubles(chunk, rows: wanted, count: count, isWhole: isWhole)
+        case .float: addFloats(chunk, rows: wanted, count: count, isWhole: isWhole)
         default: return false
         }
         return true
     }
 
-    private mutating func addInts(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
+    private mutating func addInts(_ chunk: Chunk, rows: RowMask, count: Int, isWhole: Bool) {
         let values: UnsafePointer<Int64> = chunk.values()
-        withGathered(values, rows, count, isWhole) { accumulator, values in
+        withGathered(values, rows: rows, count: count, isWhole: isWhole) { accumulator, values in
             var total: Int128 = 0
             if accumulator.needsSum {
                 var sum = (UInt64(0), UInt64(0))
@@ -116,9 +116,9 @@ extension Accumulator {
         }
     }
 
-    private mutating func addDoubles(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
+    private mutating func addDoubles(_ chunk: Chunk, rows: RowMask, count: Int, isWhole: Bool) {
         let values: UnsafePointer<Double> = chunk.values()
-        withGathered(values, rows, count, isWhole) { accumulator, values in
+        withGathered(values, rows: rows, count: count, isWhole: isWhole) { accumulator, values in
             accumulator.add(doubles: accumulator.needsSum ? firn_sum_f64(values, UInt32(count)) : 0, count: count)
             guard accumulator.needsRange else { return }
             var range = (Double.infinity, -Double.infinity)
@@ -130,9 +130,9 @@ extension Accumulator {
         }
     }
 
-    private mutating func addFloats(_ chunk: Chunk, _ rows: RowMask, _ count: Int, _ isWhole: Bool) {
+    private mutating func addFloats(_ chunk: Chunk, rows: RowMask, count: Int, isWhole: Bool) {
         let values: UnsafePointer<Float> = chunk.values()
-        withGathered(values, rows, count, isWhole) { accumulator, values in
+        withGathered(values, rows: rows, count: count, isWhole: isWhole) { accumulator, values in
             accumulator.add(doubles: accumulator.needsSum ? firn_sum_f32(values, UInt32(count)) : 0, count: count)
             guard accumulator.needsRange else { return }
             var range = (Float.infinity, -Float.infinity)
@@ -146,7 +146,7 @@ extension Accumulator {
     /// Calls `body` with the values of some rows, contiguous in memory. They are copied unless they are all values of
     /// the leaf.
     private mutating func withGathered<T: BitwiseCopyable>(
-        _ values: UnsafePointer<T>, _ rows: RowMask, _ count: Int, _ isWhole: Bool,
+        _ values: UnsafePointer<T>, rows: RowMask, count: Int, isWhole: Bool,
         _ body: (inout Accumulator, UnsafePointer<T>) -> Void
     ) {
         if isWhole { return body(&self, values) }

@@ -9,15 +9,15 @@ extension QueryPipeline {
         }
         var rest = stages[...]
         if let (keys, limit) = topStages {
-            var top = TopRows(limit, keys, context)
-            forEachSelection(source, context) { leaf, rows in
+            var top = TopRows(limit: limit, keys: keys, in: context)
+            forEachSelection(source, in: context) { leaf, rows in
                 top.add(leaf, rows)
                 return true
             }
             let keys = top.finish()
             rest = rest.dropFirst(2)
             if rest.isEmpty { return QueryResult(content: .keys(keys), isAscending: false) }
-            return finish(rows(of: keys, context), rest, context, isAscending: false)
+            return finish(rows(of: keys, context), stages: rest, in: context, isAscending: false)
         }
         var limit = Int.max
         if case .limit(let count) = rest.first {
@@ -32,7 +32,7 @@ extension QueryPipeline {
         var isAscending = true
         if case .keys = source { isAscending = false }
         if limit > 0 {
-            forEachSelection(source, context) { leaf, selected in
+            forEachSelection(source, in: context) { leaf, selected in
                 if case .keys = source {
                     selected.forEach { rows.append(leaf, $0) }
                 } else {
@@ -42,13 +42,13 @@ extension QueryPipeline {
             }
         }
         if rows.count > limit { rows = rows.selecting(0..<limit) }
-        return finish(rows, rest, context, isAscending: isAscending)
+        return finish(rows, stages: rest, in: context, isAscending: isAscending)
     }
 
     /// The keys of the objects that the filter finds, collected leaf by leaf.
     private func selectedKeys(_ context: QueryContext) -> [Int64] {
         var keys: [Int64] = []
-        forEachSelection(.table, context) { leaf, rows in
+        forEachSelection(.table, in: context) { leaf, rows in
             withUnsafeTemporaryAllocation(of: Int64.self, capacity: Limits.rowsPerLeaf) { buffer in
                 var count = 0
                 if let explicit = leaf.explicitKeys {
@@ -91,7 +91,7 @@ extension QueryPipeline {
         let plan = plan(source, context)
         if let planned = plan.index, planned.isExact { return min(planned.access.count(view), limit) }
         var count = 0
-        forEachSelection(source, plan, context) { _, rows in
+        forEachSelection(source, plan: plan, in: context) { _, rows in
             count += rows.count
             return count < limit
         }
@@ -111,7 +111,7 @@ extension QueryPipeline {
         let view = context.table(table)
         let planner = Planner(context: context)
         guard let index = planner.access(filter, view) else { return Plan() }
-        return Plan(index: index, usesIndex: planner.isWorthwhile(index, filter, view))
+        return Plan(index: index, usesIndex: planner.isWorthwhile(index, node: filter, table: view))
     }
 
     /// The first two stages, if they are a sort and a limit of at most 10,000. Such a query keeps only the first rows
@@ -127,19 +127,20 @@ extension QueryPipeline {
     /// Calls `body` with each leaf that has rows which pass the filter, and with those rows, in order, until it returns
     /// false. `column` is the column that `body` reads.
     func forEachSelection(
-        _ source: Source, _ context: QueryContext, reading column: Int? = nil, _ body: (Leaf, RowMask) -> Bool
+        _ source: Source, in context: QueryContext, reading column: Int? = nil, _ body: (Leaf, RowMask) -> Bool
     ) {
-        forEachSelection(source, plan(source, context), context, reading: column, body)
+        forEachSelection(source, plan: plan(source, context), in: context, reading: column, body)
     }
 
     private func forEachSelection(
-        _ source: Source, _ plan: Plan, _ context: QueryContext, reading column: Int? = nil,
+        _ source: Source, plan: Plan, in context: QueryContext, reading column: Int? = nil,
         _ body: (Leaf, RowMask) -> Bool
     ) {
         let view = context.table(table)
         if case .keys(let keys) = source {
             for key in keys {
-                guard let position = view.find(key), filter?.matches(position.leaf, position.row, context) ?? true
+                guard let position = view.find(key),
+                    filter?.matches(position.leaf, row: position.row, in: context) ?? true
                 else {
                     continue
                 }
@@ -152,18 +153,18 @@ extension QueryPipeline {
             return
         }
         if plan.usesIndex, let planned = plan.index {
-            return forEachCandidate(planned.access.keys(view), filter, view, context, body)
+            return forEachCandidate(planned.access.keys(view), filter: filter, view: view, in: context, body)
         }
         view.scan(firstColumn) { leaf, _ in
             var rows = RowMask(count: leaf.count)
-            filter.narrow(&rows, leaf, context)
+            filter.narrow(&rows, leaf: leaf, in: context)
             return rows.isEmpty || body(leaf, rows)
         }
     }
 
     /// Calls `body` with the rows that pass the filter among the ascending keys that an index found, leaf by leaf.
     private func forEachCandidate(
-        _ keys: [Int64], _ filter: any QueryNode, _ view: TableView, _ context: QueryContext,
+        _ keys: [Int64], filter: any QueryNode, view: TableView, in context: QueryContext,
         _ body: (Leaf, RowMask) -> Bool
     ) {
         var at = 0
@@ -178,7 +179,7 @@ extension QueryPipeline {
                 rows.insert(row)
                 at += 1
             }
-            filter.narrow(&rows, position.leaf, context)
+            filter.narrow(&rows, leaf: position.leaf, in: context)
             if !rows.isEmpty, !body(position.leaf, rows) { return }
         }
     }
@@ -218,7 +219,7 @@ extension QueryPipeline {
     }
 
     private func finish(
-        _ rows: RowSet, _ stages: ArraySlice<BoundStage>, _ context: QueryContext, isAscending: Bool
+        _ rows: RowSet, stages: ArraySlice<BoundStage>, in context: QueryContext, isAscending: Bool
     ) -> QueryResult {
         var rows = rows
         var isAscending = isAscending
@@ -226,7 +227,7 @@ extension QueryPipeline {
         while let stage = rest.popFirst() {
             switch stage {
             case .sort(let keys):
-                let order = Sorter.order(rows, keys, context)
+                let order = Sorter.order(rows, keys: keys, in: context)
                 isAscending = false
                 if rest.isEmpty {
                     let before = rows.keys
@@ -234,7 +235,7 @@ extension QueryPipeline {
                 }
                 rows = rows.reordered(order)
             case .filter(let node):
-                rows = rows.filtered { node.matches($0, $1, context) }
+                rows = rows.filtered { node.matches($0, row: $1, in: context) }
             case .distinct(let paths):
                 var seen = DistinctValues(paths, context)
                 rows = rows.filtered { seen.insert($0, $1) }

@@ -23,7 +23,7 @@ indirect enum IndexAccess {
     private func forEachKey(_ table: TableView, _ body: (Int64) -> Void) {
         switch self {
         case .positions(let column, let range):
-            table.forEachIndexed(column, range) {
+            table.forEachIndexed(column, positions: range) {
                 body($0)
                 return true
             }
@@ -96,7 +96,7 @@ struct Planner {
     }
 
     /// Whether looking up the candidates costs less than scanning.
-    func isWorthwhile(_ planned: PlannedAccess, _ node: any QueryNode, _ table: TableView) -> Bool {
+    func isWorthwhile(_ planned: PlannedAccess, node: any QueryNode, table: TableView) -> Bool {
         Double(planned.access.count(table)) * (150 + node.cost) < Double(table.count) * max(node.cost, 0.3)
     }
 
@@ -138,7 +138,7 @@ struct Planner {
     private func bytes(_ node: BytesNode, _ table: TableView) -> PlannedAccess? {
         guard !node.isNegated, !node.matchesNull, table.hasIndex(node.column) else { return nil }
         let column = node.column
-        let value = constant(node.needle, column, table)
+        let value = constant(node.needle, column: column, table: table)
         let isShort = node.needle.count <= Limits.indexKeyByteCount - 8
         let range: Range<Int>
         switch node.relation {
@@ -161,7 +161,7 @@ struct Planner {
         return PlannedAccess(access: .positions(column, range), isExact: isShort, columns: [node.name])
     }
 
-    private func constant(_ bytes: [UInt8], _ column: Int, _ table: TableView) -> Value {
+    private func constant(_ bytes: [UInt8], column: Int, table: TableView) -> Value {
         table.schema.columns[column].type == .string ? .string(String(decoding: bytes, as: UTF8.self)) : .data(bytes)
     }
 
@@ -181,7 +181,7 @@ struct Planner {
         guard !node.isNegated, !node.matchesNull, table.hasIndex(node.column) else { return nil }
         var isExact = true
         let parts = node.values.elements.map { bytes -> IndexAccess in
-            let value = constant(bytes, node.column, table)
+            let value = constant(bytes, column: node.column, table: table)
             isExact = isExact && table.isIndexExact(node.column, value)
             return .positions(
                 node.column, table.indexLowerBound(node.column, value)..<table.indexUpperBound(node.column, value))
@@ -197,7 +197,8 @@ struct Planner {
         }
         var targets: [Int64] = []
         for key in inner.access.keys(target) {
-            guard let location = target.find(key), node.part.matches(location.leaf, location.row, context) else {
+            guard let location = target.find(key), node.part.matches(location.leaf, row: location.row, in: context)
+            else {
                 continue
             }
             targets.append(key)

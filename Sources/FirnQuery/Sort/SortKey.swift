@@ -49,7 +49,7 @@ struct SortKey: Sendable {
 
     /// The row that holds the value, nil behind a nil link.
     @inline(__always)
-    func locate(_ leaf: Leaf, _ row: Int, _ context: QueryContext) -> (leaf: Leaf, row: Int)? {
+    func locate(_ leaf: Leaf, row: Int, in context: QueryContext) -> (leaf: Leaf, row: Int)? {
         var location = (leaf: leaf, row: row)
         for step in path.steps {
             guard case .link(let column, let target) = step else { return nil }
@@ -67,9 +67,9 @@ struct SortKey: Sendable {
 
     /// The word of a row in ascending order.
     @inline(__always)
-    func word(_ leaf: Leaf, _ row: Int, _ depth: Int, _ context: QueryContext) -> UInt64 {
+    func word(_ leaf: Leaf, row: Int, depth: Int, in context: QueryContext) -> UInt64 {
         guard !path.steps.isEmpty else { return word(at: leaf, row, depth) }
-        guard let location = locate(leaf, row, context) else { return .max }
+        guard let location = locate(leaf, row: row, in: context) else { return .max }
         return word(at: location.leaf, location.row, depth)
     }
 
@@ -95,13 +95,13 @@ struct SortKey: Sendable {
             let date: Timestamp = leaf.load(column, row)
             return SortKey.word(
                 UInt64(bitPattern: date.seconds) ^ 1 << 63,
-                UInt64(UInt32(bitPattern: date.nanoseconds) ^ 1 << 31) << 32, 12, depth)
+                low: UInt64(UInt32(bitPattern: date.nanoseconds) ^ 1 << 31) << 32, count: 12, depth: depth)
         case .uuid:
             let uuid: UUIDBytes = leaf.load(column, row)
-            return SortKey.word(uuid.high, uuid.low, 16, depth)
+            return SortKey.word(uuid.high, low: uuid.low, count: 16, depth: depth)
         default:
             let id = leaf.load(column, row, as: (UInt32, UInt32, UInt32).self)
-            return SortKey.word(UInt64(id.0) << 32 | UInt64(id.1), UInt64(id.2) << 32, 12, depth)
+            return SortKey.word(UInt64(id.0) << 32 | UInt64(id.1), low: UInt64(id.2) << 32, count: 12, depth: depth)
         }
     }
 
@@ -113,7 +113,7 @@ struct SortKey: Sendable {
     }
 
     /// The word for 7 bytes of a value that consists of two words, the higher one first.
-    private static func word(_ high: UInt64, _ low: UInt64, _ count: Int, _ depth: Int) -> UInt64 {
+    private static func word(_ high: UInt64, low: UInt64, count: Int, depth: Int) -> UInt64 {
         let value = UInt128(high) << 64 | UInt128(low)
         let bytes = UInt64(truncatingIfNeeded: (value << UInt128(56 * depth)) >> 64)
         return bytes & ~0xFF | UInt64(min(max(count - 7 * depth, 0), 8) + 1)
@@ -154,13 +154,14 @@ struct SortKey: Sendable {
     }
 
     /// Compares two rows by their whole values, in the key's direction.
-    func order(_ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), _ context: QueryContext) -> Int {
-        let order = ascendingOrder(locate(a.leaf, a.row, context), locate(b.leaf, b.row, context), context)
+    func order(_ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), in context: QueryContext) -> Int {
+        let order = ascendingOrder(
+            locate(a.leaf, row: a.row, in: context), locate(b.leaf, row: b.row, in: context), in: context)
         return isAscending ? order : -order
     }
 
     private func ascendingOrder(
-        _ a: (leaf: Leaf, row: Int)?, _ b: (leaf: Leaf, row: Int)?, _ context: QueryContext
+        _ a: (leaf: Leaf, row: Int)?, _ b: (leaf: Leaf, row: Int)?, in context: QueryContext
     ) -> Int {
         guard let a, let b else { return (a == nil ? 1 : 0) - (b == nil ? 1 : 0) }
         switch path.type {
@@ -171,7 +172,7 @@ struct SortKey: Sendable {
             return ByteText.order(x, y)
         case .decimal, .mixed:
             let table = context.table(path.table)
-            let (x, y) = (table.value(column, a.leaf, a.row), table.value(column, b.leaf, b.row))
+            let (x, y) = (table.value(column, leaf: a.leaf, row: a.row), table.value(column, leaf: b.leaf, row: b.row))
             return SortKey.isNaN(x) && SortKey.isNaN(y) ? 0 : Value.order(x, y)
         default:
             for depth in 0..<3 {

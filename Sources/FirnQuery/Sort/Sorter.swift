@@ -12,7 +12,7 @@ struct Sorter {
     private let context: QueryContext
 
     /// The sorted order, as indices in `rows`.
-    static func order(_ rows: RowSet, _ keys: [SortKey], _ context: QueryContext) -> [UInt32] {
+    static func order(_ rows: RowSet, keys: [SortKey], in context: QueryContext) -> [UInt32] {
         precondition(rows.count <= Int(UInt32.max), "Firn: more rows to sort than a UInt32 counts")
         // See `RowSet.keys`.
         guard rows.count > 0 else { return [] }
@@ -30,8 +30,8 @@ struct Sorter {
         }
         order.withUnsafeMutableBufferPointer { order in
             sorter.sort(
-                order, 0, 0,
-                Scratch(words: words, otherWords: words + rows.count, otherNumbers: numbers))
+                order, keyIndex: 0, depth: 0,
+                scratch: Scratch(words: words, otherWords: words + rows.count, otherNumbers: numbers))
         }
         return order
     }
@@ -47,14 +47,14 @@ struct Sorter {
         }
     }
 
-    private func sort(_ order: UnsafeMutableBufferPointer<UInt32>, _ keyIndex: Int, _ depth: Int, _ scratch: Scratch) {
+    private func sort(_ order: UnsafeMutableBufferPointer<UInt32>, keyIndex: Int, depth: Int, scratch: Scratch) {
         guard order.count > 1, keyIndex < keys.count else { return }
         if order.count <= 16 { return insertionSort(order, keyIndex) }
         let key = keys[keyIndex]
         if depth > SortKey.maximumDepth || depth > 0 && (key.path.type == .decimal || key.path.type == .mixed) {
-            return sortByValues(order, keyIndex, scratch)
+            return sortByValues(order, keyIndex: keyIndex, scratch: scratch)
         }
-        fill(order, key, depth, scratch.words)
+        fill(order, key: key, depth: depth, words: scratch.words)
         if !key.isAscending { for index in 0..<order.count { scratch.words[index] = ~scratch.words[index] } }
         guard let numbers = order.baseAddress else { return }
         firn_sort_pairs(scratch.words, numbers, scratch.otherWords, scratch.otherNumbers, Int64(order.count))
@@ -67,9 +67,9 @@ struct Sorter {
                 let run = UnsafeMutableBufferPointer(rebasing: order[start..<end])
                 // The words of this run are no longer needed, so sorting the run may use their memory.
                 if key.isOpen(key.isAscending ? word : ~word, depth: depth) {
-                    sort(run, keyIndex, depth + 1, scratch.part(start))
+                    sort(run, keyIndex: keyIndex, depth: depth + 1, scratch: scratch.part(start))
                 } else {
-                    sort(run, keyIndex + 1, 0, scratch.part(start))
+                    sort(run, keyIndex: keyIndex + 1, depth: 0, scratch: scratch.part(start))
                 }
             }
             start = end
@@ -77,7 +77,7 @@ struct Sorter {
     }
 
     private func fill(
-        _ order: UnsafeMutableBufferPointer<UInt32>, _ key: SortKey, _ depth: Int, _ words: UnsafeMutablePointer<UInt64>
+        _ order: UnsafeMutableBufferPointer<UInt32>, key: SortKey, depth: Int, words: UnsafeMutablePointer<UInt64>
     ) {
         // The order and the rows are unchanged, so the words can be computed leaf by leaf.
         if depth == 0, rows.isInOrder, order.count == rows.count, order.first == 0, key.path.steps.isEmpty,
@@ -85,13 +85,13 @@ struct Sorter {
         {
             rows.forEachRun { leaf, run in
                 if run.count == leaf.count, key.fillWords(leaf, words + run.lowerBound) { return }
-                for index in run { words[index] = key.word(leaf, rows[index].row, 0, context) }
+                for index in run { words[index] = key.word(leaf, row: rows[index].row, depth: 0, in: context) }
             }
             return
         }
         for index in 0..<order.count {
             let location = rows[Int(order[index])]
-            words[index] = key.word(location.leaf, location.row, depth, context)
+            words[index] = key.word(location.leaf, row: location.row, depth: depth, in: context)
         }
     }
 
@@ -101,10 +101,10 @@ struct Sorter {
     }
 
     /// Compares by all keys from `keyIndex` on.
-    private func compare(_ a: UInt32, _ b: UInt32, _ keyIndex: Int) -> Int {
+    private func compare(_ a: UInt32, _ b: UInt32, keyIndex: Int) -> Int {
         let (x, y) = (rows[Int(a)], rows[Int(b)])
         for key in keys[keyIndex...] {
-            let order = key.order(x, y, context)
+            let order = key.order(x, y, in: context)
             if order != 0 { return order }
         }
         return 0
@@ -114,7 +114,7 @@ struct Sorter {
         for index in 1..<order.count {
             let moved = order[index]
             var position = index
-            while position > 0, compare(order[position - 1], moved, keyIndex) > 0 {
+            while position > 0, compare(order[position - 1], moved, keyIndex: keyIndex) > 0 {
                 order[position] = order[position - 1]
                 position -= 1
             }
@@ -123,7 +123,7 @@ struct Sorter {
     }
 
     /// Sorts by the whole values of all keys from `keyIndex` on. Equal rows keep their order.
-    private func sortByValues(_ order: UnsafeMutableBufferPointer<UInt32>, _ keyIndex: Int, _ scratch: Scratch) {
+    private func sortByValues(_ order: UnsafeMutableBufferPointer<UInt32>, keyIndex: Int, scratch: Scratch) {
         // Bottom-up merging is stable and needs no more memory than is available.
         var width = 16
         var start = 0
@@ -135,7 +135,9 @@ struct Sorter {
         while width < order.count {
             var start = 0
             while start + width < order.count {
-                merge(order, start, start + width, min(start + 2 * width, order.count), keyIndex, scratch.otherNumbers)
+                merge(
+                    order, start: start, middle: start + width, end: min(start + 2 * width, order.count),
+                    keyIndex: keyIndex, buffer: scratch.otherNumbers)
                 start += 2 * width
             }
             width *= 2
@@ -143,13 +145,13 @@ struct Sorter {
     }
 
     private func merge(
-        _ order: UnsafeMutableBufferPointer<UInt32>, _ start: Int, _ middle: Int, _ end: Int, _ keyIndex: Int,
-        _ buffer: UnsafeMutablePointer<UInt32>
+        _ order: UnsafeMutableBufferPointer<UInt32>, start: Int, middle: Int, end: Int, keyIndex: Int,
+        buffer: UnsafeMutablePointer<UInt32>
     ) {
         for index in start..<middle { buffer[index] = order[index] }
         var (left, right, position) = (start, middle, start)
         while left < middle {
-            if right < end, compare(order[right], buffer[left], keyIndex) < 0 {
+            if right < end, compare(order[right], buffer[left], keyIndex: keyIndex) < 0 {
                 order[position] = order[right]
                 right += 1
             } else {
@@ -177,7 +179,7 @@ struct TopRows {
     private var rows = RowSet()
     private var heap: [Entry] = []
 
-    init(_ limit: Int, _ keys: [SortKey], _ context: QueryContext) {
+    init(limit: Int, keys: [SortKey], in context: QueryContext) {
         self.limit = limit
         self.keys = keys
         self.context = context
@@ -189,24 +191,24 @@ struct TopRows {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Limits.rowsPerLeaf) { words in
             let isFilled = selected.count == leaf.count && key.fillWords(leaf, words.baseAddress.unsafelyUnwrapped)
             selected.forEach { row in
-                let word = isFilled ? words[row] : key.word(leaf, row, 0, context)
-                offer(key.isAscending ? word : ~word, leaf, row)
+                let word = isFilled ? words[row] : key.word(leaf, row: row, depth: 0, in: context)
+                offer(key.isAscending ? word : ~word, leaf: leaf, row: row)
             }
         }
     }
 
     @inline(__always)
-    private mutating func offer(_ word: UInt64, _ leaf: Leaf, _ row: Int) {
+    private mutating func offer(_ word: UInt64, leaf: Leaf, row: Int) {
         if heap.count == limit {
             let top = heap[0]
             if word > top.word { return }
             if word == top.word, !isBefore((leaf, row), rows[Int(top.index)]) { return }
         }
-        insert(word, leaf, row)
+        insert(word, leaf: leaf, row: row)
     }
 
     @inline(never)
-    private mutating func insert(_ word: UInt64, _ leaf: Leaf, _ row: Int) {
+    private mutating func insert(_ word: UInt64, leaf: Leaf, row: Int) {
         rows.append(leaf, row)
         let entry = Entry(word: word, index: UInt32(rows.count - 1))
         if heap.count < limit {
@@ -220,7 +222,7 @@ struct TopRows {
 
     private func isBefore(_ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int)) -> Bool {
         for key in keys {
-            let order = key.order(a, b, context)
+            let order = key.order(a, b, in: context)
             if order != 0 { return order < 0 }
         }
         return false

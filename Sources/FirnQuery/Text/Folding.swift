@@ -27,7 +27,7 @@ enum Folding {
                 continue
             }
             position += length
-            append(scalar, options, &result)
+            append(scalar, options: options, into: &result)
         }
     }
 
@@ -38,7 +38,7 @@ enum Folding {
         return result
     }
 
-    private static func append(_ scalar: Unicode.Scalar, _ options: Comparison.Options, _ result: inout [UInt8]) {
+    private static func append(_ scalar: Unicode.Scalar, options: Comparison.Options, into result: inout [UInt8]) {
         var scalar = scalar
         if options.contains(.diacriticInsensitive) {
             if DiacriticTable.isMark(scalar.value) { return }
@@ -76,7 +76,7 @@ struct TextTest: Sendable {
     let options: Comparison.Options
     private let needle: [UInt8]
 
-    init(_ relation: Relation, _ needle: String, _ options: Comparison.Options) {
+    init(relation: Relation, needle: String, options: Comparison.Options) {
         self.relation = relation
         self.options = options
         self.needle = Folding.folded(needle, options)

@@ -7,7 +7,7 @@ final class MemoryFile: StorageFile, @unchecked Sendable {
     private let isWritable: Bool
     private var isClosed = false
 
-    init(_ storage: MemoryNames, _ node: MemoryStorage.Node, _ name: String, _ mode: OpenMode) {
+    init(storage: MemoryNames, node: MemoryStorage.Node, name: String, mode: OpenMode) {
         self.storage = storage
         self.node = node
         self.name = name
@@ -101,7 +101,7 @@ final class MemoryLock: StorageLock, @unchecked Sendable {
     private let path: String
     private var isClosed = false
 
-    init(_ storage: MemoryNames, _ node: MemoryStorage.Node, owner: LockTable.Owner, _ name: String) {
+    init(storage: MemoryNames, node: MemoryStorage.Node, owner: LockTable.Owner, name: String) {
         self.storage = storage
         self.node = node
         self.owner = owner

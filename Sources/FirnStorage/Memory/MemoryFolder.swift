@@ -6,7 +6,7 @@ final class MemoryFolder: MemoryNames, StorageFolder, @unchecked Sendable {
     private let node: Node
     private let owner: LockTable.Owner
 
-    init(_ parent: MemoryNames, _ node: Node, _ name: String, owner: LockTable.Owner) {
+    init(parent: MemoryNames, node: Node, name: String, owner: LockTable.Owner) {
         self.parent = parent
         self.name = name
         self.node = node

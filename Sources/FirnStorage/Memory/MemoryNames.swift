@@ -36,27 +36,27 @@ public class MemoryNames: @unchecked Sendable {
             let node: Node
             if mode == .create {
                 node = state.newNode(isFolder: false)
-                try Self.insert(node, at: name, tree, "create")
+                try Self.insert(node, at: name, tree: tree, operation: "create")
             } else {
                 node = try tree.existing(name, "open")
                 guard node.children == nil else {
                     throw StorageError(.isAFolder, operation: "open", path: path(of: name))
                 }
             }
-            return MemoryFile(self, node, name, mode)
+            return MemoryFile(storage: self, node: node, name: name, mode: mode)
         }
     }
 
     public func createFolder(_ name: String, permissions: FileMode) throws(StorageError) {
         try withTree { (tree, state) throws(StorageError) in
-            try Self.insert(state.newNode(isFolder: true), at: name, tree, "create folder")
+            try Self.insert(state.newNode(isFolder: true), at: name, tree: tree, operation: "create folder")
         }
     }
 
     public func openFolder(_ name: String) throws(StorageError) -> any StorageFolder {
         try withTree { (tree, state) throws(StorageError) in
             let node = try tree.existingFolder(name, "open of a folder")
-            return MemoryFolder(self, node, name, owner: state.newOwner())
+            return MemoryFolder(parent: self, node: node, name: name, owner: state.newOwner())
         }
     }
 
@@ -108,8 +108,8 @@ public class MemoryNames: @unchecked Sendable {
 
     public func lockFile(_ name: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock {
         try withTree { (tree, state) throws(StorageError) in
-            let node = try node(at: name, opening, tree, &state, "open of a lock file")
-            return MemoryLock(self, node, owner: state.newOwner(), name)
+            let node = try node(at: name, opening: opening, tree: tree, state: &state, operation: "open of a lock file")
+            return MemoryLock(storage: self, node: node, owner: state.newOwner(), name: name)
         }
     }
 
@@ -118,7 +118,7 @@ public class MemoryNames: @unchecked Sendable {
     ) throws(StorageError) -> any SharedMemory {
         try withTree { (tree, state) throws(StorageError) in
             let operation = "map of shared memory"
-            let node = try node(at: name, opening, tree, &state, operation)
+            let node = try node(at: name, opening: opening, tree: tree, state: &state, operation: operation)
             if !opening.mayCreate, node.bytes.count < byteCount {
                 throw StorageError(.notFound, operation: operation, path: path(of: name))
             }
@@ -132,14 +132,14 @@ public class MemoryNames: @unchecked Sendable {
     }
 
     private static func insert(
-        _ node: Node, at name: String, _ tree: NameTree<Node>, _ operation: String
+        _ node: Node, at name: String, tree: NameTree<Node>, operation: String
     ) throws(StorageError) {
         let location = try tree.freeLocation(of: name, operation)
         location.folder.children?[location.name] = node
     }
 
     private func node(
-        at name: String, _ opening: SharedOpening, _ tree: NameTree<Node>, _ state: inout State, _ operation: String
+        at name: String, opening: SharedOpening, tree: NameTree<Node>, state: inout State, operation: String
     ) throws(StorageError) -> Node {
         if !opening.mayCreate { _ = try tree.existing(name, operation) }
         if let node = try tree.node(at: name, operation) {
@@ -149,7 +149,7 @@ public class MemoryNames: @unchecked Sendable {
             return node
         }
         let node = state.newNode(isFolder: false)
-        try Self.insert(node, at: name, tree, operation)
+        try Self.insert(node, at: name, tree: tree, operation: operation)
         return node
     }
 

@@ -17,7 +17,7 @@ package struct NameTree<Node: NameTreeNode> {
         self.folderPath = folderPath
     }
 
-    private func error(_ code: StorageError.Code, _ operation: String, _ path: String) -> StorageError {
+    private func error(_ code: StorageError.Code, operation: String, path: String) -> StorageError {
         StorageError(code, operation: operation, path: folderPath.map { "\($0)/\(path)" } ?? path)
     }
 
@@ -25,14 +25,16 @@ package struct NameTree<Node: NameTreeNode> {
     package func node(at path: String, _ operation: String) throws(StorageError) -> Node? {
         let names = try components(path, operation)
         guard let last = names.last else { return root }
-        guard let folder = try folder(names.dropLast(), path, operation, mayMiss: true) else { return nil }
+        guard let folder = try folder(names.dropLast(), path: path, operation: operation, mayMiss: true) else {
+            return nil
+        }
         return folder.children?[last]
     }
 
     /// The node at `path`. Throws if there is none.
     package func existing(_ path: String, _ operation: String) throws(StorageError) -> Node {
         guard let node = try node(at: path, operation) else {
-            throw error(.notFound, operation, path)
+            throw error(.notFound, operation: operation, path: path)
         }
         return node
     }
@@ -40,14 +42,14 @@ package struct NameTree<Node: NameTreeNode> {
     /// The folder at `path`. Throws if there is none.
     package func existingFolder(_ path: String, _ operation: String) throws(StorageError) -> Node {
         let node = try existing(path, operation)
-        guard node.children != nil else { throw error(.notAFolder, operation, path) }
+        guard node.children != nil else { throw error(.notAFolder, operation: operation, path: path) }
         return node
     }
 
     /// Like `location`, for a name that nothing must have. Throws `.exists` if something has it.
     package func freeLocation(of path: String, _ operation: String) throws(StorageError) -> (folder: Node, name: String)
     {
-        if try node(at: path, operation) != nil { throw error(.exists, operation, path) }
+        if try node(at: path, operation) != nil { throw error(.exists, operation: operation, path: path) }
         return try location(of: path, operation)
     }
 
@@ -59,27 +61,29 @@ package struct NameTree<Node: NameTreeNode> {
     ) throws(StorageError) -> (folder: Node, name: String) {
         let names = try components(path, operation)
         guard let last = names.last else {
-            throw error(.input("the root folder can't be changed"), operation, path)
+            throw error(.input("the root folder can't be changed"), operation: operation, path: path)
         }
         // Never nil here: `folder` returns nil only if `mayMiss` is true.
-        guard let folder = try folder(names.dropLast(), path, operation, mayMiss: false, outside: moved) else {
-            throw error(.notFound, operation, path)
+        guard
+            let folder = try folder(names.dropLast(), path: path, operation: operation, mayMiss: false, outside: moved)
+        else {
+            throw error(.notFound, operation: operation, path: path)
         }
         return (folder, last)
     }
 
     private func folder(
-        _ names: ArraySlice<String>, _ path: String, _ operation: String, mayMiss: Bool, outside moved: Node? = nil
+        _ names: ArraySlice<String>, path: String, operation: String, mayMiss: Bool, outside moved: Node? = nil
     ) throws(StorageError) -> Node? {
         var node = root
         for name in names {
             guard let next = node.children?[name] else {
                 if mayMiss { return nil }
-                throw error(.notFound, operation, path)
+                throw error(.notFound, operation: operation, path: path)
             }
-            guard next.children != nil else { throw error(.notAFolder, operation, path) }
+            guard next.children != nil else { throw error(.notAFolder, operation: operation, path: path) }
             if next === moved {
-                throw error(.input("a folder can't be moved into itself"), operation, path)
+                throw error(.input("a folder can't be moved into itself"), operation: operation, path: path)
             }
             node = next
         }
@@ -87,16 +91,16 @@ package struct NameTree<Node: NameTreeNode> {
     }
 
     private func components(_ path: String, _ operation: String) throws(StorageError) -> [String] {
-        guard !path.isEmpty else { throw error(.notFound, operation, path) }
+        guard !path.isEmpty else { throw error(.notFound, operation: operation, path: path) }
         if path.utf8.contains(0) {
-            throw error(.input("its name contains a NUL, at which it would end"), operation, path)
+            throw error(.input("its name contains a NUL, at which it would end"), operation: operation, path: path)
         }
         if folderPath != nil, path.utf8.contains(UInt8(ascii: "/")) || path == "." || path == ".." {
-            throw error(.input("it is not a single name"), operation, path)
+            throw error(.input("it is not a single name"), operation: operation, path: path)
         }
         var names: [String] = []
         for part in path.utf8.split(separator: UInt8(ascii: "/")) {
-            guard part.count <= 255 else { throw error(.nameTooLong, operation, path) }
+            guard part.count <= 255 else { throw error(.nameTooLong, operation: operation, path: path) }
             let name = String(Substring(part))
             if name == "." { continue }
             if name == ".." {

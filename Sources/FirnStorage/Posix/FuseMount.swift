@@ -79,7 +79,7 @@ struct FuseMount: Equatable {
 
     /// The system's list of mounts; empty if it can't be read.
     static func table() -> String {
-        let descriptor = systemOpen(AT_FDCWD, "/proc/self/mountinfo", O_RDONLY)
+        let descriptor = systemOpen(AT_FDCWD, name: "/proc/self/mountinfo", flags: O_RDONLY)
         guard descriptor >= 0 else { return "" }
         defer { systemClose(descriptor) }
         var bytes: [UInt8] = []

@@ -59,7 +59,7 @@ final class PosixFolder: PosixNames, StorageFolder, @unchecked Sendable {
     func list() throws(StorageError) -> [String] {
         try checkUsable("list")
         // A descriptor of its own, because each has one position for reading.
-        return try Self.list(systemOpen(descriptor, ".", O_RDONLY | O_DIRECTORY), path)
+        return try Self.list(systemOpen(descriptor, name: ".", flags: O_RDONLY | O_DIRECTORY), path)
     }
 
     func sync() throws(StorageError) {

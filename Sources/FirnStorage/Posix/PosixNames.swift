@@ -59,7 +59,8 @@ public class PosixNames: @unchecked Sendable {
             case .create: O_RDWR | O_CREAT | O_EXCL
             }
         // O_NONBLOCK, so that the call does not block if a pipe has the name. It has no effect on files.
-        let opened = systemOpen(descriptor, name, flags | O_NONBLOCK | O_NOFOLLOW, mode_t(permissions.bits))
+        let opened = systemOpen(
+            descriptor, name: name, flags: flags | O_NONBLOCK | O_NOFOLLOW, mode: mode_t(permissions.bits))
         guard opened >= 0 else { throw error(operation, name) }
         if mode == .create { setMode(opened, mode_t(permissions.bits)) }
         let file = try PosixFile(opened: opened, names: self, name: name, isWritable: mode != .read, operation)
@@ -75,7 +76,7 @@ public class PosixNames: @unchecked Sendable {
         let mode = mode_t(permissions.folderBits)
         guard retrying({ mkdirat(descriptor, name, mode) }) == 0 else { throw error("create folder", name) }
         // If the umask leaves the owner too few permissions to open the folder, they are too few to use it.
-        let opened = systemOpen(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        let opened = systemOpen(descriptor, name: name, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         guard opened >= 0 else { throw error("create folder", name) }
         defer { systemClose(opened) }
         setMode(opened, mode)

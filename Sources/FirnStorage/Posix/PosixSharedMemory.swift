@@ -29,7 +29,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
                 .input("a mapping of \(byteCount) bytes is impossible"), operation: operation, path: path)
         }
         let descriptor = openShared(opening) { flags, mode in
-            let result = systemOpen(names.descriptor, name, flags, mode)
+            let result = systemOpen(names.descriptor, name: name, flags: flags, mode: mode)
             return result < 0 ? -errno : result
         }
         guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: path) }
@@ -45,12 +45,14 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         case .create:
             // The file needs blocks and not only a length: access to a page for which a full disk has no block stops
             // the process.
-            try Self.reserve(descriptor, byteCount, operation, path)
+            try Self.reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
         case .existing, .writable:
             guard status.st_size >= off_t(byteCount) else {
                 throw StorageError(.notFound, operation: operation, path: path, number: ENOENT)
             }
-            if case .writable = opening { try Self.reserve(descriptor, byteCount, operation, path) }
+            if case .writable = opening {
+                try Self.reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
+            }
             // As above, but a mapping for reading only is enough.
             if isWritable, firn_reserve(descriptor, off_t(byteCount)) != 0 { isWritable = false }
         }
@@ -63,7 +65,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
 
     /// Allocates a file's blocks; see `fileLengthLimit`.
     private static func reserve(
-        _ descriptor: Int32, _ byteCount: Int, _ operation: String, _ path: String
+        _ descriptor: Int32, byteCount: Int, operation: String, path: String
     ) throws(StorageError) {
         let error = byteCount > fileLengthLimit() ? EFBIG : firn_reserve(descriptor, off_t(byteCount))
         guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
@@ -87,7 +89,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         if descriptor == -ENOTSUP { descriptor = try Self.makeAndUnname(in: folder, random, operation) }
         guard descriptor >= 0 else { throw StorageError(number: -descriptor, operation: operation, path: folder.path) }
         defer { systemClose(descriptor) }
-        bytes = try Self.map(descriptor, byteCount, operation, folder.path)
+        bytes = try Self.map(descriptor, byteCount: byteCount, operation: operation, path: folder.path)
         if let base = bytes.baseAddress { firn_exclude_from_fork(base, byteCount) }
     }
 
@@ -99,7 +101,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
             let name = ScratchName.next(random)
             let path = folder.path(of: name)
             let descriptor = systemOpen(
-                folder.descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, 0o600)
+                folder.descriptor, name: name, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
             if descriptor < 0, errno == EEXIST { continue }
             guard descriptor >= 0 else { throw .last(operation, path) }
             guard systemRemove(folder.descriptor, name) == 0 || errno == ENOENT else {
@@ -112,11 +114,11 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     }
 
     private static func map(
-        _ descriptor: Int32, _ byteCount: Int, _ operation: String, _ path: String
+        _ descriptor: Int32, byteCount: Int, operation: String, path: String
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
         // The file needs blocks and not only a length: access to a page for which a full disk has no block stops the
         // process.
-        try reserve(descriptor, byteCount, operation, path)
+        try reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
         guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
         else { throw .last(operation, path) }
         return UnsafeMutableRawBufferPointer(start: base, count: byteCount)

@@ -18,12 +18,12 @@ public final class PosixStorage: PosixNames, Storage, @unchecked Sendable {
 
     public func list(_ path: String) throws(StorageError) -> [String] {
         try check(path, "list")
-        return try Self.list(systemOpen(descriptor, path, O_RDONLY | O_DIRECTORY), path)
+        return try Self.list(systemOpen(descriptor, name: path, flags: O_RDONLY | O_DIRECTORY), path)
     }
 
     public func syncFolder(_ path: String) throws(StorageError) {
         try check(path, "sync of a folder")
-        let opened = systemOpen(descriptor, path, O_RDONLY | O_DIRECTORY)
+        let opened = systemOpen(descriptor, name: path, flags: O_RDONLY | O_DIRECTORY)
         guard opened >= 0 else { throw .last("sync of a folder", path) }
         defer { systemClose(opened) }
         try Self.syncFolder(opened, path)

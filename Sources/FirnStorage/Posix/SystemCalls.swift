@@ -11,7 +11,7 @@ import CFirn
 // System calls under names that methods of `Storage` do not shadow. Each repeats a call that a signal has interrupted.
 
 /// - Parameter folder: the descriptor of the folder in which the name is looked up, or AT_FDCWD.
-func systemOpen(_ folder: Int32, _ name: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+func systemOpen(_ folder: Int32, name: String, flags: Int32, mode: mode_t = 0) -> Int32 {
     retrying {
         let descriptor = firn_open(folder, name, flags, mode)
         if descriptor >= 0 { return descriptor }

@@ -49,7 +49,7 @@ public final class SystemClock: Clock {
             var count = name.count
             guard sysctlbyname("kern.bootsessionuuid", &name, &count, nil, 0) == 0 else { return nil }
         #else
-            let file = systemOpen(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY)
+            let file = systemOpen(AT_FDCWD, name: "/proc/sys/kernel/random/boot_id", flags: O_RDONLY)
             guard file >= 0 else { return nil }
             defer { systemClose(file) }
             let count = read(file, &name, name.count)

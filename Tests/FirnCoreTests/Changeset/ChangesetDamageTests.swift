@@ -62,7 +62,7 @@ struct ChangesetDamageTests {
         if seed % 3 == 0 { changes.schema = ChangesetOracle.schema }
         if seed % 4 == 0, let key = oracle.tables[TableID(0)]!.keys.min() {
             changes.tables[TableID(0), default: TableChanges()].update(
-                1, key, CellChange(new: .string(String(repeating: "z", count: 66_000)), old: .null))
+                1, key: key, cell: CellChange(new: .string(String(repeating: "z", count: 66_000)), old: .null))
         }
         return changes.encoded(schema: ChangesetOracle.schema)
     }

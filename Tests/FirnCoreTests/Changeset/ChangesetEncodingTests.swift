@@ -17,7 +17,7 @@ struct ChangesetEncodingTests {
             let rows = (0..<count).map { _ in samples.row(schema, Int(seed)) }
             let step: Int64 = seed % 2 == 0 ? 1 : 3
             let keys = (0..<Int64(count)).map { 1000 + $0 * step }
-            let leaf = factory.leaf(schema, keys, rows, gaps: seed % 3 == 0)
+            let leaf = factory.leaf(schema, keys: keys, rows: rows, gaps: seed % 3 == 0)
             let parts = encodedParts { encoder in
                 encoder.beginTable(Self.table, schema)
                 encoder.inserted(leaf, 0..<count)
@@ -48,7 +48,7 @@ struct ChangesetEncodingTests {
         let factory = LeafFactory()
         let schema = ChangesetSamples.person
         let rows = (0..<200).map { _ in samples.row(schema, 1) }
-        let leaf = factory.leaf(schema, (0..<200).map { 50 + $0 }, rows)
+        let leaf = factory.leaf(schema, keys: (0..<200).map { 50 + $0 }, rows: rows)
         let parts = encodedParts { encoder in
             encoder.beginTable(Self.table, schema)
             encoder.inserted(leaf, 37..<161)
@@ -70,8 +70,8 @@ struct ChangesetEncodingTests {
             for row in 0..<30 {
                 for column in new[row].keys.sorted() where samples.chance(30) { new[row][column] = old[row][column] }
             }
-            let oldLeaf = factory.leaf(schema, keys, old, gaps: true)
-            let newLeaf = factory.leaf(schema, keys, new)
+            let oldLeaf = factory.leaf(schema, keys: keys, rows: old, gaps: true)
+            let newLeaf = factory.leaf(schema, keys: keys, rows: new)
             let parts = encodedParts { encoder in
                 encoder.beginTable(Self.table, schema)
                 for row in 0..<30 {
@@ -113,7 +113,7 @@ struct ChangesetEncodingTests {
                 var cursor = RawCursor(buffer.baseAddress!)
                 values.withUnsafeBufferPointer { source in
                     let nothing = UnsafeMutablePointer<Int64>.allocate(capacity: 1)
-                    IntRun.encode(source.baseAddress ?? UnsafePointer(nothing), values.count, &cursor)
+                    IntRun.encode(source.baseAddress ?? UnsafePointer(nothing), count: values.count, into: &cursor)
                     nothing.deallocate()
                 }
                 let used = cursor.address - buffer.baseAddress!
@@ -143,7 +143,7 @@ struct ChangesetEncodingTests {
             let keys = (0..<250).map { start * 250 + $0 }
             let rows = keys.map { _ in samples.row(schema, Int(start), longest: 60) }
             for (key, row) in zip(keys, rows) { wanted[key] = row }
-            leaves.append(factory.leaf(schema, keys, rows))
+            leaves.append(factory.leaf(schema, keys: keys, rows: rows))
         }
         let parts = encodedParts { encoder in
             encoder.beginTable(Self.table, schema)
@@ -170,7 +170,7 @@ struct ChangesetEncodingTests {
         let schema = TableSchema(
             name: "Flat", columns: (0..<20).map { ColumnSchema(name: "c\($0)", type: .int) })
         let row = Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, Value.int(1)) })
-        let leaf = factory.leaf(schema, Array(0..<256), Array(repeating: row, count: 256))
+        let leaf = factory.leaf(schema, keys: Array(0..<256), rows: Array(repeating: row, count: 256))
         let blocks = Limits.partCellCount / (256 * 21) + 2
         var keys: [Int64] = []
         let parts = encodedParts { encoder in
@@ -203,7 +203,9 @@ struct ChangesetEncodingTests {
             ]
         }
         let (old, new) = ([row(1), row(2)], [row(3), row(4)])
-        let (oldLeaf, newLeaf) = (factory.leaf(schema, [1, 2], old), factory.leaf(schema, [1, 2], new))
+        let (oldLeaf, newLeaf) = (
+            factory.leaf(schema, keys: [1, 2], rows: old), factory.leaf(schema, keys: [1, 2], rows: new)
+        )
         let parts = encodedParts { encoder in
             encoder.beginTable(Self.table, schema)
             for column in 0..<3 {
@@ -267,7 +269,9 @@ struct ChangesetEncodingTests {
             ]
         }
         let (old, new) = (row(9), row(11))
-        let (oldLeaf, newLeaf) = (factory.leaf(schema, [4], [old]), factory.leaf(schema, [4], [new]))
+        let (oldLeaf, newLeaf) = (
+            factory.leaf(schema, keys: [4], rows: [old]), factory.leaf(schema, keys: [4], rows: [new])
+        )
         let inserted = encodedParts {
             $0.beginTable(Self.table, schema)
             $0.inserted(newLeaf, 0..<1)
@@ -300,7 +304,7 @@ struct ChangesetEncodingTests {
             name: "Wide", columns: (0..<60).map { ColumnSchema(name: "c\($0)", type: .string) })
         let row = Dictionary(
             uniqueKeysWithValues: (0..<60).map { ($0, Value.string(String(repeating: "\($0 % 10)", count: 50_000))) })
-        let leaf = factory.leaf(schema, [8, 9], [row, row])
+        let leaf = factory.leaf(schema, keys: [8, 9], rows: [row, row])
         let inserted = encodedParts {
             $0.beginTable(Self.table, schema)
             $0.inserted(leaf, 0..<2)

@@ -23,7 +23,8 @@ struct ForgedMixedTests {
         var expected = values(base)
         expected[Int(key)] = value
         try base.close()
-        let block = ForgedReplayTests.block(7, ForgedReplayTests.update(0, UInt8(Self.column), key, run))
+        let block = ForgedReplayTests.block(
+            7, ForgedReplayTests.update(0, column: UInt8(Self.column), key: key, values: run))
         let forgery = ForgedReplayTests.Forgery("a mixed value", blocks: block)
         let storage = try FuzzTarget.changeset.storage(for: forgery.input)
         for round in 0..<3 {

@@ -53,7 +53,7 @@ struct ForgedReplayTests {
 
     static func block(_ kind: UInt8, _ body: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = [kind, 0, 0, 0, 0, 0]
-        Forging.put(UInt32(body.count), &bytes, 2)
+        Forging.put(UInt32(body.count), into: &bytes, offset: 2)
         return bytes + body
     }
 
@@ -73,7 +73,7 @@ struct ForgedReplayTests {
 
     /// The body of an update of one cell: table, column, key, the cell not marked as unchanged, then a run of one
     /// value.
-    static func update(_ table: UInt8, _ column: UInt8, _ key: Int64, _ values: [UInt8]) -> [UInt8] {
+    static func update(_ table: UInt8, column: UInt8, key: Int64, values: [UInt8]) -> [UInt8] {
         [table, column] + keys(key) + [0] + values
     }
 
@@ -91,11 +91,11 @@ struct ForgedReplayTests {
     }
 
     /// A run of one list of `count` elements of a type, each of which is `element`.
-    static func elements(_ type: UInt8, _ count: Int64, _ element: [UInt8]) -> [UInt8] {
+    static func elements(_ type: UInt8, count: Int64, element: [UInt8]) -> [UInt8] {
         [type | list] + run(count) + [type] + element
     }
 
-    static func script(_ column: UInt8, _ key: UInt8, _ operations: [[UInt8]], _ new: [UInt8]) -> [UInt8] {
+    static func script(_ column: UInt8, key: UInt8, operations: [[UInt8]], new: [UInt8]) -> [UInt8] {
         [1, column, key, UInt8(operations.count)] + operations.flatMap { $0 } + new
     }
 
@@ -132,59 +132,92 @@ struct ForgedReplayTests {
     ]
 
     static let cells: [Forgery] = [
-        Forgery("a cell of an unknown table", 7, update(9, 0, 7, [int] + run(1))),
-        Forgery("a cell of a row that does not exist", 7, update(1, 9, 5000, [int] + run(1))),
-        Forgery("a cell of a row that was deleted", 7, update(1, 9, 300, [int] + run(1))),
-        Forgery("a cell of an unknown column", 7, update(1, 99, 7, [int] + run(1))),
-        Forgery("a cell of a column that was removed", 7, update(1, 2, 7, [string] + run(0))),
-        Forgery("a cell of another type", 7, update(1, 1, 7, [int] + run(1))),
-        Forgery("a collection in a scalar cell", 7, update(1, 0, 7, elements(int, 1, run(1)))),
-        Forgery("text in a row that does not exist", 7, update(1, 1, 5000, [string] + run(1) + [65])),
-        Forgery("text that is not UTF-8, in a cell", 7, update(1, 1, 7, [string] + run(1) + [0xFF])),
-        Forgery("null in a cell that is not nullable", 7, update(1, 0, 7, [int | 0x40, 1] + run(1))),
-        Forgery("null text in a cell that is not nullable", 7, update(1, 1, 7, [string | 0x40, 1] + run(0))),
+        Forgery("a cell of an unknown table", 7, update(9, column: 0, key: 7, values: [int] + run(1))),
+        Forgery("a cell of a row that does not exist", 7, update(1, column: 9, key: 5000, values: [int] + run(1))),
+        Forgery("a cell of a row that was deleted", 7, update(1, column: 9, key: 300, values: [int] + run(1))),
+        Forgery("a cell of an unknown column", 7, update(1, column: 99, key: 7, values: [int] + run(1))),
+        Forgery("a cell of a column that was removed", 7, update(1, column: 2, key: 7, values: [string] + run(0))),
+        Forgery("a cell of another type", 7, update(1, column: 1, key: 7, values: [int] + run(1))),
+        Forgery(
+            "a collection in a scalar cell", 7,
+            update(1, column: 0, key: 7, values: elements(int, count: 1, element: run(1)))),
+        Forgery(
+            "text in a row that does not exist", 7, update(1, column: 1, key: 5000, values: [string] + run(1) + [65])),
+        Forgery(
+            "text that is not UTF-8, in a cell", 7, update(1, column: 1, key: 7, values: [string] + run(1) + [0xFF])),
+        Forgery(
+            "null in a cell that is not nullable", 7, update(1, column: 0, key: 7, values: [int | 0x40, 1] + run(1))),
+        Forgery(
+            "null text in a cell that is not nullable", 7,
+            update(1, column: 1, key: 7, values: [string | 0x40, 1] + run(0))),
         Forgery(
             "a null among elements that are not nullable", 7,
-            update(1, 6, 60, [string | list] + run(1) + [string | 0x40, 1] + run(0))),
-        Forgery("a link below every key", 7, update(1, 4, 9, [link] + run(-2))),
-        Forgery("a link beyond every key", 7, update(1, 4, 9, [link] + run(1 << 62))),
-        Forgery("a mixed value of an unknown tag", 7, update(0, column(.mixed), 3, [mixed] + run(1) + [99])),
-        Forgery("a mixed value that ends early", 7, update(0, column(.mixed), 3, [mixed] + run(2) + [2, 0])),
+            update(1, column: 6, key: 60, values: [string | list] + run(1) + [string | 0x40, 1] + run(0))),
+        Forgery("a link below every key", 7, update(1, column: 4, key: 9, values: [link] + run(-2))),
+        Forgery("a link beyond every key", 7, update(1, column: 4, key: 9, values: [link] + run(1 << 62))),
+        Forgery(
+            "a mixed value of an unknown tag", 7,
+            update(0, column: column(.mixed), key: 3, values: [mixed] + run(1) + [99])),
+        Forgery(
+            "a mixed value that ends early", 7,
+            update(0, column: column(.mixed), key: 3, values: [mixed] + run(2) + [2, 0])),
         Forgery(
             "a set that is out of order and holds an element twice", 7,
-            update(0, column(.int, .set), 3, [int | 0x20] + run(3) + [int, 1, 0, 9, 5, 9])),
+            update(0, column: column(.int, .set), key: 3, values: [int | 0x20] + run(3) + [int, 1, 0, 9, 5, 9])),
         Forgery(
             "a map whose keys do not ascend", 7,
-            update(0, column(.int, .map), 3, [int | 0x30] + run(2) + [string] + run(1) + [66, 65] + [int] + run(1))),
+            update(
+                0, column: column(.int, .map), key: 3,
+                values: [int | 0x30] + run(2) + [string] + run(1) + [66, 65] + [int] + run(1))),
         Forgery(
             "a map that has a key twice", 7,
-            update(0, column(.int, .map), 3, [int | 0x30] + run(2) + [string] + run(1) + [65, 65] + [int] + run(1))),
+            update(
+                0, column: column(.int, .map), key: 3,
+                values: [int | 0x30] + run(2) + [string] + run(1) + [65, 65] + [int] + run(1))),
         Forgery("nested runs", 11, [1, 6, 60, 0] + (0..<300_000).flatMap { _ in [string | list, 0, 0] as [UInt8] }),
         Forgery("2^20 cells in a few bytes", 3, [1] + keys(700, 1 << 20) + [1, 0, int] + run(1)),
     ]
 
     static let collections: [Forgery] = [
         Forgery(
-            "a script for a row that does not exist", 9, [1, 6] + varint(5000) + [0] + elements(string, 0, run(0))),
-        Forgery("a script for a scalar column", 9, [1, 0, 60, 0] + elements(int, 0, run(0))),
-        Forgery("a script of another type", 9, [1, 6, 60, 0] + elements(int, 0, run(0))),
-        Forgery("an insert behind the end", 9, script(6, 60, [[1] + varint(5000) + [1]], elements(string, 1, run(0)))),
+            "a script for a row that does not exist", 9,
+            [1, 6] + varint(5000) + [0] + elements(string, count: 0, element: run(0))),
+        Forgery("a script for a scalar column", 9, [1, 0, 60, 0] + elements(int, count: 0, element: run(0))),
+        Forgery("a script of another type", 9, [1, 6, 60, 0] + elements(int, count: 0, element: run(0))),
         Forgery(
-            "an insert at 2^31 - 1", 9, script(6, 60, [[1] + varint((1 << 31) - 1) + [1]], elements(string, 1, run(0)))),
+            "an insert behind the end", 9,
+            script(6, key: 60, operations: [[1] + varint(5000) + [1]], new: elements(string, count: 1, element: run(0)))
+        ),
+        Forgery(
+            "an insert at 2^31 - 1", 9,
+            script(
+                6, key: 60, operations: [[1] + varint((1 << 31) - 1) + [1]],
+                new: elements(string, count: 1, element: run(0)))),
         Forgery(
             "2^31 - 1 elements removed", 9,
-            script(6, 60, [[2, 0] + varint((1 << 31) - 1)], elements(string, 0, run(0)))),
-        Forgery("a removal behind the end", 9, script(6, 60, [[2] + varint(900) + [1]], elements(string, 0, run(0)))),
+            script(
+                6, key: 60, operations: [[2, 0] + varint((1 << 31) - 1)],
+                new: elements(string, count: 0, element: run(0)))),
         Forgery(
-            "a replacement behind the end", 9, script(6, 60, [[3] + varint(900) + [1]], elements(string, 1, run(0)))),
-        Forgery("a move from behind the end", 9, script(6, 60, [[4] + varint(900) + [0]], elements(string, 0, run(0)))),
-        Forgery("a move to behind the end", 9, script(6, 60, [[4, 0] + varint(900)], elements(string, 0, run(0)))),
+            "a removal behind the end", 9,
+            script(6, key: 60, operations: [[2] + varint(900) + [1]], new: elements(string, count: 0, element: run(0)))),
         Forgery(
-            "fewer new elements than the script inserts", 9, script(6, 60, [[1, 0, 2]], elements(string, 1, run(0)))),
+            "a replacement behind the end", 9,
+            script(6, key: 60, operations: [[3] + varint(900) + [1]], new: elements(string, count: 1, element: run(0)))),
         Forgery(
-            "elements for a row that does not exist", 11, [1, 6] + varint(5000) + [0] + elements(string, 1, run(0))),
-        Forgery("elements for a scalar column", 11, [1, 0, 60, 0] + elements(int, 1, run(0))),
-        Forgery("elements of another type", 11, [1, 6, 60, 0] + elements(int, 1, run(0))),
+            "a move from behind the end", 9,
+            script(6, key: 60, operations: [[4] + varint(900) + [0]], new: elements(string, count: 0, element: run(0)))),
+        Forgery(
+            "a move to behind the end", 9,
+            script(6, key: 60, operations: [[4, 0] + varint(900)], new: elements(string, count: 0, element: run(0)))),
+        Forgery(
+            "fewer new elements than the script inserts", 9,
+            script(6, key: 60, operations: [[1, 0, 2]], new: elements(string, count: 1, element: run(0)))),
+        Forgery(
+            "elements for a row that does not exist", 11,
+            [1, 6] + varint(5000) + [0] + elements(string, count: 1, element: run(0))),
+        Forgery("elements for a scalar column", 11, [1, 0, 60, 0] + elements(int, count: 1, element: run(0))),
+        Forgery("elements of another type", 11, [1, 6, 60, 0] + elements(int, count: 1, element: run(0))),
     ]
 
     static let schemas: [Forgery] = [
@@ -204,7 +237,7 @@ struct ForgedReplayTests {
             then: block(3, [1] + keys(700) + [0])),
         Forgery(
             "cells of a property that the schema removes", change: { $0.tables[1].columns[9].isRemoved = true },
-            then: block(7, update(1, 9, 7, [int] + run(1)))),
+            then: block(7, update(1, column: 9, key: 7, values: [int] + run(1)))),
         Forgery("a schema in a block that ends early", 1, [0, 1, 200]),
         Forgery("a schema block that refers to a missing blob", 1, [1, 0, 9]),
     ]
@@ -215,22 +248,26 @@ struct ForgedReplayTests {
         Forgery("nulls in a column that is not nullable", 3, [1] + keys(700) + [1, 0, int | 0x40, 1] + run(1)),
         Forgery("the greatest possible key", 3, [1] + keys((1 << 62) - 1) + [0]),
         Forgery("the greatest possible next key", 12, [1] + varint((1 << 62) - 1)),
-        Forgery("a link to a row that does not exist", 7, update(1, 4, 9, [link] + run(5000))),
-        Forgery("a link to a row that was deleted", 7, update(1, 4, 9, [link] + run(300))),
-        Forgery("a list of links to rows that do not exist", 7, update(1, 5, 60, elements(link, 3, run(5000)))),
+        Forgery("a link to a row that does not exist", 7, update(1, column: 4, key: 9, values: [link] + run(5000))),
+        Forgery("a link to a row that was deleted", 7, update(1, column: 4, key: 9, values: [link] + run(300))),
+        Forgery(
+            "a list of links to rows that do not exist", 7,
+            update(1, column: 5, key: 60, values: elements(link, count: 3, element: run(5000)))),
         Forgery("a row that others link to is deleted", 5, [1] + keys(1)),
-        Forgery("a primary key that another object has", 7, update(1, 0, 7, [int] + run(8))),
+        Forgery("a primary key that another object has", 7, update(1, column: 0, key: 7, values: [int] + run(8))),
         Forgery("a new row with a primary key that another object has", 3, [1] + keys(700) + [1, 0, int] + run(8)),
         Forgery("new rows of one primary key", 3, [1] + keys(700, 3) + [1, 0, int] + run(5000)),
         Forgery("a cell that is assigned twice", 7, [1, 1, 2] + run(7) + [0, string] + run(1) + [65, 66]),
         Forgery(
             "a date whose seconds and fraction have opposite signs", 7,
-            update(0, column(.date), 3, [7] + run(5) + run(-5))),
+            update(0, column: column(.date), key: 3, values: [7] + run(5) + run(-5))),
         Forgery(
             "a mixed link to an unknown table", 7,
             update(
-                0, column(.mixed), 3,
-                [mixed] + run(13) + [12, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])),
+                0, column: column(.mixed), key: 3,
+                values: [mixed] + run(13) + [
+                    12, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                ])),
         Forgery("a removed class that others link to", change: { $0.tables[0].isRemoved = true }),
         Forgery("a primary key under which objects are equal", change: { $0.tables[1].primaryKey = 8 }),
         Forgery("an index on a column that had none", change: { $0.tables[1].columns[7].isIndexed = true }),

@@ -18,7 +18,7 @@ import Testing
     private static func add(_ store: Store, _ id: Int64) throws {
         let transaction = try store.beginWrite()
         var row = transaction.beginRow(table)
-        transaction.fill(&row, 0, .int(id))
+        transaction.fill(&row, column: 0, value: .int(id))
         try transaction.endRow(row)
         try transaction.commit()
     }

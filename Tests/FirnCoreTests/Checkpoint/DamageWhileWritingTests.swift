@@ -44,15 +44,15 @@ struct DamageWhileWritingTests {
     /// Changes something in every structure that a table has.
     private static func change(_ transaction: WriteTransaction) throws {
         for key in stride(from: Int64(0), to: Int64(count), by: 500) {
-            transaction.set(item, 1, key, .string("renamed \(key)"))
-            transaction.set(item, 2, key + 1, .string("changed"))
-            transaction.set(item, 3, key + 2, .link(key))
-            transaction.edit(item, 4, key + 3) { $0.append(.string("more")) }
-            transaction.set(item, 5, key + 5, .string("a kind of its own"))
-            transaction.set(item, 6, key + 6, .string("noted"))
+            transaction.set(item, column: 1, key: key, to: .string("renamed \(key)"))
+            transaction.set(item, column: 2, key: key + 1, to: .string("changed"))
+            transaction.set(item, column: 3, key: key + 2, to: .link(key))
+            transaction.edit(item, column: 4, key: key + 3) { $0.append(.string("more")) }
+            transaction.set(item, column: 5, key: key + 5, to: .string("a kind of its own"))
+            transaction.set(item, column: 6, key: key + 6, to: .string("noted"))
             transaction.delete(item, key + 4)
         }
-        try BaseStore.add(transaction, item, [0: .int(1_000_000), 1: .string("new")])
+        try BaseStore.add(transaction, table: item, values: [0: .int(1_000_000), 1: .string("new")])
     }
 
     /// The files of a store with a checkpoint above 1 MiB, whose nodes are validated when they are first reached. The
@@ -64,8 +64,8 @@ struct DamageWhileWritingTests {
             try transaction.changeSchema(to: schema)
             for id in 0..<count {
                 try BaseStore.add(
-                    transaction, item,
-                    [
+                    transaction, table: item,
+                    values: [
                         0: .int(Int64(id)), 1: .string("name \(id * 7919 % count)"),
                         2: .string("text \(id &* 48271) of an item, no two of which are the same, \(id % 977)"),
                         3: id == 0 ? .null : .link(Int64(id / 2)), 5: .string("kind \(id % 7)"),
@@ -136,7 +136,9 @@ struct DamageWhileWritingTests {
             var content: [Int64: [Value]] = [-1: [.int(Int64(table.count))]]
             table.forEachLeaf { leaf, _ in
                 for row in 0..<leaf.count where leaf.key(row) % 37 == 0 || leaf.key(row) % 250 < 8 {
-                    content[leaf.key(row)] = (0..<schema.tables[0].columns.count).map { table.value($0, leaf, row) }
+                    content[leaf.key(row)] = (0..<schema.tables[0].columns.count).map {
+                        table.value($0, leaf: leaf, row: row)
+                    }
                 }
                 return true
             }
@@ -241,7 +243,9 @@ struct DamageWhileWritingTests {
             // must not keep the result.
             for column in [2, 5, 6] {
                 for key in stride(from: Int64(0), to: Int64(Self.count), by: 250) {
-                    func change() throws { try Self.write(store) { $0.set(Self.item, column, key, .string("mine")) } }
+                    func change() throws {
+                        try Self.write(store) { $0.set(Self.item, column: column, key: key, to: .string("mine")) }
+                    }
                     do { try change() } catch let error as StoreError {
                         #expect("\(error)".contains(path), "\(error)")
                         for _ in 0..<3 { #expect(throws: StoreError.self) { try change() } }

@@ -8,14 +8,14 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct DamagedTableTests {
     private static func storage() throws -> MemoryStorage {
         var files = try StoreFiles.made { transaction in
-            for _ in 0..<3 { try BaseStore.add(transaction, BaseStore.any, [:]) }
-            for id in 0..<3 { try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id))]) }
+            for _ in 0..<3 { try BaseStore.add(transaction, table: BaseStore.any, values: [:]) }
+            for id in 0..<3 { try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(Int64(id))]) }
         }
         try files.forge { bytes in
             let root = try #require(StoreFiles.nodes(bytes, .root).first).lowerBound
             let table = StoreFiles.target(bytes, root + 32 + 8 * BaseStore.any.index)
             // The table has other columns than the schema says.
-            Forging.put(Forging.get(bytes, table + 56, UInt32.self) + 1, &bytes, table + 56)
+            Forging.put(Forging.get(bytes, offset: table + 56, UInt32.self) + 1, into: &bytes, offset: table + 56)
         }
         return try files.storage()
     }
@@ -30,11 +30,11 @@ import Testing
             let storage = try DamagedTableTests.storage()
             var store = try DamagedTableTests.open(storage)
             let cancelled = try store.beginWrite()
-            try BaseStore.add(cancelled, BaseStore.person, [0: .int(100)])
+            try BaseStore.add(cancelled, table: BaseStore.person, values: [0: .int(100)])
             cancelled.cancel()
             for id in 101..<Int64(103) {
                 let transaction = try store.beginWrite()
-                try BaseStore.add(transaction, BaseStore.person, [0: .int(id)])
+                try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(id)])
                 try transaction.commit()
             }
             try store.close()
@@ -52,10 +52,10 @@ import Testing
             let store = try DamagedTableTests.open(try DamagedTableTests.storage())
             let transaction = try store.beginWrite()
             for id in 200..<Int64(203) {
-                try BaseStore.add(transaction, BaseStore.person, [0: .int(id)])
+                try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(id)])
                 let state = transaction.pinSnapshot()
-                transaction.set(BaseStore.person, 1, 1, .string("name \(id)"))
-                transaction.set(BaseStore.person, 1, id - 197, .string("new \(id)"))
+                transaction.set(BaseStore.person, column: 1, key: 1, to: .string("name \(id)"))
+                transaction.set(BaseStore.person, column: 1, key: id - 197, to: .string("new \(id)"))
                 precondition(state.snapshot.table(BaseStore.person).value(1, of: id - 197) == .string(""))
             }
             try transaction.commit()
@@ -68,21 +68,23 @@ import Testing
     /// A transaction that changes other objects does not need the last leaf.
     @Test func aCommitToOtherObjectsDoesNotReadTheLastLeaf() throws {
         var files = try StoreFiles.made { transaction in
-            for id in 0..<800 { try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id))]) }
+            for id in 0..<800 { try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(Int64(id))]) }
         }
         files.forge { bytes in
             for leaf in StoreFiles.nodes(bytes, .leaf)
-            where Forging.get(bytes, leaf.lowerBound + 20, UInt32.self) == UInt32(32) {
-                Forging.put(Forging.get(bytes, leaf.lowerBound + 48, UInt32.self) + 1, &bytes, leaf.lowerBound + 48)
+            where Forging.get(bytes, offset: leaf.lowerBound + 20, UInt32.self) == UInt32(32) {
+                Forging.put(
+                    Forging.get(bytes, offset: leaf.lowerBound + 48, UInt32.self) + 1, into: &bytes,
+                    offset: leaf.lowerBound + 48)
             }
         }
         let store = try files.open()
         let transaction = try store.beginWrite()
-        transaction.set(BaseStore.person, 2, 5, .string("another"))
+        transaction.set(BaseStore.person, column: 2, key: 5, to: .string("another"))
         try transaction.commit()
         #expect(store.pin().snapshot.table(BaseStore.person).value(2, of: 5) == .string("another"))
         let other = try store.beginWrite()
-        other.set(BaseStore.person, 2, 790, .string("another"))
+        other.set(BaseStore.person, column: 2, key: 790, to: .string("another"))
         #expect(throws: StoreError.self) { try other.commit() }
         try store.close()
     }
@@ -91,7 +93,7 @@ import Testing
     @Test func usingTheDamagedTableThrows() throws {
         let store = try Self.open(try Self.storage())
         let transaction = try store.beginWrite()
-        transaction.set(BaseStore.any, 0, 0, .bool(true))
+        transaction.set(BaseStore.any, column: 0, key: 0, to: .bool(true))
         #expect(throws: StoreError.self) { try transaction.commit() }
         try store.close()
     }

@@ -10,13 +10,13 @@ struct ForgedCapacityTests {
 
     private static func files(_ count: Int) throws -> StoreFiles {
         try StoreFiles.made { transaction in
-            for id in 0..<count { try BaseStore.add(transaction, person, [0: .int(Int64(id))]) }
+            for id in 0..<count { try BaseStore.add(transaction, table: person, values: [0: .int(Int64(id))]) }
         }
     }
 
     /// Expects that verifying everything throws, and that a transaction that needs the node throws, too.
     private static func expectDamage(
-        _ files: StoreFiles, _ text: String, _ change: (WriteTransaction) throws -> Void
+        _ files: StoreFiles, text: String, _ change: (WriteTransaction) throws -> Void
     ) throws {
         let store = try files.open()
         let error = #expect(throws: StoreError.self) { try store.verify() }
@@ -35,7 +35,8 @@ struct ForgedCapacityTests {
         let writer = NodeWriter(stamp: 1)
         let schema = ResolvedSchema(BaseStore.schema)
         func isFaulty(_ node: Node, _ role: NodeRole, level: Int?) -> Bool {
-            var check = NodeCheck(node, NodeClaim(role, level: level, count: 1), schema, isOpened: true)
+            var check = NodeCheck(
+                node: node, claim: NodeClaim(role, level: level, count: 1), schema: schema, isOpened: true)
             return check.fault() != nil
         }
         for capacity in [4, 16, 64] {
@@ -62,14 +63,14 @@ struct ForgedCapacityTests {
         files.forge { bytes in
             var forged = 0
             for inner in StoreFiles.nodes(bytes, .integerIndexInner).map(\.lowerBound) {
-                Forging.put(IntegerIndexLeaf.progressionForm, &bytes, inner + NodeLayout.Header.form)
-                Forging.put(capacity, &bytes, inner + NodeLayout.Header.capacity)
+                Forging.put(IntegerIndexLeaf.progressionForm, into: &bytes, offset: inner + NodeLayout.Header.form)
+                Forging.put(capacity, into: &bytes, offset: inner + NodeLayout.Header.capacity)
                 forged += 1
             }
             #expect(forged > 0)
         }
-        try Self.expectDamage(files, "an inner node of an index") { transaction in
-            try BaseStore.add(transaction, Self.person, [0: .int(70_000)])
+        try Self.expectDamage(files, text: "an inner node of an index") { transaction in
+            try BaseStore.add(transaction, table: Self.person, values: [0: .int(70_000)])
         }
     }
 
@@ -79,13 +80,15 @@ struct ForgedCapacityTests {
         files.forge { bytes in
             var forged = 0
             for leaf in StoreFiles.nodes(bytes, .integerIndexLeaf).map(\.lowerBound)
-            where Forging.get(bytes, leaf + 20, UInt32.self) == 4 && Forging.get(bytes, leaf + 24, UInt32.self) == 64 {
-                Forging.put(UInt32(4), &bytes, leaf + 24)
+            where Forging.get(bytes, offset: leaf + 20, UInt32.self) == 4
+                && Forging.get(bytes, offset: leaf + 24, UInt32.self) == 64
+            {
+                Forging.put(UInt32(4), into: &bytes, offset: leaf + 24)
                 forged += 1
             }
             #expect(forged > 0)
         }
-        try Self.expectDamage(files, "a leaf of an index") { $0.delete(Self.person, 67) }
+        try Self.expectDamage(files, text: "a leaf of an index") { $0.delete(Self.person, 67) }
     }
 
     /// The first object would be written beyond the end of the chunks.
@@ -93,8 +96,8 @@ struct ForgedCapacityTests {
         var files = try Self.files(1)
         try files.forge { bytes in
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound
-            let columns = Int(Forging.get(bytes, leaf + 48, UInt32.self))
-            Forging.put(UInt32(0), &bytes, leaf + 20)
+            let columns = Int(Forging.get(bytes, offset: leaf + 48, UInt32.self))
+            Forging.put(UInt32(0), into: &bytes, offset: leaf + 20)
             for column in 0..<columns {
                 let chunk = StoreFiles.target(bytes, leaf + 64 + 8 * column)
                 // Plain chunks, because packed ones say more about their rows.
@@ -104,12 +107,12 @@ struct ForgedCapacityTests {
                 bytes[chunk + 17] = layout.form.rawValue
             }
             for table in StoreFiles.nodes(bytes, .table).map(\.lowerBound)
-            where Forging.get(bytes, table + 40, UInt64.self) == 1 {
-                Forging.put(UInt64(0), &bytes, table + 40)
-                for column in 0..<columns { Forging.put(UInt64(0), &bytes, table + 64 + 16 * column) }
+            where Forging.get(bytes, offset: table + 40, UInt64.self) == 1 {
+                Forging.put(UInt64(0), into: &bytes, offset: table + 40)
+                for column in 0..<columns { Forging.put(UInt64(0), into: &bytes, offset: table + 64 + 16 * column) }
             }
         }
-        try Self.expectDamage(files, "rows") { try BaseStore.add($0, Self.person, [0: .int(7)]) }
+        try Self.expectDamage(files, text: "rows") { try BaseStore.add($0, table: Self.person, values: [0: .int(7)]) }
     }
 
     /// The first object of a table that the root lacks would have its table's reference written behind the root.
@@ -118,7 +121,7 @@ struct ForgedCapacityTests {
         var files = try Self.files(1)
         try files.forge { bytes in
             let root = try #require(StoreFiles.nodes(bytes, .root).last).lowerBound
-            Forging.put(count, &bytes, root + 20)
+            Forging.put(count, into: &bytes, offset: root + 20)
         }
         let error = #expect(throws: StoreError.self) {
             let store = try files.open()

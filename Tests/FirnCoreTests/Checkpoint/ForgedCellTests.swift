@@ -13,7 +13,8 @@ struct ForgedCellTests {
     private static func files(_ kind: (Int) -> String) throws -> StoreFiles {
         try StoreFiles.made { transaction in
             for id in 0..<256 {
-                try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id)), Self.kind: .string(kind(id))])
+                try BaseStore.add(
+                    transaction, table: BaseStore.person, values: [0: .int(Int64(id)), Self.kind: .string(kind(id))])
             }
         }
     }
@@ -21,7 +22,7 @@ struct ForgedCellTests {
     /// The chunk of a column in the first leaf of people.
     private static func chunk(_ column: Int, _ bytes: [UInt8]) throws -> Int {
         let leaf = try #require(
-            StoreFiles.nodes(bytes, .leaf).first { Forging.get(bytes, $0.lowerBound + 20) == UInt32(256) })
+            StoreFiles.nodes(bytes, .leaf).first { Forging.get(bytes, offset: $0.lowerBound + 20) == UInt32(256) })
         return StoreFiles.target(bytes, leaf.lowerBound + 64 + 8 * column)
     }
 
@@ -33,7 +34,7 @@ struct ForgedCellTests {
         let before = store.publishedVersion
         for _ in 0..<2 {
             let transaction = try store.beginWrite()
-            transaction.set(BaseStore.person, kind, 0, .string("another"))
+            transaction.set(BaseStore.person, column: kind, key: 0, to: .string("another"))
             #expect(throws: StoreError.self) { try transaction.commit() }
         }
         #expect(store.publishedVersion == before)
@@ -42,7 +43,7 @@ struct ForgedCellTests {
         } else {
             // Everything else continues to work.
             let transaction = try store.beginWrite()
-            transaction.set(BaseStore.person, 3, 0, .int(5))
+            transaction.set(BaseStore.person, column: 3, key: 0, to: .int(5))
             try transaction.commit()
             _ = try store.compact()
         }
@@ -58,12 +59,14 @@ struct ForgedCellTests {
         try files.forge { bytes in
             let chunk = try Self.chunk(Self.kind, bytes)
             #expect(bytes[chunk + 17] == ChunkEncoding.Form.text.rawValue)
-            let heap = Int(Forging.get(bytes, chunk + 28, UInt32.self)) - 64 - 4 * 256
+            let heap = Int(Forging.get(bytes, offset: chunk + 28, UInt32.self)) - 64 - 4 * 256
             #expect(heap > 14_000 + 255)
             bytes[chunk + 17] = Chunk.Form.variable.rawValue
-            Forging.put(UInt32(heap), &bytes, chunk + 20)
+            Forging.put(UInt32(heap), into: &bytes, offset: chunk + 20)
             for offset in 32..<64 { bytes[chunk + offset] = 0 }
-            for row in 0..<256 { Forging.put(UInt32(row) | UInt32(length) << 16, &bytes, chunk + 64 + 4 * row) }
+            for row in 0..<256 {
+                Forging.put(UInt32(row) | UInt32(length) << 16, into: &bytes, offset: chunk + 64 + 4 * row)
+            }
             for offset in 0..<heap { bytes[chunk + 64 + 4 * 256 + offset] = 97 }
         }
         try Self.expectDamage(files, isSeen: true)
@@ -95,22 +98,24 @@ struct ForgedCellTests {
                 for id in 0..<256 {
                     let text = id == 0 ? long : "\(id * id * 7919)" + short
                     try BaseStore.add(
-                        transaction, BaseStore.person,
-                        [0: .int(Int64(id)), isText ? Self.kind : 6: isText ? .string(text) : .list([.string(text)])])
+                        transaction, table: BaseStore.person,
+                        values: [
+                            0: .int(Int64(id)), isText ? Self.kind : 6: isText ? .string(text) : .list([.string(text)]),
+                        ])
                 }
             }
             let before = forged
             try files.forge { bytes in
                 let chunk = try Self.chunk(isText ? Self.kind : 6, bytes)
                 #expect(bytes[chunk + 17] == form)
-                let table = Int(Forging.get(bytes, chunk + 32, UInt32.self))
-                #expect(Forging.get(bytes, chunk + 36, UInt32.self) == 1 && table % 4 == 0)
+                let table = Int(Forging.get(bytes, offset: chunk + 32, UInt32.self))
+                #expect(Forging.get(bytes, offset: chunk + 36, UInt32.self) == 1 && table % 4 == 0)
                 // There must be a byte of padding behind it.
-                guard table + 5 <= Int(Forging.get(bytes, chunk + 28, UInt32.self)) else { return }
-                let entry = Forging.get(bytes, chunk + table, UInt32.self)
+                guard table + 5 <= Int(Forging.get(bytes, offset: chunk + 28, UInt32.self)) else { return }
+                let entry = Forging.get(bytes, offset: chunk + table, UInt32.self)
                 bytes[chunk + table] = 0
-                Forging.put(entry, &bytes, chunk + table + 1)
-                Forging.put(UInt32(table + 1), &bytes, chunk + 32)
+                Forging.put(entry, into: &bytes, offset: chunk + table + 1)
+                Forging.put(UInt32(table + 1), into: &bytes, offset: chunk + 32)
                 forged += 1
             }
             let store = try files.open()
@@ -124,13 +129,14 @@ struct ForgedCellTests {
         var files = try StoreFiles.made { transaction in
             for id in 0..<256 {
                 try BaseStore.add(
-                    transaction, BaseStore.person, [0: .int(Int64(id)), 6: .list([.string("tag"), .string("\(id)")])])
+                    transaction, table: BaseStore.person,
+                    values: [0: .int(Int64(id)), 6: .list([.string("tag"), .string("\(id)")])])
             }
         }
         try files.forge { bytes in
             let chunk = try Self.chunk(6, bytes)
             #expect(bytes[chunk + 17] == Chunk.Form.variable.rawValue)
-            Forging.put(Forging.get(bytes, chunk + 64, UInt32.self), &bytes, chunk + 68)
+            Forging.put(Forging.get(bytes, offset: chunk + 64, UInt32.self), into: &bytes, offset: chunk + 68)
         }
         let store = try files.open()
         let error = #expect(throws: StoreError.self) { try store.verify() }

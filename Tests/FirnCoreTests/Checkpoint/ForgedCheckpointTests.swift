@@ -28,12 +28,12 @@ struct ForgedCheckpointTests {
     }
 
     private func footerOffset(_ bytes: [UInt8]) -> Int {
-        bytes.count - Int(Forging.get(bytes, bytes.count - 8, UInt32.self))
+        bytes.count - Int(Forging.get(bytes, offset: bytes.count - 8, UInt32.self))
     }
 
     /// The offset of the state, which follows the entries of the files.
     private func stateOffset(_ bytes: [UInt8]) -> Int {
-        footerOffset(bytes) + 48 + 24 * Int(Forging.get(bytes, footerOffset(bytes) + 40, UInt32.self))
+        footerOffset(bytes) + 48 + 24 * Int(Forging.get(bytes, offset: footerOffset(bytes) + 40, UInt32.self))
     }
 
     private func nodes(_ bytes: [UInt8], _ kind: Node.Kind) -> [Range<Int>] {
@@ -48,23 +48,25 @@ struct ForgedCheckpointTests {
         "a root that is negative, beyond the files, or not where a node begins",
         arguments: [.max, 1 << 63, 1 << 62, 1 << 42, 1 << 30, 0, 33, 64 + 32] as [UInt64])
     func root(_ offset: UInt64) throws {
-        let error = try damage { Forging.put(offset, &$0, stateOffset($0)) }
+        let error = try damage { Forging.put(offset, into: &$0, offset: stateOffset($0)) }
         #expect(error != nil)
     }
 
     @Test("a stamp so great that the next transaction's would overflow", arguments: [.max, 1 << 63] as [UInt64])
     func stamp(_ stamp: UInt64) throws {
-        #expect(try damage { Forging.put(stamp, &$0, stateOffset($0) + 8) } != nil)
+        #expect(try damage { Forging.put(stamp, into: &$0, offset: stateOffset($0) + 8) } != nil)
     }
 
     @Test("a node younger than the version that contains it") func youngNode() throws {
-        let error = try damage { bytes in Forging.put(UInt64.max, &bytes, nodes(bytes, .leaf)[0].lowerBound) }
+        let error = try damage { bytes in
+            Forging.put(UInt64.max, into: &bytes, offset: nodes(bytes, .leaf)[0].lowerBound)
+        }
         #expect(error?.description.contains("younger") == true)
     }
 
     @Test("a root of 16 million tables") func tables() throws {
         let error = try damage { bytes in
-            Forging.put(UInt32(1 << 24), &bytes, nodes(bytes, .root)[0].lowerBound + 20)
+            Forging.put(UInt32(1 << 24), into: &bytes, offset: nodes(bytes, .root)[0].lowerBound + 20)
         }
         #expect(error?.description.contains("tables") == true)
     }
@@ -74,7 +76,7 @@ struct ForgedCheckpointTests {
         arguments: [.max, 1 << 45 | 1, 1 << 40 | 1, 1, 2, 65 + 16, 8, 33] as [UInt64])
     func reference(_ word: UInt64) throws {
         for (kind, offset) in [(Node.Kind.root, 32), (.table, 32), (.rowInner, 544), (.leaf, 64)] {
-            let error = try damage { Forging.put(word, &$0, nodes($0, kind)[0].lowerBound + offset) }
+            let error = try damage { Forging.put(word, into: &$0, offset: nodes($0, kind)[0].lowerBound + offset) }
             #expect(error != nil, "\(kind)")
         }
     }
@@ -93,12 +95,12 @@ struct ForgedCheckpointTests {
                 let word = UInt64(to.lowerBound) + 1
                 // A chunk does not say where it belongs: nothing but its own bytes tells it from another one with as
                 // many rows of the same type.
-                if Forging.get(base, from.lowerBound + offset, UInt64.self) == word
+                if Forging.get(base, offset: from.lowerBound + offset, UInt64.self) == word
                     || parent == .leaf && child == .chunk
                 {
                     continue
                 }
-                let error = try damage { Forging.put(word, &$0, from.lowerBound + offset) }
+                let error = try damage { Forging.put(word, into: &$0, offset: from.lowerBound + offset) }
                 #expect(error != nil, "\(parent) to \(child)")
             }
         }
@@ -114,10 +116,10 @@ struct ForgedCheckpointTests {
             for value in [UInt32.max, 0, 1 << 20, 3] {
                 let base = BaseStore.made.checkpoint
                 guard let node = nodes(base, kind).last else { continue }
-                if Forging.get(base, node.lowerBound + offset, UInt32.self) == value { continue }
+                if Forging.get(base, offset: node.lowerBound + offset, UInt32.self) == value { continue }
                 // A shorter value or list is valid, too.
                 if value < 4, kind == .blob || kind == .listInner && offset == 20 && value > 0 { continue }
-                let error = try damage { Forging.put(value, &$0, node.lowerBound + offset) }
+                let error = try damage { Forging.put(value, into: &$0, offset: node.lowerBound + offset) }
                 #expect(error != nil, "\(kind), byte \(offset): \(value)")
             }
         }
@@ -128,22 +130,23 @@ struct ForgedCheckpointTests {
         var files = try StoreFiles.made(Self.fill)
         files.forge { bytes in
             for table in StoreFiles.nodes(bytes, .table)
-            where Forging.get(bytes, table.lowerBound + 48, UInt64.self) == UInt64(Self.count) {
-                Forging.put(next, &bytes, table.lowerBound + 48)
+            where Forging.get(bytes, offset: table.lowerBound + 48, UInt64.self) == UInt64(Self.count) {
+                Forging.put(next, into: &bytes, offset: table.lowerBound + 48)
             }
         }
         let store = try files.open()
         let before = store.publishedVersion
         #expect(throws: StoreError.self) {
             let transaction = try store.beginWrite()
-            try BaseStore.add(transaction, BaseStore.person, [0: .int(7777), 1: .string("n"), 2: .string("k")])
+            try BaseStore.add(
+                transaction, table: BaseStore.person, values: [0: .int(7777), 1: .string("n"), 2: .string("k")])
             _ = try transaction.commit()
         }
         #expect(store.publishedVersion == before)
         #expect(throws: StoreError.self) { try store.verify() }
         // A transaction that assigns no key continues to work.
         let transaction = try store.beginWrite()
-        transaction.set(BaseStore.person, 3, 3, .int(1))
+        transaction.set(BaseStore.person, column: 3, key: 3, to: .int(1))
         _ = try transaction.commit()
         try store.close()
     }
@@ -152,10 +155,12 @@ struct ForgedCheckpointTests {
         var files = try StoreFiles.made(Self.fill)
         try files.forge { bytes in
             let inner = try #require(StoreFiles.nodes(bytes, .rowInner).first).lowerBound
-            let word: UInt64 = Forging.get(bytes, inner + 544)
+            let word: UInt64 = Forging.get(bytes, offset: inner + 544)
             // The other leaf has as many rows.
-            #expect(Forging.get(bytes, inner + 1056, UInt64.self) == Forging.get(bytes, inner + 1064, UInt64.self))
-            Forging.put(word, &bytes, inner + 552)
+            #expect(
+                Forging.get(bytes, offset: inner + 1056, UInt64.self)
+                    == Forging.get(bytes, offset: inner + 1064, UInt64.self))
+            Forging.put(word, into: &bytes, offset: inner + 552)
         }
         let store = try files.open()
         let error = #expect(throws: StoreError.self) { try store.verify() }
@@ -168,9 +173,10 @@ struct ForgedCheckpointTests {
         var files = try StoreFiles.made(Self.fill)
         try files.forge { bytes in
             let leaves = StoreFiles.nodes(bytes, .leaf).map(\.lowerBound)
-            let counts = leaves.map { Forging.get(bytes, $0 + 20, UInt32.self) }
+            let counts = leaves.map { Forging.get(bytes, offset: $0 + 20, UInt32.self) }
             try #require(leaves.count > 2 && counts[0] == counts[1] && counts[0] > counts[2])
-            Forging.put(Forging.get(bytes, leaves[0] + 64, UInt64.self), &bytes, leaves[leaf] + 64)
+            Forging.put(
+                Forging.get(bytes, offset: leaves[0] + 64, UInt64.self), into: &bytes, offset: leaves[leaf] + 64)
         }
         let store = try files.open()
         let error = #expect(throws: StoreError.self) { try store.verify() }
@@ -186,9 +192,11 @@ struct ForgedCheckpointTests {
             // rows.
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound
             let chunk = StoreFiles.target(bytes, leaf + 64)
-            let rows: UInt32 = Forging.get(bytes, chunk + 24)
-            #expect(rows == Forging.get(bytes, leaf + 20) && bytes[chunk + 17] == ChunkEncoding.Form.integers.rawValue)
-            Forging.put(rows + 1, &bytes, chunk + 24)
+            let rows: UInt32 = Forging.get(bytes, offset: chunk + 24)
+            #expect(
+                rows == Forging.get(bytes, offset: leaf + 20)
+                    && bytes[chunk + 17] == ChunkEncoding.Form.integers.rawValue)
+            Forging.put(rows + 1, into: &bytes, offset: chunk + 24)
         }
         let store = try files.open()
         let error = #expect(throws: StoreError.self) { try store.verify() }
@@ -204,7 +212,7 @@ struct ForgedCheckpointTests {
         (node.width, node.capacity, node.byteCount) = (8, 3, 96)
         for (row, key) in [Int64(5), 7, 6].enumerated() { node.store(key, 64 + 8 * row) }
         let schema = ResolvedSchema(BaseStore.schema)
-        var check = NodeCheck(node, NodeClaim(.keys, count: 2), schema, isOpened: false)
+        var check = NodeCheck(node: node, claim: NodeClaim(.keys, count: 2), schema: schema, isOpened: false)
         #expect(check.fault() == nil)
         #expect(check.isEnough(node, NodeClaim(.keys, count: 2)))
         #expect(!check.isEnough(node, NodeClaim(.keys, count: 3)))
@@ -221,7 +229,8 @@ struct ForgedCheckpointTests {
         node.store(Int64(1), NodeLayout.EncodedChunk.step)
         // They ascend whether they are read as packed or as plain numbers.
         for row in 0..<3 { node.store(Int64(row), 64 + 8 * row) }
-        var check = NodeCheck(node, NodeClaim(.keys, count: 3), ResolvedSchema(BaseStore.schema), isOpened: true)
+        var check = NodeCheck(
+            node: node, claim: NodeClaim(.keys, count: 3), schema: ResolvedSchema(BaseStore.schema), isOpened: true)
         #expect(check.fault() != nil)
     }
 
@@ -230,8 +239,8 @@ struct ForgedCheckpointTests {
         var files = try StoreFiles.made { transaction in
             for id in 0..<Self.count {
                 try BaseStore.add(
-                    transaction, BaseStore.person,
-                    [
+                    transaction, table: BaseStore.person,
+                    values: [
                         0: .int(Int64(id)),
                         2: .string("a kind that repeats itself, repeats itself, repeats itself \(id &* 48271) \(id)"),
                     ])
@@ -243,9 +252,9 @@ struct ForgedCheckpointTests {
             where bytes[chunk.lowerBound + 17] == ChunkEncoding.Form.lz4.rawValue {
                 let start = chunk.lowerBound
                 let width = Int(bytes[start + 40])
-                let rows = Int(Forging.get(bytes, start + 24, UInt32.self))
-                let heap = Int(Forging.get(bytes, start + 44, UInt32.self))
-                let compressed = Int(Forging.get(bytes, start + 48, UInt32.self))
+                let rows = Int(Forging.get(bytes, offset: start + 24, UInt32.self))
+                let heap = Int(Forging.get(bytes, offset: start + 44, UInt32.self))
+                let compressed = Int(Forging.get(bytes, offset: start + 48, UInt32.self))
                 var text = [UInt8](repeating: 0, count: width * rows + heap)
                 text.withUnsafeMutableBytes { target in
                     bytes.withUnsafeBytes { source in
@@ -267,7 +276,7 @@ struct ForgedCheckpointTests {
                 guard let count else { continue }
                 let again = output[..<count]
                 bytes.replaceSubrange(start + 64..<start + 64 + again.count, with: again)
-                Forging.put(UInt32(again.count), &bytes, start + 48)
+                Forging.put(UInt32(again.count), into: &bytes, offset: start + 48)
                 forged = true
             }
         }
@@ -285,7 +294,7 @@ struct ForgedCheckpointTests {
         var files = try StoreFiles.made(Self.fill)
         try files.forge { bytes in
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last)
-            Forging.put(UInt32(255), &bytes, leaf.lowerBound + 20)
+            Forging.put(UInt32(255), into: &bytes, offset: leaf.lowerBound + 20)
         }
         #expect(throws: StoreError.self) { try files.open(verifying: true).close() }
         // Without that verification the fault is found only when the leaf is read.
@@ -297,8 +306,8 @@ struct ForgedCheckpointTests {
     private static func fill(_ transaction: WriteTransaction) throws {
         for id in 0..<count {
             try BaseStore.add(
-                transaction, BaseStore.person,
-                [
+                transaction, table: BaseStore.person,
+                values: [
                     0: .int(Int64(id)), 1: .string("Person \(id * 7919 % 1000)"), 2: .string("kind \(id % 5)"),
                     3: .int(Int64(id)),
                 ])
@@ -309,7 +318,9 @@ struct ForgedCheckpointTests {
         for kind in [Node.Kind.rowInner, .integerIndexInner, .listInner] {
             guard let node = nodes(BaseStore.made.checkpoint, kind).first else { continue }
             let refs = kind == .rowInner ? 544 : kind == .integerIndexInner ? 1056 : 32
-            let error = try damage { Forging.put(UInt64(node.lowerBound) + 1, &$0, node.lowerBound + refs) }
+            let error = try damage {
+                Forging.put(UInt64(node.lowerBound) + 1, into: &$0, offset: node.lowerBound + refs)
+            }
             #expect(error != nil, "\(kind)")
         }
     }

@@ -16,10 +16,14 @@ struct ForgedCountTests {
         try StoreFiles.made { transaction in
             for id in 0..<400 {
                 try BaseStore.add(
-                    transaction, person,
-                    [0: .int(Int64(id)), 1: .string("name \(id)"), 4: id == 0 ? .null : .link(Int64(id * 7 % id))])
+                    transaction, table: person,
+                    values: [
+                        0: .int(Int64(id)), 1: .string("name \(id)"), 4: id == 0 ? .null : .link(Int64(id * 7 % id)),
+                    ])
             }
-            transaction.edit(person, tags, 3) { list in for tag in 0..<900 { list.append(.string("tag \(tag)")) } }
+            transaction.edit(person, column: tags, key: 3) { list in
+                for tag in 0..<900 { list.append(.string("tag \(tag)")) }
+            }
         }
     }
 
@@ -35,10 +39,10 @@ struct ForgedCountTests {
     @Test("a list of more elements than the files have bytes") func list() throws {
         try Self.expectDamage { bytes in
             let inner = try #require(StoreFiles.nodes(bytes, .listInner).first).lowerBound
-            let count = Int(Forging.get(bytes, inner + 20, UInt32.self))
-            Forging.put(UInt16(4), &bytes, inner + 18)
+            let count = Int(Forging.get(bytes, offset: inner + 20, UInt32.self))
+            Forging.put(UInt16(4), into: &bytes, offset: inner + 18)
             for child in 0..<count {
-                Forging.put(UInt32(Self.many / count * (child + 1)), &bytes, inner + 544 + 4 * child)
+                Forging.put(UInt32(Self.many / count * (child + 1)), into: &bytes, offset: inner + 544 + 4 * child)
             }
         }
     }
@@ -46,13 +50,15 @@ struct ForgedCountTests {
     @Test("backlinks of more entries than the files have bytes") func backlinks() throws {
         try Self.expectDamage { bytes in
             let table = try #require(
-                StoreFiles.nodes(bytes, .table).first { Forging.get(bytes, $0.lowerBound + 40, UInt64.self) == 400 }
+                StoreFiles.nodes(bytes, .table).first {
+                    Forging.get(bytes, offset: $0.lowerBound + 40, UInt64.self) == 400
+                }
             ).lowerBound
             let inner = StoreFiles.target(bytes, table + 72 + 16 * 4)
             try #require(bytes[inner + 16] & 0x3F == Node.Kind.integerIndexInner.rawValue)
-            Forging.put(UInt16(6), &bytes, inner + 18)
-            for child in 0..<Int(Forging.get(bytes, inner + 20, UInt32.self)) {
-                Forging.put(UInt64(Self.many), &bytes, inner + 1568 + 8 * child)
+            Forging.put(UInt16(6), into: &bytes, offset: inner + 18)
+            for child in 0..<Int(Forging.get(bytes, offset: inner + 20, UInt32.self)) {
+                Forging.put(UInt64(Self.many), into: &bytes, offset: inner + 1568 + 8 * child)
             }
         }
     }
@@ -60,9 +66,11 @@ struct ForgedCountTests {
     @Test("a table of more rows than the files have bytes") func rows() throws {
         try Self.expectDamage { bytes in
             let table = try #require(
-                StoreFiles.nodes(bytes, .table).first { Forging.get(bytes, $0.lowerBound + 40, UInt64.self) == 400 }
+                StoreFiles.nodes(bytes, .table).first {
+                    Forging.get(bytes, offset: $0.lowerBound + 40, UInt64.self) == 400
+                }
             ).lowerBound
-            Forging.put(UInt64(1 << 40), &bytes, table + 40)
+            Forging.put(UInt64(1 << 40), into: &bytes, offset: table + 40)
         }
     }
 
@@ -83,7 +91,7 @@ struct ForgedCountTests {
                 inner.refs[child] = 65
                 inner.ends[child] = UInt32(child + 1) << 28
             }
-            var check = NodeCheck(node, NodeClaim(.list(cells)), schema, isOpened: true)
+            var check = NodeCheck(node: node, claim: NodeClaim(.list(cells)), schema: schema, isOpened: true)
             #expect((check.fault() != nil) == (count << 28 > Limits.listCount), "\(count)")
         }
     }
@@ -95,13 +103,13 @@ struct ForgedCountTests {
         func walk() {
             guard let location = view.find(3) else { return }
             let cell = ListCell(
-                location.leaf.chunk(Self.tags), location.row,
-                ElementLayout(BaseStore.schema.tables[1].columns[Self.tags]))
+                chunk: location.leaf.chunk(Self.tags), row: location.row,
+                layout: ElementLayout(BaseStore.schema.tables[1].columns[Self.tags]))
             visits.elements = cell.values.count
             visits.nodes = 0
             cell.forEachNode { _ in visits.nodes += 1 }
-            ColumnIndex.forEachNode(view.schema.columns[0], view.index(0)) { _ in visits.nodes += 1 }
-            ColumnIndex.forEachNode(view.schema.columns[1], view.index(1)) { _ in visits.nodes += 1 }
+            ColumnIndex.forEachNode(view.schema.columns[0], root: view.index(0)) { _ in visits.nodes += 1 }
+            ColumnIndex.forEachNode(view.schema.columns[1], root: view.index(1)) { _ in visits.nodes += 1 }
             IntegerIndexTree.forEachNode(view.backlinks(4)) { _ in visits.nodes += 1 }
         }
         walk()

@@ -9,16 +9,16 @@ struct ForgedKeyTests {
     /// People, all in one leaf.
     private static func files() throws -> StoreFiles {
         try StoreFiles.made { transaction in
-            for id in 0..<256 { try BaseStore.add(transaction, BaseStore.person, [0: .int(Int64(id))]) }
+            for id in 0..<256 { try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(Int64(id))]) }
         }
     }
 
     private static func files(nextKey: Int64) throws -> StoreFiles {
         var files = try Self.files()
         files.forge { bytes in
-            for table in StoreFiles.nodes(bytes, .table) where Forging.get(bytes, table.lowerBound + 48) == UInt64(256)
-            {
-                Forging.put(UInt64(nextKey), &bytes, table.lowerBound + 48)
+            for table in StoreFiles.nodes(bytes, .table)
+            where Forging.get(bytes, offset: table.lowerBound + 48) == UInt64(256) {
+                Forging.put(UInt64(nextKey), into: &bytes, offset: table.lowerBound + 48)
             }
         }
         return files
@@ -26,7 +26,7 @@ struct ForgedKeyTests {
 
     private static func add(_ store: Store, _ id: Int64) throws {
         let transaction = try store.beginWrite()
-        do { try BaseStore.add(transaction, BaseStore.person, [0: .int(id)]) } catch {
+        do { try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(id)]) } catch {
             transaction.cancel()
             throw error
         }
@@ -44,7 +44,7 @@ struct ForgedKeyTests {
         }
         // A transaction that assigns no key continues to work.
         let transaction = try store.beginWrite()
-        transaction.set(BaseStore.person, 3, 3, .int(1))
+        transaction.set(BaseStore.person, column: 3, key: 3, to: .int(1))
         try transaction.commit()
         try store.close()
         let again = try Store(BaseStore.options(), storage: storage, clock: ManualClock())
@@ -86,7 +86,7 @@ struct ForgedKeyTests {
         var files = try StoreFiles.made { transaction in
             for id in 0..<(passing == .joined ? 300 : 400) {
                 try BaseStore.add(
-                    transaction, BaseStore.person, [0: .int(Int64(id)), 2: .string("kind \(id)")])
+                    transaction, table: BaseStore.person, values: [0: .int(Int64(id)), 2: .string("kind \(id)")])
             }
             if passing == .joined {
                 for key in (100..<256).reversed() { transaction.delete(BaseStore.person, Int64(key)) }
@@ -95,20 +95,20 @@ struct ForgedKeyTests {
         files.forge { bytes in
             if passing == .last {
                 for table in StoreFiles.nodes(bytes, .table)
-                where Forging.get(bytes, table.lowerBound + 48) == UInt64(400) {
-                    Forging.put(UInt64(5), &bytes, table.lowerBound + 48)
+                where Forging.get(bytes, offset: table.lowerBound + 48) == UInt64(400) {
+                    Forging.put(UInt64(5), into: &bytes, offset: table.lowerBound + 48)
                 }
                 return
             }
             for leaf in StoreFiles.nodes(bytes, .leaf)
-            where [100, 256].contains(Forging.get(bytes, leaf.lowerBound + 20, UInt32.self))
-                && Forging.get(bytes, leaf.lowerBound + 32, Int64.self) == 0
+            where [100, 256].contains(Forging.get(bytes, offset: leaf.lowerBound + 20, UInt32.self))
+                && Forging.get(bytes, offset: leaf.lowerBound + 32, Int64.self) == 0
             {
-                Forging.put(UInt64(500), &bytes, leaf.lowerBound + 32)
+                Forging.put(UInt64(500), into: &bytes, offset: leaf.lowerBound + 32)
             }
             guard passing == .first else { return }
             for inner in StoreFiles.nodes(bytes, .rowInner) {
-                Forging.put(UInt64(1000), &bytes, inner.lowerBound + 32 + 8)
+                Forging.put(UInt64(1000), into: &bytes, offset: inner.lowerBound + 32 + 8)
             }
         }
         // Positions before and behind the end of the last leaf.
@@ -118,18 +118,18 @@ struct ForgedKeyTests {
             case .first, .emptied: [10, 200]
             case .joined: [10, 50]
             }
-        for position in positions { try check(files, passing, isHeld: isHeld, position) }
+        for position in positions { try check(files, passing: passing, isHeld: isHeld, position: position) }
     }
 
-    private func check(_ files: StoreFiles, _ passing: Passing, isHeld: Bool, _ position: Int) throws {
+    private func check(_ files: StoreFiles, passing: Passing, isHeld: Bool, position: Int) throws {
         let store = try files.open()
         let pin = store.pin()
         let before = Self.kinds(pin)
         #expect(before[position] == .string("kind \(position)"))
         let transaction = try store.beginWrite()
         switch passing {
-        case .last: transaction.set(BaseStore.person, 8, 300, .bool(true))
-        case .first: transaction.set(BaseStore.person, 8, 509, .bool(true))
+        case .last: transaction.set(BaseStore.person, column: 8, key: 300, to: .bool(true))
+        case .first: transaction.set(BaseStore.person, column: 8, key: 509, to: .bool(true))
         case .emptied: for key in (256..<400).reversed() { transaction.delete(BaseStore.person, Int64(key)) }
         case .joined: transaction.delete(BaseStore.person, 299)
         }
@@ -137,7 +137,7 @@ struct ForgedKeyTests {
         let location = transaction.table(BaseStore.person).location(at: position)
         let key = location.leaf.key(location.row)
         #expect(key >= transaction.table(BaseStore.person).nextKey)
-        transaction.set(BaseStore.person, 2, key, .string("another"))
+        transaction.set(BaseStore.person, column: 2, key: key, to: .string("another"))
         #expect(Self.kinds(pin) == before)
         withExtendedLifetime(held) {}
         try transaction.commit()
@@ -149,7 +149,7 @@ struct ForgedKeyTests {
         let table = pin.snapshot.table(BaseStore.person)
         return (0..<table.count).map {
             let location = table.location(at: $0)
-            return table.value(2, location.leaf, location.row)
+            return table.value(2, leaf: location.leaf, row: location.row)
         }
     }
 
@@ -160,14 +160,14 @@ struct ForgedKeyTests {
         let transaction = try store.beginWrite()
         func isFresh(_ key: Int64) throws -> Bool {
             let location = try #require(transaction.table(BaseStore.person).find(key))
-            return transaction.isFresh(BaseStore.person, 2, location.leaf, location.row)
+            return transaction.isFresh(BaseStore.person, column: 2, leaf: location.leaf, row: location.row)
         }
         #expect(try !isFresh(275))
-        try BaseStore.add(transaction, BaseStore.person, [0: .int(276)])
+        try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(276)])
         #expect(try isFresh(276) && !isFresh(275))
         var pin: Pin? = transaction.pinSnapshot()
         #expect(try !isFresh(276))
-        try BaseStore.add(transaction, BaseStore.person, [0: .int(277)])
+        try BaseStore.add(transaction, table: BaseStore.person, values: [0: .int(277)])
         #expect(try isFresh(277) && !isFresh(276))
         withExtendedLifetime(pin) {}
         pin = nil
@@ -180,8 +180,8 @@ struct ForgedKeyTests {
         var files = try Self.files()
         try files.forge { bytes in
             let leaf = try #require(StoreFiles.nodes(bytes, .leaf).last).lowerBound
-            #expect(Forging.get(bytes, leaf + 40, UInt64.self) == 0)
-            Forging.put(UInt64(1 << 62 - 255), &bytes, leaf + 32)
+            #expect(Forging.get(bytes, offset: leaf + 40, UInt64.self) == 0)
+            Forging.put(UInt64(1 << 62 - 255), into: &bytes, offset: leaf + 32)
         }
         let store = try files.open()
         let error = #expect(throws: StoreError.self) { try store.verify() }

@@ -18,44 +18,44 @@ struct OverlappingNodesTests {
             for id in 0..<count {
                 var values: [Int: Value] = [0: .int(Int64(id)), 1: .string("name \(id)"), 2: .string("k \(id % 5)")]
                 if id == 0 { values[photo] = .data([UInt8](repeating: 7, count: 2000)) }
-                try BaseStore.add(transaction, person, values)
+                try BaseStore.add(transaction, table: person, values: values)
             }
         }
         try files.forge { bytes in
             let blob = try #require(StoreFiles.nodes(bytes, .blob).first)
             let inner = try #require(StoreFiles.nodes(bytes, .rowInner).first).lowerBound
-            let last = inner + 544 + 8 * (Int(Forging.get(bytes, inner + 20, UInt32.self)) - 1)
+            let last = inner + 544 + 8 * (Int(Forging.get(bytes, offset: inner + 20, UInt32.self)) - 1)
             let leaf = StoreFiles.target(bytes, last)
-            let size = Int(Forging.get(bytes, leaf + 28, UInt32.self))
+            let size = Int(Forging.get(bytes, offset: leaf + 28, UInt32.self))
             // Nodes begin at multiples of 32 bytes.
             let offset = blob.lowerBound + 64
             bytes.replaceSubrange(offset..<offset + size, with: bytes[leaf..<leaf + size])
-            Forging.put(UInt32(offset / 32), &bytes, offset + 12)
-            Forging.put(UInt32(0), &bytes, offset + 8)
-            Forging.put(Forging.crc(bytes, offset..<offset + size), &bytes, offset + 8)
-            Forging.put(UInt64(offset + 1), &bytes, last)
+            Forging.put(UInt32(offset / 32), into: &bytes, offset: offset + 12)
+            Forging.put(UInt32(0), into: &bytes, offset: offset + 8)
+            Forging.put(Forging.crc(bytes, offset..<offset + size), into: &bytes, offset: offset + 8)
+            Forging.put(UInt64(offset + 1), into: &bytes, offset: last)
         }
         return files
     }
 
-    private static func read(_ store: Store, _ column: Int, _ key: Int64) throws(StoreError) -> Value? {
+    private static func read(_ store: Store, column: Int, key: Int64) throws(StoreError) -> Value? {
         let pin = store.pin()
         return try Faults.throwing { () throws(StoreError) in pin.snapshot.table(person).value(column, of: key) }
     }
 
     @Test("a node within a checked node is refused, and the checked node stays as it is") func innerLast() throws {
         let store = try Self.overlapping().open()
-        let before = try #require(try Self.read(store, Self.photo, 0))
-        #expect(throws: StoreError.self) { try Self.read(store, 0, Int64(Self.count - 1)) }
-        #expect(try Self.read(store, Self.photo, 0) == before)
+        let before = try #require(try Self.read(store, column: Self.photo, key: 0))
+        #expect(throws: StoreError.self) { try Self.read(store, column: 0, key: Int64(Self.count - 1)) }
+        #expect(try Self.read(store, column: Self.photo, key: 0) == before)
         try store.close()
     }
 
     @Test("a node around a checked node is refused") func innerFirst() throws {
         let store = try Self.overlapping().open()
-        let before = try #require(try Self.read(store, 1, Int64(Self.count - 1)))
-        #expect(throws: StoreError.self) { try Self.read(store, Self.photo, 0) }
-        #expect(try Self.read(store, 1, Int64(Self.count - 1)) == before)
+        let before = try #require(try Self.read(store, column: 1, key: Int64(Self.count - 1)))
+        #expect(throws: StoreError.self) { try Self.read(store, column: Self.photo, key: 0) }
+        #expect(try Self.read(store, column: 1, key: Int64(Self.count - 1)) == before)
         try store.close()
     }
 

@@ -62,19 +62,21 @@ struct UnusedBytesTests {
             for id in 0..<700 {
                 let number = id * 7919 % 1009
                 try BaseStore.add(
-                    transaction, TableID(0),
-                    [
+                    transaction, table: TableID(0),
+                    values: [
                         0: .int(Int64(number)), 1: .string("name \(number)"), 2: .int(Int64(number % 40)),
                         3: id % 3 == 0 ? .null : .double(Double(id) / 7), 4: id < 9 ? .null : .link(Int64(id % 9)),
                         7: id % 4 == 0 ? .string("text \(id)") : .int(Int64(id)),
                         8: id % 100 == 0 ? .data([UInt8](repeating: 1, count: 1300 + id)) : .null,
                     ])
             }
-            try BaseStore.add(transaction, TableID(1), [0: .string("one")])
+            try BaseStore.add(transaction, table: TableID(1), values: [0: .string("one")])
         }
         try commit { transaction in
-            transaction.edit(TableID(0), 5, 5) { list in for number in 0..<1500 { list.append(.int(Int64(number))) } }
-            transaction.edit(TableID(0), 6, 6) { list in
+            transaction.edit(TableID(0), column: 5, key: 5) { list in
+                for number in 0..<1500 { list.append(.int(Int64(number))) }
+            }
+            transaction.edit(TableID(0), column: 6, key: 6) { list in
                 for number in 0..<300 {
                     list.append(.string(String(repeating: "t", count: number % 40 == 7 ? 1300 : number % 9)))
                 }
@@ -111,8 +113,8 @@ struct UnusedBytesTests {
         }
         for node in Forging.nodes(of: bytes) {
             let start = node.lowerBound
-            let count = Int(Forging.get(bytes, start + 20, UInt32.self))
-            let capacity = Int(Forging.get(bytes, start + 24, UInt32.self))
+            let count = Int(Forging.get(bytes, offset: start + 20, UInt32.self))
+            let capacity = Int(Forging.get(bytes, offset: start + 24, UInt32.self))
             switch Node.Kind(rawValue: bytes[start + 16] & 0x3F) {
             case .integerIndexInner:
                 for part in 0..<4 {

@@ -15,7 +15,7 @@ import Testing
         let value: @Sendable (Int, inout SeededRandom) -> Value
 
         init(
-            _ name: String, _ type: ColumnType, isNullable: Bool = false,
+            name: String, type: ColumnType, isNullable: Bool = false,
             _ value: @escaping @Sendable (Int, inout SeededRandom) -> Value
         ) {
             schema = ColumnSchema(name: name, type: type, isNullable: isNullable)
@@ -28,43 +28,47 @@ import Testing
     }
 
     private static let columns: [Column] = [
-        Column("id", .int) { row, _ in .int(Int64(row) * 3 - 5) },
-        Column("constant", .int) { _, _ in .int(-7) },
-        Column("byte", .int) { _, random in .int(Int64(random.below(256)) - 200) },
-        Column("word", .int) { _, random in .int(Int64(random.below(60_000)) - 30_000) },
-        Column("half", .int) { _, random in .int(Int64.max - Int64(random.below(4_000_000_000))) },
-        Column("whole", .int) { _, random in .int(Int64(bitPattern: random.next())) },
-        Column("maybe", .int, isNullable: true) { row, random in
+        Column(name: "id", type: .int) { row, _ in .int(Int64(row) * 3 - 5) },
+        Column(name: "constant", type: .int) { _, _ in .int(-7) },
+        Column(name: "byte", type: .int) { _, random in .int(Int64(random.below(256)) - 200) },
+        Column(name: "word", type: .int) { _, random in .int(Int64(random.below(60_000)) - 30_000) },
+        Column(name: "half", type: .int) { _, random in .int(Int64.max - Int64(random.below(4_000_000_000))) },
+        Column(name: "whole", type: .int) { _, random in .int(Int64(bitPattern: random.next())) },
+        Column(name: "maybe", type: .int, isNullable: true) { row, random in
             row % 5 == 0 ? .null : .int(Int64(random.below(100)))
         },
-        Column("flag", .bool) { _, random in .bool(random.below(2) == 1) },
-        Column("maybeFlag", .bool, isNullable: true) { row, random in
+        Column(name: "flag", type: .bool) { _, random in .bool(random.below(2) == 1) },
+        Column(name: "maybeFlag", type: .bool, isNullable: true) { row, random in
             row % 7 == 0 ? .null : .bool(random.below(2) == 1)
         },
-        Column("float", .float) { row, _ in .float(Float(row) / 3) },
-        Column("double", .double, isNullable: true) { row, _ in row % 3 == 0 ? .null : .double(Double(row) / 7) },
-        Column("date", .date) { row, _ in .date(Timestamp(seconds: Int64(row) - 700, nanoseconds: Int32(row))) },
-        Column("uuid", .uuid) { _, random in .uuid(UUIDBytes(high: random.next(), low: random.next())) },
-        Column("oid", .objectID, isNullable: true) { row, _ in
-            row % 11 == 0 ? .null : .objectID(ObjectIDBytes(UInt32(row), 7, UInt32(row * row)))
+        Column(name: "float", type: .float) { row, _ in .float(Float(row) / 3) },
+        Column(name: "double", type: .double, isNullable: true) { row, _ in
+            row % 3 == 0 ? .null : .double(Double(row) / 7)
         },
-        Column("decimal", .decimal) { row, _ in
+        Column(name: "date", type: .date) { row, _ in
+            .date(Timestamp(seconds: Int64(row) - 700, nanoseconds: Int32(row)))
+        },
+        Column(name: "uuid", type: .uuid) { _, random in .uuid(UUIDBytes(high: random.next(), low: random.next())) },
+        Column(name: "oid", type: .objectID, isNullable: true) { row, _ in
+            row % 11 == 0 ? .null : .objectID(ObjectIDBytes(a: UInt32(row), b: 7, c: UInt32(row * row)))
+        },
+        Column(name: "decimal", type: .decimal) { row, _ in
             .decimal(DecimalBits(high: 0x3040_0000_0000_0000, low: UInt64(row)))
         },
-        Column("short", .string) { _, random in .string(text(random.below(24), &random)) },
-        Column("maybeText", .string, isNullable: true) { row, random in
+        Column(name: "short", type: .string) { _, random in .string(text(random.below(24), &random)) },
+        Column(name: "maybeText", type: .string, isNullable: true) { row, random in
             row % 4 == 0 ? .null : .string(text(random.below(12) + (row % 97 == 0 ? 9000 : 0), &random))
         },
-        Column("long", .string) { _, random in .string(text(random.below(280), &random)) },
-        Column("english", .string) { row, _ in
+        Column(name: "long", type: .string) { _, random in .string(text(random.below(280), &random)) },
+        Column(name: "english", type: .string) { row, _ in
             .string("of the many that there are, this is the one that bears the number \(row), and no other does")
         },
-        Column("city", .string, isNullable: true) { _, random in
+        Column(name: "city", type: .string, isNullable: true) { _, random in
             let city = random.below(40)
             return city == 0 ? .null : .string("a town by the name of \(city)")
         },
-        Column("data", .data) { _, random in .data((0..<random.below(20)).map { UInt8($0) }) },
-        Column("mixed", .mixed) { row, random in
+        Column(name: "data", type: .data) { _, random in .data((0..<random.below(20)).map { UInt8($0) }) },
+        Column(name: "mixed", type: .mixed) { row, random in
             switch row % 4 {
             case 0: .null
             case 1: .int(Int64(random.below(1000)))
@@ -85,7 +89,7 @@ import Testing
             to: StoreSchema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns.map(\.schema))]))
         for record in values {
             var row = transaction.beginRow(TableID(0))
-            for (column, value) in record.enumerated() { transaction.fill(&row, column, value) }
+            for (column, value) in record.enumerated() { transaction.fill(&row, column: column, value: value) }
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -109,7 +113,7 @@ import Testing
                 for (column, wanted) in values[next].enumerated() {
                     let schema = Self.columns[column].schema
                     forms.insert(leaf.chunkNode(column).form)
-                    let found = table.value(column, leaf, row)
+                    let found = table.value(column, leaf: leaf, row: row)
                     #expect(found == wanted, "\(schema.name) of row \(next)")
                     #expect(leaf.isNull(column, row) == (wanted == .null))
                     let chunk = leaf.chunk(column)
@@ -162,7 +166,7 @@ import Testing
                     if bound % 4 == 2 { high = .max }
                     if bound % 4 == 3 { (low, high) = (low &- Int64(random.below(3)), low &+ Int64(random.below(3))) }
                     var mask: [UInt64] = [1, 2, 3, 4]
-                    guard packed.select(low, high, count: leaf.count, &mask) else {
+                    guard packed.select(low, high: high, count: leaf.count, into: &mask) else {
                         #expect(column < 2)
                         continue
                     }

@@ -94,7 +94,7 @@ import Testing
             let view = pin.snapshot.table(TableID(0))
             for position in 0..<view.count {
                 let (leaf, row) = view.location(at: position)
-                for column in 0..<3 { _ = view.value(column, leaf, row) }
+                for column in 0..<3 { _ = view.value(column, leaf: leaf, row: row) }
             }
         }
     }

@@ -29,9 +29,9 @@ import Testing
 
     static func add(_ id: Int, _ transaction: WriteTransaction) throws {
         var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, 0, .int(Int64(id)))
-        transaction.fill(&row, 1, .string("person number \(id), born to be one of many"))
-        transaction.fill(&row, 2, .int(Int64(id % 90)))
+        transaction.fill(&row, column: 0, value: .int(Int64(id)))
+        transaction.fill(&row, column: 1, value: .string("person number \(id), born to be one of many"))
+        transaction.fill(&row, column: 2, value: .int(Int64(id % 90)))
         try transaction.endRow(row)
     }
 
@@ -86,14 +86,16 @@ import Testing
         try Self.fill(store, 20_000)
         let first = try #require(try store.compact())
         let transaction = try store.beginWrite()
-        for key in 0..<3 { transaction.set(TableID(0), 2, Int64(key), .int(1)) }
+        for key in 0..<3 { transaction.set(TableID(0), column: 2, key: Int64(key), to: .int(1)) }
         try transaction.commit()
         let second = try #require(try store.compact())
         #expect(!second.isWhole && second.byteCount < first.byteCount / 10)
         Self.check(store.pin().snapshot, 20_000) { $0 < 3 ? 1 : $0 % 90 }
         for round in 0..<3 {
             let transaction = try store.beginWrite()
-            for key in 0..<20_000 where key % 3 == round { transaction.set(TableID(0), 2, Int64(key), .int(2)) }
+            for key in 0..<20_000 where key % 3 == round {
+                transaction.set(TableID(0), column: 2, key: Int64(key), to: .int(2))
+            }
             try transaction.commit()
             try store.compact()
         }
@@ -156,7 +158,7 @@ import Testing
         // The table's node and the root of its rows.
         #expect(mapping.validatedCount <= validated + 2)
         let transaction = try store.beginWrite()
-        transaction.set(TableID(0), 1, 10_100, .string("changed"))
+        transaction.set(TableID(0), column: 1, key: 10_100, to: .string("changed"))
         try transaction.commit()
         let summary = before.snapshot.difference(to: store.pin().snapshot)
         #expect(summary.tables[TableID(0)]?.modified.count == 1)
@@ -175,7 +177,7 @@ import Testing
                 for round in 0..<3 {
                     let transaction = try store.beginWrite()
                     for id in 0..<40 { try Self.add(10_000 + 40 * round + id, transaction) }
-                    transaction.set(TableID(0), 2, Int64(round), .int(77))
+                    transaction.set(TableID(0), column: 2, key: Int64(round), to: .int(77))
                     transaction.delete(TableID(0), Int64(200 + round))
                     try transaction.commit()
                 }
@@ -211,8 +213,8 @@ import Testing
                 for round in 0..<300 {
                     let transaction = try store.beginWrite()
                     // The sum of all ages is the same in every version.
-                    transaction.set(TableID(0), 2, Int64(round % 2999), .int(Int64(1000 + round)))
-                    transaction.set(TableID(0), 2, 2999, .int(Int64(-round)))
+                    transaction.set(TableID(0), column: 2, key: Int64(round % 2999), to: .int(Int64(1000 + round)))
+                    transaction.set(TableID(0), column: 2, key: 2999, to: .int(Int64(-round)))
                     try Self.add(3000 + round, transaction)
                     try transaction.commit()
                 }
@@ -257,7 +259,9 @@ import Testing
         try Self.fill(store, 20_000)
         for round in 0..<400 {
             let transaction = try store.beginWrite()
-            for key in 0..<50 { transaction.set(TableID(0), 2, Int64((round * 50 + key) % 20_000), .int(3)) }
+            for key in 0..<50 {
+                transaction.set(TableID(0), column: 2, key: Int64((round * 50 + key) % 20_000), to: .int(3))
+            }
             try transaction.commit()
         }
         // Closing waits for a compaction that is running, or abandons it.
@@ -291,7 +295,7 @@ import Testing
         try Self.fill(store, 3000)
         for key in 0..<40 {
             let transaction = try store.beginWrite()
-            transaction.set(TableID(0), 2, Int64(key * 70), .int(1))
+            transaction.set(TableID(0), column: 2, key: Int64(key * 70), to: .int(1))
             try transaction.commit()
         }
         var arenas: Set<UInt> = []
@@ -336,7 +340,7 @@ import Testing
 
     private static func changeAge(_ store: Store, _ key: Int64) throws {
         let transaction = try store.beginWrite()
-        transaction.set(TableID(0), 2, key, .int(99))
+        transaction.set(TableID(0), column: 2, key: key, to: .int(99))
         try transaction.commit()
     }
 }

@@ -22,8 +22,8 @@ import Testing
         try transaction.makeTable("Thing", [.init(name: "id", type: .int), .init(name: "text", type: .string)])
         for id in 0..<count {
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(Int64(id)))
-            transaction.fill(&row, 1, text(id))
+            transaction.fill(&row, column: 0, value: .int(Int64(id)))
+            transaction.fill(&row, column: 1, value: text(id))
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -36,7 +36,7 @@ import Testing
 
     private static func change(_ store: Store, _ key: Int, to id: Int) throws {
         let transaction = try store.beginWrite()
-        transaction.set(TableID(0), 1, Int64(key), text(id))
+        transaction.set(TableID(0), column: 1, key: Int64(key), to: text(id))
         try transaction.commit()
     }
 

@@ -29,7 +29,7 @@ import Testing
         try CompactionTests.fill(store, 2000)
         _ = try store.compact()
         let change = try store.beginWrite()
-        for key in Int64(0)..<2000 { change.set(TableID(0), 2, key, .int(key % 7)) }
+        for key in Int64(0)..<2000 { change.set(TableID(0), column: 2, key: key, to: .int(key % 7)) }
         try change.commit()
         holder.withLock { $0 = store }
         #expect(throws: StoreError.self) { try store.compact(garbageShare: 10) }

@@ -88,14 +88,14 @@ import Testing
         }
         for version in held { try version.verify("after the last compaction") }
         store._checkInvariants()
-        try release(&held, store, run.seed, folder.path + "/store/checkpoint")
-        try run.verify(store.pin(), run.oracle, "the newest, after all others")
+        try release(&held, store: store, seed: run.seed, folder: folder.path + "/store/checkpoint")
+        try run.verify(store.pin(), expected: run.oracle, label: "the newest, after all others")
         store._checkInvariants()
     }
 
     /// Releases the versions in random order. At each step the heap has exactly the nodes that the remaining versions
     /// reach. After a compaction the folder has exactly the files that they and the newest version need.
-    private func release(_ held: inout [Held], _ store: Store, _ seed: UInt64, _ folder: String) throws {
+    private func release(_ held: inout [Held], store: Store, seed: UInt64, folder: String) throws {
         var random = SeededRandom(seed: seed)
         var users = NodeUsers()
         var newest = users.add(store.versions.tip.snapshot)

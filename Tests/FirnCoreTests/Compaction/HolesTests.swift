@@ -45,8 +45,8 @@ import Testing
             for person in people {
                 ages[person] = Int64(round)
                 names[person] = "person \(person) in round \(round), and all of it changed"
-                transaction.set(TableID(0), 2, Int64(person), .int(ages[person]))
-                transaction.set(TableID(0), 1, Int64(person), .string(names[person]))
+                transaction.set(TableID(0), column: 2, key: Int64(person), to: .int(ages[person]))
+                transaction.set(TableID(0), column: 1, key: Int64(person), to: .string(names[person]))
             }
             try transaction.commit()
         }
@@ -363,7 +363,7 @@ import Testing
             let transaction = try people.store.beginWrite()
             for person in stride(from: random.below(5) * 256, to: 20_000, by: 1280) {
                 people.ages[person] = Int64(round)
-                transaction.set(TableID(0), 2, Int64(person), .int(Int64(round)))
+                transaction.set(TableID(0), column: 2, key: Int64(person), to: .int(Int64(round)))
             }
             try transaction.commit()
             let report = try #require(try people.store.compact(garbageShare: 0.1, rewritesAll: false))
@@ -418,7 +418,8 @@ import Testing
         checkpoint.state = state.encode()
         let error = #expect(throws: StoreError.self) {
             try CheckpointMapping.open(
-                checkpoint, log, people.store.options.checkpointReading, CheckpointFileReferences())
+                checkpoint, log: log, reading: people.store.options.checkpointReading,
+                fileReferences: CheckpointFileReferences())
         }
         #expect(error?.description.contains("hole") == true)
     }

@@ -35,7 +35,7 @@ import Testing
         func add(_ id: Int64) throws {
             try commit { transaction in
                 var row = transaction.beginRow(table)
-                transaction.fill(&row, 0, .int(id))
+                transaction.fill(&row, column: 0, value: .int(id))
                 try transaction.endRow(row)
             }
         }

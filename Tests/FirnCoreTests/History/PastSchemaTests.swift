@@ -45,7 +45,7 @@ import Testing
                     view.forEachLeaf { leaf, _ in
                         for row in 0..<leaf.count {
                             for (column, schema) in view.schema.columns.enumerated() where !schema.isRemoved {
-                                rows[leaf.key(row), default: [:]][column] = view.value(column, leaf, row)
+                                rows[leaf.key(row), default: [:]][column] = view.value(column, leaf: leaf, row: row)
                             }
                         }
                         return true
@@ -73,13 +73,14 @@ import Testing
                 for _ in 0..<5 {
                     var row = transaction.beginRow(TableID(table))
                     for (column, schema) in schema.tables[table].columns.enumerated() where !schema.isRemoved {
-                        transaction.fill(&row, column, column == 0 ? .int(row.key) : value(schema, transaction))
+                        transaction.fill(
+                            &row, column: column, value: column == 0 ? .int(row.key) : value(schema, transaction))
                     }
                     try transaction.endRow(row)
                 }
                 guard let old else { continue }
                 for (column, schema) in schema.tables[table].columns.enumerated().dropFirst() where !schema.isRemoved {
-                    transaction.set(TableID(table), column, old, value(schema, transaction))
+                    transaction.set(TableID(table), column: column, key: old, to: value(schema, transaction))
                 }
                 transaction.delete(TableID(table), key(transaction.table(TableID(table)), 0))
             }

@@ -40,7 +40,7 @@ import Testing
         let transaction = try store.beginWrite()
         if transaction.resolvedSchema.schema.tables.isEmpty { try transaction.changeSchema(to: modelSchema()) }
         var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, 0, .int(row.key))
+        transaction.fill(&row, column: 0, value: .int(row.key))
         try transaction.endRow(row)
         try transaction.commit()
     }

@@ -129,7 +129,7 @@ import Testing
         // A transaction snapshot has no version number and is not mistaken for version 0.
         let transaction = try run.store.beginWrite()
         var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, 0, .int(-77))
+        transaction.fill(&row, column: 0, value: .int(-77))
         try transaction.endRow(row)
         let state = transaction.pinSnapshot()
         try transaction.commit()

@@ -21,14 +21,14 @@ struct ByteString: Comparable, Sendable {
 
 /// Adapts `BytesIndexTree` to keys of type `ByteString`.
 enum ByteStringTree: TestedTree {
-    static func insert(_ key: ByteString, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
-        key.withKey { BytesIndexTree.insert($0, value, at: root, writer) }
+    static func insert(_ key: ByteString, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter) {
+        key.withKey { BytesIndexTree.insert($0, value: value, at: root, writer: writer) }
     }
 
     static func remove(
-        _ key: ByteString, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
+        _ key: ByteString, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) -> Bool {
-        key.withKey { BytesIndexTree.remove($0, value, at: root, writer) }
+        key.withKey { BytesIndexTree.remove($0, value: value, at: root, writer: writer) }
     }
 
     static func firstValue(of key: ByteString, in root: NodeRef) -> Int64? {
@@ -179,8 +179,9 @@ struct BytesIndexTreeTests {
             try BytesIndexTree.checkInvariants(versions.root)
             #expect(ByteStringTree.entries(0..<count, in: versions.root) == entries.sorted(), "kind \(kind)")
             for entry in entries.prefix(200) {
-                #expect(ByteStringTree.remove(entry.key, entry.value, at: versions.slot, writer))
-                ByteStringTree.insert(ByteString(entry.key.bytes.reversed()), entry.value, at: versions.slot, writer)
+                #expect(ByteStringTree.remove(entry.key, value: entry.value, at: versions.slot, writer: writer))
+                ByteStringTree.insert(
+                    ByteString(entry.key.bytes.reversed()), value: entry.value, at: versions.slot, writer: writer)
             }
             try BytesIndexTree.checkInvariants(versions.root)
             versions.rollback()
@@ -192,7 +193,7 @@ struct BytesIndexTreeTests {
         let versions = VersionSimulation()
         let writer = versions.begin()
         for key in 0..<10_000 {
-            ByteStringTree.insert(ByteString("id:\(padded(key))"), Int64(key), at: versions.slot, writer)
+            ByteStringTree.insert(ByteString("id:\(padded(key))"), value: Int64(key), at: versions.slot, writer: writer)
         }
         var leaves = 0
         var used = 0
@@ -211,10 +212,12 @@ struct BytesIndexTreeTests {
         let versions = VersionSimulation()
         let writer = versions.begin()
         let keys = (0..<20_000).map { ByteString("key \(padded($0 &* 7919 % 20_000))") }
-        for (n, key) in keys.enumerated() { ByteStringTree.insert(key, Int64(n), at: versions.slot, writer) }
+        for (n, key) in keys.enumerated() {
+            ByteStringTree.insert(key, value: Int64(n), at: versions.slot, writer: writer)
+        }
         let full = writer.state.pointee.byteDelta
         for (n, key) in keys.enumerated() where n % 20 != 0 {
-            #expect(ByteStringTree.remove(key, Int64(n), at: versions.slot, writer))
+            #expect(ByteStringTree.remove(key, value: Int64(n), at: versions.slot, writer: writer))
         }
         try BytesIndexTree.checkInvariants(versions.root)
         #expect(writer.state.pointee.byteDelta < full / 8)
@@ -228,9 +231,11 @@ struct BytesIndexTreeTests {
         let versions = VersionSimulation()
         let writer = versions.begin()
         func key(_ number: Int) -> ByteString { ByteString(padded(number) + String(repeating: "-", count: 120)) }
-        func insert(_ number: Int) { ByteStringTree.insert(key(number), Int64(number), at: versions.slot, writer) }
+        func insert(_ number: Int) {
+            ByteStringTree.insert(key(number), value: Int64(number), at: versions.slot, writer: writer)
+        }
         func remove(_ number: Int) {
-            #expect(ByteStringTree.remove(key(number), Int64(number), at: versions.slot, writer))
+            #expect(ByteStringTree.remove(key(number), value: Int64(number), at: versions.slot, writer: writer))
         }
         for number in 0..<9000 { insert(number) }
         var root: SlottedPage { SlottedPage(versions.root.node) }
@@ -253,13 +258,15 @@ struct BytesIndexTreeTests {
     func oneChangeCopiesOnePath() {
         let versions = VersionSimulation()
         var writer = versions.begin()
-        for key in 0..<10_000 { ByteStringTree.insert(ByteString("\(key)"), 7, at: versions.slot, writer) }
+        for key in 0..<10_000 {
+            ByteStringTree.insert(ByteString("\(key)"), value: 7, at: versions.slot, writer: writer)
+        }
         versions.commit()
         writer = versions.begin()
-        #expect(!ByteStringTree.remove(ByteString("5000"), 8, at: versions.slot, writer))
-        #expect(!ByteStringTree.remove(ByteString("500x"), 7, at: versions.slot, writer))
+        #expect(!ByteStringTree.remove(ByteString("5000"), value: 8, at: versions.slot, writer: writer))
+        #expect(!ByteStringTree.remove(ByteString("500x"), value: 7, at: versions.slot, writer: writer))
         #expect(writer.state.pointee.madeCount == 0)
-        #expect(ByteStringTree.remove(ByteString("5000"), 7, at: versions.slot, writer))
+        #expect(ByteStringTree.remove(ByteString("5000"), value: 7, at: versions.slot, writer: writer))
         #expect(writer.state.pointee.madeCount == versions.root.node.width + 1)
         versions.rollback()
     }
@@ -271,7 +278,8 @@ struct BytesIndexTreeTests {
         let versions = VersionSimulation()
         let writer = versions.begin()
         for key in 0..<10_000 {
-            ByteStringTree.insert(ByteString("id:\(padded(key * 37 % 10_000))"), 7, at: versions.slot, writer)
+            ByteStringTree.insert(
+                ByteString("id:\(padded(key * 37 % 10_000))"), value: 7, at: versions.slot, writer: writer)
         }
         try BytesIndexTree.checkInvariants(versions.root)
         let root = SlottedPage(versions.root.node)

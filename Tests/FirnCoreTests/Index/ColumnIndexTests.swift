@@ -15,7 +15,7 @@ private func values(_ type: ColumnType, isNullable: Bool, _ random: inout Seeded
     case .string: return .string("name \(small)")
     case .data: return .data([UInt8(truncatingIfNeeded: small), 0, 1])
     case .date: return .date(Timestamp(seconds: small, nanoseconds: 0))
-    case .objectID: return .objectID(ObjectIDBytes(UInt32(small + 30), 2, 3))
+    case .objectID: return .objectID(ObjectIDBytes(a: UInt32(small + 30), b: 2, c: 3))
     case .uuid: return .uuid(UUIDBytes(high: UInt64(small + 30), low: 9))
     case .decimal: return .decimal(DecimalBits(high: UInt64(6176) << 49, low: UInt64(small + 30)))
     case .link: return .link(small + 30)
@@ -35,7 +35,7 @@ struct ColumnIndexTests {
         var oracle: [Value: Set<Int64>] = [:]
         for object in 0..<Int64(2_000) {
             let value = values(type, isNullable: isNullable, &random)
-            index.insert(value, object, at: versions.slot, writer)
+            index.insert(value, object: object, at: versions.slot, writer: writer)
             builder.append(value, object)
             if !(type == .link && value == .null) { oracle[value, default: []].insert(object) }
         }
@@ -65,8 +65,8 @@ struct ColumnIndexTests {
         }
         for (value, objects) in oracle {
             for object in objects {
-                #expect(index.remove(value, object, at: versions.slot, writer))
-                #expect(!index.remove(value, object, at: versions.slot, writer))
+                #expect(index.remove(value, object: object, at: versions.slot, writer: writer))
+                #expect(!index.remove(value, object: object, at: versions.slot, writer: writer))
             }
         }
         #expect(versions.root.isNone)
@@ -137,7 +137,9 @@ struct ColumnIndexTests {
         let versions = VersionSimulation()
         let writer = versions.begin()
         let all: [[UInt8]] = [[1], [1, 255], [1, 255, 255, 3], [2], [255], [255, 255], [255, 255, 9]]
-        for (object, bytes) in all.enumerated() { index.insert(.data(bytes), Int64(object), at: versions.slot, writer) }
+        for (object, bytes) in all.enumerated() {
+            index.insert(.data(bytes), object: Int64(object), at: versions.slot, writer: writer)
+        }
         func positions(_ bytes: [UInt8]) -> Range<Int> {
             bytes.withUnsafeBytes { index.positions(beginningWith: $0, in: versions.root) }
         }
@@ -155,7 +157,7 @@ struct ColumnIndexTests {
         let writer = versions.begin()
         let beginning = String(repeating: "x", count: 1000)
         for number in 0..<300 {
-            index.insert(.string(beginning + "\(number)"), Int64(number), at: versions.slot, writer)
+            index.insert(.string(beginning + "\(number)"), object: Int64(number), at: versions.slot, writer: writer)
         }
         for number in 0..<300 {
             let value = Value.string(beginning + "\(number)")

@@ -49,7 +49,7 @@ private let ascending: [(ColumnType, [Value])] = [
         .objectID,
         [.null]
             + [(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0), (.max, 0, 0)].map {
-                Value.objectID(ObjectIDBytes($0, $1, $2))
+                Value.objectID(ObjectIDBytes(a: $0, b: $1, c: $2))
             }
     ),
     (.uuid, [.null] + [(0, 0), (0, 1), (1, 0), (.max, 0)].map { Value.uuid(UUIDBytes(high: $0, low: $1)) }),
@@ -73,7 +73,7 @@ private let ascending: [(ColumnType, [Value])] = [
             decimal(90_071_992_547_409_925, -1), .int(1 << 53 + 1), .double(0x1p53 + 2), .int(.max - 1), .int(.max),
             .double(0x1p63), decimal(1, 300), .double(.greatestFiniteMagnitude), decimal(1, 400), .float(.infinity),
             .string(""), .string("a"), .data([]), .data([1]), .date(Timestamp(seconds: 0, nanoseconds: 0)),
-            .objectID(ObjectIDBytes(0, 0, 0)), .uuid(UUIDBytes(high: 0, low: 0)), .typedLink(TableID(1), 5),
+            .objectID(ObjectIDBytes(a: 0, b: 0, c: 0)), .uuid(UUIDBytes(high: 0, low: 0)), .typedLink(TableID(1), 5),
             .typedLink(TableID(2), 3), .list([]), .set([]), .map([]),
         ]
     ),

@@ -21,9 +21,9 @@ import Testing
             ])
         for id in 0..<count {
             var row = transaction.beginRow(table)
-            transaction.fill(&row, 0, .int(Int64(id)))
-            transaction.fill(&row, 1, .string("page \(id)"))
-            transaction.fill(&row, 2, .int(Int64(id % 7)))
+            transaction.fill(&row, column: 0, value: .int(Int64(id)))
+            transaction.fill(&row, column: 1, value: .string("page \(id)"))
+            transaction.fill(&row, column: 2, value: .int(Int64(id % 7)))
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -42,7 +42,9 @@ import Testing
             if view.value(1, of: key) != .string(text) { return "the text of \(key)" }
             if view.value(0, of: key) != .int(key) { return "the id of \(key)" }
             var found: [Int64] = []
-            view.forEachIndexed(1, view.indexLowerBound(1, .string(text))..<view.indexUpperBound(1, .string(text))) {
+            view.forEachIndexed(
+                1, positions: view.indexLowerBound(1, .string(text))..<view.indexUpperBound(1, .string(text))
+            ) {
                 found.append($0)
                 return true
             }
@@ -65,8 +67,8 @@ import Testing
             for _ in 0..<60 {
                 let key = Int64(random.below(1000))
                 let text = Self.text(key, [40, 130, 900, 1024][random.below(4)])
-                transaction.set(Self.table, 1, key, .string(text))
-                transaction.set(Self.table, 2, key, .int(Int64(random.below(7))))
+                transaction.set(Self.table, column: 1, key: key, to: .string(text))
+                transaction.set(Self.table, column: 2, key: key, to: .int(Int64(random.below(7))))
                 changed[key] = text
             }
             #expect(Self.fault(transaction.snapshot, changed) == nil, "seed \(seed), within the transaction")
@@ -90,7 +92,7 @@ import Testing
         var texts: [Int64: String] = [:]
         for key in 0..<Int64(700) {
             texts[key] = Self.text(key, [900, 1000, 20][random.below(seed == 3 ? 3 : 2)])
-            long.set(Self.table, 1, key, .string(texts[key]!))
+            long.set(Self.table, column: 1, key: key, to: .string(texts[key]!))
         }
         try long.commit()
         let held = store.pin()
@@ -119,7 +121,7 @@ import Testing
         var texts: [Int64: String] = [:]
         for key in first..<first + Int64(Limits.rowsPerLeaf) {
             texts[key] = Self.text(key, 900)
-            transaction.set(Self.table, 1, key, .string(texts[key]!))
+            transaction.set(Self.table, column: 1, key: key, to: .string(texts[key]!))
         }
         try transaction.commit()
         store._checkInvariants()

@@ -96,8 +96,8 @@ struct IntegerIndexTreeTests {
             try IntegerIndexTree.checkInvariants(versions.root)
             #expect(IntegerIndexTree.entries(0..<count, in: versions.root) == entries.sorted())
             for entry in entries.prefix(200) {
-                #expect(IntegerIndexTree.remove(entry.key, entry.value, at: versions.slot, writer))
-                IntegerIndexTree.insert(entry.key ^ 1, entry.value, at: versions.slot, writer)
+                #expect(IntegerIndexTree.remove(entry.key, value: entry.value, at: versions.slot, writer: writer))
+                IntegerIndexTree.insert(entry.key ^ 1, value: entry.value, at: versions.slot, writer: writer)
             }
             try IntegerIndexTree.checkInvariants(versions.root)
             versions.rollback()
@@ -108,7 +108,9 @@ struct IntegerIndexTreeTests {
     func ascendingIsDense() throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
-        for key in 0..<20_000 { IntegerIndexTree.insert(UInt64(key), Int64(key), at: versions.slot, writer) }
+        for key in 0..<20_000 {
+            IntegerIndexTree.insert(UInt64(key), value: Int64(key), at: versions.slot, writer: writer)
+        }
         var leaves = 0
         IntegerIndexTree.forEachNode(versions.root) { if $0.width == 0 { leaves += 1 } }
         #expect(leaves == (20_000 + 63) / 64)
@@ -120,10 +122,10 @@ struct IntegerIndexTreeTests {
     func smallTrees() {
         let versions = VersionSimulation()
         let writer = versions.begin()
-        for key in 0..<4 { IntegerIndexTree.insert(UInt64(key), 0, at: versions.slot, writer) }
+        for key in 0..<4 { IntegerIndexTree.insert(UInt64(key), value: 0, at: versions.slot, writer: writer) }
         #expect(versions.root.node.byteCount <= 96)
-        for key in 4..<64 { IntegerIndexTree.insert(UInt64(key), 0, at: versions.slot, writer) }
-        for key in 4..<64 { #expect(IntegerIndexTree.remove(UInt64(key), 0, at: versions.slot, writer)) }
+        for key in 4..<64 { IntegerIndexTree.insert(UInt64(key), value: 0, at: versions.slot, writer: writer) }
+        for key in 4..<64 { #expect(IntegerIndexTree.remove(UInt64(key), value: 0, at: versions.slot, writer: writer)) }
         #expect(versions.root.node.byteCount <= 32 + 16 * 16)
         versions.rollback()
     }
@@ -132,11 +134,11 @@ struct IntegerIndexTreeTests {
     func missedRemovalCopiesNothing() {
         let versions = VersionSimulation()
         var writer = versions.begin()
-        for key in 0..<10_000 { IntegerIndexTree.insert(UInt64(key) * 2, 7, at: versions.slot, writer) }
+        for key in 0..<10_000 { IntegerIndexTree.insert(UInt64(key) * 2, value: 7, at: versions.slot, writer: writer) }
         versions.commit()
         writer = versions.begin()
-        #expect(!IntegerIndexTree.remove(4001, 7, at: versions.slot, writer))
-        #expect(!IntegerIndexTree.remove(4000, 8, at: versions.slot, writer))
+        #expect(!IntegerIndexTree.remove(4001, value: 7, at: versions.slot, writer: writer))
+        #expect(!IntegerIndexTree.remove(4000, value: 8, at: versions.slot, writer: writer))
         #expect(writer.state.pointee.madeCount == 0)
         versions.rollback()
     }
@@ -145,10 +147,10 @@ struct IntegerIndexTreeTests {
     func oneChangeCopiesOnePath() {
         let versions = VersionSimulation()
         var writer = versions.begin()
-        for key in 0..<10_000 { IntegerIndexTree.insert(UInt64(key), 7, at: versions.slot, writer) }
+        for key in 0..<10_000 { IntegerIndexTree.insert(UInt64(key), value: 7, at: versions.slot, writer: writer) }
         versions.commit()
         writer = versions.begin()
-        #expect(IntegerIndexTree.remove(5000, 7, at: versions.slot, writer))
+        #expect(IntegerIndexTree.remove(5000, value: 7, at: versions.slot, writer: writer))
         #expect(writer.state.pointee.madeCount == 3)
         versions.rollback()
     }
@@ -158,7 +160,7 @@ struct IntegerIndexTreeTests {
     func brokenTree(_ damage: String) throws {
         let versions = VersionSimulation()
         let writer = versions.begin()
-        for key in 0..<10_000 { IntegerIndexTree.insert(UInt64(key), 7, at: versions.slot, writer) }
+        for key in 0..<10_000 { IntegerIndexTree.insert(UInt64(key), value: 7, at: versions.slot, writer: writer) }
         try IntegerIndexTree.checkInvariants(versions.root)
         let inner = IntegerIndexInner(IntegerIndexInner(versions.root.node).child(1))
         let leaf = IntegerIndexLeaf(inner.child(3))

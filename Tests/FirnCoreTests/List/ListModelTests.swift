@@ -29,7 +29,7 @@ struct ListModelTests {
             let edits = Int.random(in: 0...(layout.width == 1 ? 250 : 40), using: &random)
             history.write(isKept: step % 17 != 5) { editor, model in
                 for _ in 0..<edits {
-                    Self.edit(&editor, &model, layout, grows: grows, &random)
+                    Self.edit(&editor, model: &model, layout: layout, grows: grows, random: &random)
                 }
                 #expect(editor.count == model.count)
             }
@@ -62,8 +62,8 @@ struct ListModelTests {
     }
 
     static func edit(
-        _ editor: inout ListEditor, _ model: inout [Value], _ layout: ElementLayout, grows: Bool,
-        _ random: inout SeededRandom
+        _ editor: inout ListEditor, model: inout [Value], layout: ElementLayout, grows: Bool,
+        random: inout SeededRandom
     ) {
         let value = Value.random(layout.type, isNullable: nulls(layout), &random)
         switch Int.random(in: 0..<20, using: &random) {
@@ -198,7 +198,7 @@ struct ListModelTests {
         #expect(ListCell(root: second, layout).count == 3000)
         var nodes: Set<UInt> = []
         for root in [first, second] {
-            ListTree.forEachNode(root, layout) { nodes.insert(UInt(bitPattern: $0.address)) }
+            ListTree.forEachNode(root, layout: layout) { nodes.insert(UInt(bitPattern: $0.address)) }
         }
         for address in nodes { NodeHeap.free(Node(UnsafeMutableRawPointer(bitPattern: address)!)) }
         scratch.deallocate()

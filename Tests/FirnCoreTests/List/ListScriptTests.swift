@@ -8,7 +8,7 @@ import FirnTestSupport
     "A list's edit script replays, can be inverted and composes to what observers are shown", .timeLimit(.minutes(20)))
 struct ListScriptTests {
     /// Makes random edits and applies them to `list`.
-    static func edits(_ count: Int, _ list: inout [Value], _ random: inout SeededRandom, fresh: inout Int64)
+    static func edits(_ count: Int, list: inout [Value], random: inout SeededRandom, fresh: inout Int64)
         -> [ListEdit]
     {
         var edits: [ListEdit] = []
@@ -35,7 +35,7 @@ struct ListScriptTests {
     }
 
     /// Applies a difference to an old list, taking new values from the new list. The result must be the new list.
-    static func replay(_ difference: ListDifference, _ old: [Value], _ new: [Value]) -> [Value] {
+    static func replay(_ difference: ListDifference, old: [Value], new: [Value]) -> [Value] {
         var list = old
         for index in difference.modifications {
             if let newIndex = difference.newIndex(ofOld: index) { list[index] = new[newIndex] }
@@ -57,7 +57,7 @@ struct ListScriptTests {
             var fresh: Int64 = 1000
             let old: [Value] = (0..<Int64.random(in: 0..<60, using: &random)).map { .int($0) }
             var new = old
-            let edits = Self.edits(Int.random(in: 0..<80, using: &random), &new, &random, fresh: &fresh)
+            let edits = Self.edits(Int.random(in: 0..<80, using: &random), list: &new, random: &random, fresh: &fresh)
             var script = ListScript()
             for edit in edits { script.append(edit) }
             #expect(script.edits.count <= edits.count)
@@ -76,17 +76,17 @@ struct ListScriptTests {
             for difference in [
                 ListDifference(edits, oldCount: old.count), ListDifference(script.edits, oldCount: old.count),
             ] {
-                #expect(Self.replay(difference, old, new) == new, "seed \(seed): \(difference)")
+                #expect(Self.replay(difference, old: old, new: new) == new, "seed \(seed): \(difference)")
                 #expect(
                     Self.isAscending(difference.deletions) && Self.isAscending(difference.insertions)
                         && Self.isAscending(difference.modifications))
                 #expect(Set(difference.deletions).isDisjoint(with: difference.modifications))
-                Self.checkIndices(difference, old.count, new.count)
+                Self.checkIndices(difference, oldCount: old.count, newCount: new.count)
             }
         }
     }
 
-    static func checkIndices(_ difference: ListDifference, _ oldCount: Int, _ newCount: Int) {
+    static func checkIndices(_ difference: ListDifference, oldCount: Int, newCount: Int) {
         let kept = (0..<oldCount).filter { !difference.deletions.contains($0) }
         let positions = (0..<newCount).filter { !difference.insertions.contains($0) }
         #expect(kept.count == positions.count)
@@ -179,18 +179,18 @@ struct ListScriptTests {
             if seed % 2 == 0 {
                 var fresh: Int64 = 0
                 new = old
-                _ = Self.edits(Int.random(in: 0..<6, using: &random), &new, &random, fresh: &fresh)
+                _ = Self.edits(Int.random(in: 0..<6, using: &random), list: &new, random: &random, fresh: &fresh)
             }
             let difference = ListDifference(comparing: old, to: new)
-            #expect(Self.replay(difference, old, new) == new, "seed \(seed)")
+            #expect(Self.replay(difference, old: old, new: new) == new, "seed \(seed)")
             #expect(difference.modifications.isEmpty)
-            Self.checkIndices(difference, old.count, new.count)
+            Self.checkIndices(difference, oldCount: old.count, newCount: new.count)
             let common = Self.longestCommon(old, new)
             #expect(
                 difference.deletions.count == old.count - common && difference.insertions.count == new.count - common,
                 "seed \(seed)")
             let capped = ListDifference(comparing: old, to: new, maximumEdits: 4)
-            #expect(Self.replay(capped, old, new) == new, "seed \(seed)")
+            #expect(Self.replay(capped, old: old, new: new) == new, "seed \(seed)")
             let needed = old.count + new.count - 2 * common
             if needed <= 4 { #expect(capped.deletions.count + capped.insertions.count == needed, "seed \(seed)") }
         }

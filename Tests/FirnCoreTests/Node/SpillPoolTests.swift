@@ -14,7 +14,7 @@ import Testing
     }
 
     /// A node as a writer makes it.
-    private func node(_ pool: SpillPool, _ byteCount: Int, stamp: UInt64 = 1, _ cursor: inout SpillCursor) throws
+    private func node(_ pool: SpillPool, byteCount: Int, stamp: UInt64 = 1, into cursor: inout SpillCursor) throws
         -> Node
     {
         let memory =
@@ -45,7 +45,7 @@ import Testing
         var alive: [Node] = []
         for stamp in 1...10_000 as ClosedRange<UInt64> {
             let length = chance.below(50) == 0 ? 16 * (2 + chance.below(4000)) : 16 * (2 + chance.below(200))
-            alive.append(try node(pool, length, stamp: stamp, &cursor))
+            alive.append(try node(pool, byteCount: length, stamp: stamp, into: &cursor))
             if alive.count > 300 {
                 let gone = alive.remove(at: chance.below(alive.count))
                 if !isIntact(gone) { Issue.record("a node was overwritten") }
@@ -69,11 +69,11 @@ import Testing
     @Test func aLargeNodeHasAFileOfItsOwn() throws {
         let pool = try make()
         var cursor = SpillCursor()
-        let small = try node(pool, 64, &cursor)
-        let large = try node(pool, 5 << 20, &cursor)
-        let huge = try node(pool, 16 << 20, &cursor)
+        let small = try node(pool, byteCount: 64, into: &cursor)
+        let large = try node(pool, byteCount: 5 << 20, into: &cursor)
+        let huge = try node(pool, byteCount: 16 << 20, into: &cursor)
         #expect(pool.arenaCount == 3)
-        let next = try node(pool, 64, &cursor)
+        let next = try node(pool, byteCount: 64, into: &cursor)
         // The run continues where it was.
         #expect(next.address - small.address == 64 + SpillArena.headerByteCount)
         #expect(isIntact(large) && isIntact(huge))
@@ -88,14 +88,14 @@ import Testing
         let pool = try make()
         var cursor = SpillCursor()
         for pages in [1, 2, 5, 16, 17, 200] {
-            let node = try node(pool, pages * Self.page - SpillArena.headerByteCount, &cursor)
+            let node = try node(pool, byteCount: pages * Self.page - SpillArena.headerByteCount, into: &cursor)
             #expect(isIntact(node))
             SpillArena.free(node)
         }
         pool.keep(cursor)
         // Two cursors at once: the first continues where the one before ended.
         var cursors = [SpillCursor(), SpillCursor()]
-        for index in 0..<2 { SpillArena.free(try node(pool, 64, &cursors[index])) }
+        for index in 0..<2 { SpillArena.free(try node(pool, byteCount: 64, into: &cursors[index])) }
         #expect(pool.usedPageCount > 16)
         for cursor in cursors { pool.keep(cursor) }
         // One cursor is kept for the next transaction; the other's pages are free.
@@ -109,13 +109,15 @@ import Testing
         for round in 0..<5 as Range<UInt64> {
             var cursor = SpillCursor()
             nonisolated(unsafe) var parts: [[Node]] = [[], [], [], []]
-            for number in 0..<4000 { parts[number % 4].append(try node(pool, 16 * (2 + number % 90), &cursor)) }
+            for number in 0..<4000 {
+                parts[number % 4].append(try node(pool, byteCount: 16 * (2 + number % 90), into: &cursor))
+            }
             let threads = try (0..<4).map { part in
                 try StorageThread.start(name: "freeing") { for node in parts[part] { SpillArena.free(node) } }
             }
             // Other nodes are made meanwhile.
             var mine: [Node] = []
-            for _ in 0..<1000 { mine.append(try node(pool, 512, stamp: round + 1, &cursor)) }
+            for _ in 0..<1000 { mine.append(try node(pool, byteCount: 512, stamp: round + 1, into: &cursor)) }
             for thread in threads { thread.join() }
             #expect(mine.allSatisfy(isIntact))
             for node in mine { SpillArena.free(node) }
@@ -131,7 +133,7 @@ import Testing
         var cursor = SpillCursor()
         var nodes: [Node] = []
         for stamp in 1...3000 as ClosedRange<UInt64> {
-            nodes.append(try node(pool, 16 * (2 + Int(stamp) % 150), stamp: stamp, &cursor))
+            nodes.append(try node(pool, byteCount: 16 * (2 + Int(stamp) % 150), stamp: stamp, into: &cursor))
         }
         #expect(try PosixStorage.shared.list(folder.path).isEmpty)
         for (stamp, again) in [(10, false), (1500, false), (1500, true), (3000, false)] as [(UInt64, Bool)] {
@@ -141,7 +143,9 @@ import Testing
         for node in nodes.prefix(2500) { SpillArena.free(node) }
         // Pages that were written out are used again.
         let before = pool.arenaCount
-        for stamp in 3001...5000 as ClosedRange<UInt64> { nodes.append(try node(pool, 1024, stamp: stamp, &cursor)) }
+        for stamp in 3001...5000 as ClosedRange<UInt64> {
+            nodes.append(try node(pool, byteCount: 1024, stamp: stamp, into: &cursor))
+        }
         #expect(pool.arenaCount == before)
         try pool.writeOut(bornThrough: 4000) { true }
         #expect(nodes.dropFirst(2500).allSatisfy(isIntact))

@@ -36,10 +36,10 @@ import Testing
         mutating func add(_ id: Int64, words: Int, _ transaction: WriteTransaction) throws {
             let page = Page(text: "page \(id)", words: (0..<words).map { "word \($0) of page \(id)" })
             var row = transaction.beginRow(table)
-            transaction.fill(&row, 0, .int(id))
-            transaction.fill(&row, 1, .string(page.text))
+            transaction.fill(&row, column: 0, value: .int(id))
+            transaction.fill(&row, column: 1, value: .string(page.text))
             try transaction.endRow(row)
-            transaction.edit(table, 2, id) { list in page.words.forEach { list.append(.string($0)) } }
+            transaction.edit(table, column: 2, key: id) { list in page.words.forEach { list.append(.string($0)) } }
             pages[id] = page
         }
 
@@ -52,12 +52,12 @@ import Testing
 
         mutating func set(_ id: Int64, textOf byteCount: Int, _ transaction: WriteTransaction) {
             let text = "\(id) " + String(repeating: "x", count: byteCount)
-            transaction.set(table, 1, id, .string(text))
+            transaction.set(table, column: 1, key: id, to: .string(text))
             pages[id]?.text = text
         }
 
         mutating func append(_ word: String, to id: Int64, _ transaction: WriteTransaction) {
-            transaction.edit(table, 2, id) { $0.append(.string(word)) }
+            transaction.edit(table, column: 2, key: id) { $0.append(.string(word)) }
             pages[id]?.words.append(word)
         }
 

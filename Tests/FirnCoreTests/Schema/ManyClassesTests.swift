@@ -122,13 +122,13 @@ import Testing
             for (number, table) in schema.tables.enumerated() {
                 var row = transaction.beginRow(TableID(number))
                 for (column, property) in table.columns.enumerated() where property.type != .link {
-                    transaction.fill(&row, column, Self.value(property.type, number))
+                    transaction.fill(&row, column: column, value: Self.value(property.type, number))
                 }
                 try transaction.endRow(row)
             }
             for (number, table) in schema.tables.enumerated() {
                 for (column, property) in table.columns.enumerated() where property.type == .link {
-                    transaction.set(TableID(number), column, 0, .link(0))
+                    transaction.set(TableID(number), column: column, key: 0, to: .link(0))
                 }
             }
             try transaction.commit()
@@ -137,7 +137,7 @@ import Testing
             for number in 0..<100 {
                 let transaction = try store.beginWrite()
                 let table = TableID(number % size.classes)
-                transaction.set(table, 0, 0, .int(Int64(table.index)))
+                transaction.set(table, column: 0, key: 0, to: .int(Int64(table.index)))
                 try transaction.commit()
             }
         }

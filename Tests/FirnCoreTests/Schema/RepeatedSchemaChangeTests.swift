@@ -15,7 +15,7 @@ import Testing
         try run.store.close()
         let reopened = try Store.open(on: storage)
         #expect(reopened.schema == run.schema)
-        run.check(reopened.pin(), run.schema, run.rows, "reopened")
+        run.check(reopened.pin(), schema: run.schema, rows: run.rows, context: "reopened")
         reopened._checkInvariants()
     }
 
@@ -47,7 +47,7 @@ import Testing
             for _ in 0...random.below(3) {
                 changeSchema()
                 try transaction.changeSchema(to: schema)
-                check(transaction.pinSnapshot(), schema, rows, "within")
+                check(transaction.pinSnapshot(), schema: schema, rows: rows, context: "within")
                 try change(transaction)
             }
             if random.below(5) == 0 {
@@ -56,8 +56,8 @@ import Testing
             } else {
                 try transaction.commit()
             }
-            check(old, before.schema, before.rows, "before")
-            check(store.pin(), schema, rows, "after")
+            check(old, schema: before.schema, rows: before.rows, context: "before")
+            check(store.pin(), schema: schema, rows: rows, context: "after")
             store._checkInvariants()
         }
 
@@ -118,14 +118,14 @@ import Testing
                     var made = schema.tables[0].columns.map { Self.blank($0) }
                     for number in present where random.below(3) > 0 {
                         made[number] = value(schema.tables[0].columns[number], keys)
-                        transaction.fill(&row, number, made[number])
+                        transaction.fill(&row, column: number, value: made[number])
                     }
                     try transaction.endRow(row)
                     rows[row.key] = made
                 case 2:
                     let (key, number) = (keys[random.below(keys.count)], present[random.below(present.count)])
                     let new = value(schema.tables[0].columns[number], keys)
-                    transaction.set(table, number, key, new)
+                    transaction.set(table, column: number, key: key, to: new)
                     rows[key]?[number] = new
                 default: delete(keys[random.below(keys.count)], transaction)
                 }
@@ -167,7 +167,7 @@ import Testing
             return column.isNullable ? .null : column.type.blankValue
         }
 
-        func check(_ pin: Pin, _ schema: StoreSchema, _ rows: [Int64: [Value]], _ context: String) {
+        func check(_ pin: Pin, schema: StoreSchema, rows: [Int64: [Value]], context: String) {
             #expect(pin.snapshot.schema == schema, "\(context)")
             let view = pin.snapshot.table(table)
             #expect(view.count == rows.count, "\(context)")

@@ -29,7 +29,7 @@ import Testing
                     .list([.int(1), .int(Int64(id))]),
                 ]
                 var row = transaction.beginRow(TableID(0))
-                for (column, value) in made.enumerated() { transaction.fill(&row, column, value) }
+                for (column, value) in made.enumerated() { transaction.fill(&row, column: column, value: value) }
                 try transaction.endRow(row)
                 expected[row.key] = made
             }
@@ -39,7 +39,7 @@ import Testing
             transaction = try store.beginWrite()
             for key in expected.keys where key % 5 == 0 {
                 for (column, value) in [(1, Value.int(99)), (2, key % 2 == 0 ? .null : .string("before"))] {
-                    transaction.set(TableID(0), column, key, value)
+                    transaction.set(TableID(0), column: column, key: key, to: value)
                     expected[key]![column] = value
                 }
             }
@@ -59,7 +59,7 @@ import Testing
                     .string("extra \(key)"), .link(2), .list([.double(0.5)]),
                 ]
                 for (index, value) in values.enumerated() {
-                    transaction.set(TableID(0), index + 1, key, value)
+                    transaction.set(TableID(0), column: index + 1, key: key, to: value)
                     expected[key]![index + 1] = value
                 }
             }
@@ -67,7 +67,7 @@ import Testing
             expected[1] = nil
             var row = transaction.beginRow(TableID(0))
             let made: [Value] = [.int(-1), .null, .string("last"), .list([]), .string("new"), .link(2), .list([])]
-            for (column, value) in made.enumerated() { transaction.fill(&row, column, value) }
+            for (column, value) in made.enumerated() { transaction.fill(&row, column: column, value: value) }
             try transaction.endRow(row)
             expected[row.key] = made
             try transaction.commit()

@@ -35,12 +35,12 @@ import Testing
             for id in 0..<700 {
                 var row = transaction.beginRow(TableID(0))
                 var made: [Value] = [.int(Int64(id))]
-                transaction.fill(&row, 0, made[0])
+                transaction.fill(&row, column: 0, value: made[0])
                 for (number, column) in first.enumerated().dropFirst() {
                     let value: Value =
                         column.collection == .none
                         ? values.value(column) : .list((0..<id % 5).map { _ in values.value(column) })
-                    transaction.fill(&row, number, value)
+                    transaction.fill(&row, column: number, value: value)
                     made.append(value)
                 }
                 try transaction.endRow(row)
@@ -119,12 +119,14 @@ import Testing
             try transaction.changeSchema(to: Self.schema(columns(isNullable), version: 0))
             for id in 0..<300 {
                 var row = transaction.beginRow(table)
-                transaction.fill(&row, 0, .int(Int64(id)))
+                transaction.fill(&row, column: 0, value: .int(Int64(id)))
                 try transaction.endRow(row)
             }
-            transaction.edit(table, 1, 5) { list in for key in [1, 2] as [Int64] { list.append(.link(key)) } }
-            transaction.edit(table, 1, 6) { list in for key in Int64(0)..<300 { list.append(.link(key)) } }
-            transaction.setLink(table, 2, 7, to: 1)
+            transaction.edit(table, column: 1, key: 5) { list in
+                for key in [1, 2] as [Int64] { list.append(.link(key)) }
+            }
+            transaction.edit(table, column: 1, key: 6) { list in for key in Int64(0)..<300 { list.append(.link(key)) } }
+            transaction.setLink(table, column: 2, key: 7, to: 1)
         }
         _ = try store.compact()
         try store.close()
@@ -133,7 +135,7 @@ import Testing
         try store.verify()
         try commit { try $0.changeSchema(to: Self.schema(columns(!isNullable), version: 1)) }
         try commit { transaction in
-            transaction.edit(table, 1, 5) { _ = $0.remove(at: 0) }
+            transaction.edit(table, column: 1, key: 5) { _ = $0.remove(at: 0) }
             transaction.delete(table, 2)
         }
         _ = try store.compact(garbageShare: 10)
@@ -159,9 +161,9 @@ import Testing
             var transaction = try store.beginWrite()
             try transaction.changeSchema(to: schema)
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(7))
+            transaction.fill(&row, column: 0, value: .int(7))
             try transaction.endRow(row)
-            transaction.edit(TableID(0), 1, row.key) { $0.append(.int(1)) }
+            transaction.edit(TableID(0), column: 1, key: row.key) { $0.append(.int(1)) }
             try transaction.commit()
             transaction = try store.beginWrite()
             schema.tables[0].columns.append(
@@ -169,8 +171,8 @@ import Testing
             schema.tables[0].columns[0].isNullable = true
             schema.version = 1
             try transaction.changeSchema(to: schema)
-            transaction.set(TableID(0), 2, row.key, .string("Rex"))
-            transaction.set(TableID(0), 0, row.key, .null)
+            transaction.set(TableID(0), column: 2, key: row.key, to: .string("Rex"))
+            transaction.set(TableID(0), column: 0, key: row.key, to: .null)
             try transaction.commit()
             store._checkInvariants()
             try store.close()
@@ -203,21 +205,21 @@ import Testing
             try transaction.changeSchema(to: Self.schema(columns(isNullable: true), version: 0))
             for (id, list) in lists.enumerated() {
                 var row = transaction.beginRow(thing)
-                transaction.fill(&row, 0, .int(Int64(id)))
-                transaction.fill(&row, 1, list)
+                transaction.fill(&row, column: 0, value: .int(Int64(id)))
+                transaction.fill(&row, column: 1, value: list)
                 try transaction.endRow(row)
             }
             try transaction.commit()
             transaction = try store.beginWrite()
-            transaction.edit(thing, 1, 0) { $0.append(.null) }
-            transaction.edit(thing, 1, 2) { _ = $0.remove(at: 0) }
-            transaction.edit(thing, 1, 3) { $0.append(.int(9)) }
-            transaction.edit(thing, 2, 0) { $0.append(.int(5)) }
+            transaction.edit(thing, column: 1, key: 0) { $0.append(.null) }
+            transaction.edit(thing, column: 1, key: 2) { _ = $0.remove(at: 0) }
+            transaction.edit(thing, column: 1, key: 3) { $0.append(.int(9)) }
+            transaction.edit(thing, column: 2, key: 0) { $0.append(.int(5)) }
             var schema = Self.schema(columns(isNullable: false), version: 1)
             schema.tables[0].columns[2].isRemoved = true
             try transaction.changeSchema(to: schema)
             // The list is edited again after the change.
-            transaction.edit(thing, 1, 3) { $0.append(.int(10)) }
+            transaction.edit(thing, column: 1, key: 3) { $0.append(.int(10)) }
             try transaction.commit()
             lists = [
                 .list([.int(1), .int(0), .int(0)]), .list([.int(2), .int(0)]), .list([]), .list([.int(9), .int(10)]),
@@ -249,7 +251,7 @@ import Testing
             try transaction.endRow(transaction.beginRow(thing))
             try transaction.commit()
             transaction = try store.beginWrite()
-            transaction.edit(thing, 1, 0) { $0.append(.int(1)) }
+            transaction.edit(thing, column: 1, key: 0) { $0.append(.int(1)) }
             schema.tables[0].isRemoved = true
             try transaction.changeSchema(to: schema)
             try transaction.commit()
@@ -267,7 +269,7 @@ import Testing
         transaction = try store.beginWrite()
         for id in 0..<500 {
             var row = transaction.beginRow(TableID(1))
-            transaction.fill(&row, 0, .string(String(repeating: "x", count: id * 10)))
+            transaction.fill(&row, column: 0, value: .string(String(repeating: "x", count: id * 10)))
             try transaction.endRow(row)
         }
         try transaction.commit()

@@ -45,7 +45,7 @@ import Testing
         if store.schema.tables.isEmpty {
             try transaction.makeTable("Own", [ColumnSchema(name: "id", type: .int)])
         } else {
-            transaction.set(TableID(0), 2, 1, .int(99))
+            transaction.set(TableID(0), column: 2, key: 1, to: .int(99))
         }
         try transaction.commit()
     }

@@ -62,13 +62,16 @@ import Testing
         _ transaction: WriteTransaction, _ id: Int64, byteCount: Int, tags: Int = 0, names: Int = 0
     ) throws -> Int64 {
         var row = transaction.beginRow(table)
-        transaction.fill(&row, 0, .int(id))
-        transaction.fill(&row, 1, .data(noise(id, byteCount)))
-        if tags > 0 { transaction.fill(&row, 2, .list((0..<tags).map { .data(noise(id &* 100 + Int64($0), 900)) })) }
+        transaction.fill(&row, column: 0, value: .int(id))
+        transaction.fill(&row, column: 1, value: .data(noise(id, byteCount)))
+        if tags > 0 {
+            transaction.fill(&row, column: 2, value: .list((0..<tags).map { .data(noise(id &* 100 + Int64($0), 900)) }))
+        }
         if names > 0 {
             transaction.fill(
-                &row, 3,
-                .map((0..<names).map { Value.MapEntry(key: "name \($0 + 100)", value: .data(noise(Int64($0), 900))) }))
+                &row, column: 3,
+                value: .map(
+                    (0..<names).map { Value.MapEntry(key: "name \($0 + 100)", value: .data(noise(Int64($0), 900))) }))
         }
         try transaction.endRow(row)
         return row.key
@@ -147,16 +150,16 @@ import Testing
         try Self.commit(store) { transaction in
             for id in 0..<Int64(6) {
                 try Self.add(transaction, id, byteCount: 3000, tags: 100, names: 20)
-                transaction.set(Self.table, 4, id, .link(0))
+                transaction.set(Self.table, column: 4, key: id, to: .link(0))
             }
         }
         fillDisk()
         typealias Body = (WriteTransaction) throws -> Void
         let growing: [(String, Body)] = [
             ("a new object", { try Self.add($0, 100, byteCount: 1) }),
-            ("a longer value", { $0.set(Self.table, 1, 1, .data(Self.noise(8, 3001))) }),
-            ("another value", { $0.set(Self.table, 1, 1, .data(Self.noise(8, 3000))) }),
-            ("an element", { $0.edit(Self.table, 2, 1) { list in list.append(.data([1])) } }),
+            ("a longer value", { $0.set(Self.table, column: 1, key: 1, to: .data(Self.noise(8, 3001))) }),
+            ("another value", { $0.set(Self.table, column: 1, key: 1, to: .data(Self.noise(8, 3000))) }),
+            ("an element", { $0.edit(Self.table, column: 2, key: 1) { list in list.append(.data([1])) } }),
             (
                 "an object that is exchanged for a longer one",
                 { transaction in
@@ -177,11 +180,11 @@ import Testing
             #expect(hasReserve, "\(what)")
         }
         let shrinking: [(String, Body)] = [
-            ("a shorter value", { $0.set(Self.table, 1, 1, .data([])) }),
-            ("an element", { $0.edit(Self.table, 2, 1) { list in _ = list.remove(at: 50) } }),
-            ("a list that is emptied", { $0.edit(Self.table, 2, 1) { list in list.removeAll() } }),
-            ("a list that is assigned", { $0.set(Self.table, 2, 2, .list([])) }),
-            ("a map that is assigned", { $0.set(Self.table, 3, 2, .map([])) }),
+            ("a shorter value", { $0.set(Self.table, column: 1, key: 1, to: .data([])) }),
+            ("an element", { $0.edit(Self.table, column: 2, key: 1) { list in _ = list.remove(at: 50) } }),
+            ("a list that is emptied", { $0.edit(Self.table, column: 2, key: 1) { list in list.removeAll() } }),
+            ("a list that is assigned", { $0.set(Self.table, column: 2, key: 2, to: .list([])) }),
+            ("a map that is assigned", { $0.set(Self.table, column: 3, key: 2, to: .map([])) }),
             ("an object to which others link", { $0.delete(Self.table, 0) }),
             (
                 "an object that is exchanged for a shorter one",
@@ -208,7 +211,7 @@ import Testing
 
     private static func row(_ table: TableView, _ position: Int) -> [Value] {
         let (leaf, row) = table.location(at: position)
-        return (0..<5).map { table.value($0, leaf, row) }
+        return (0..<5).map { table.value($0, leaf: leaf, row: row) }
     }
 
     /// A deletion that also changes the schema is encoded by the old schema, without old values, too.

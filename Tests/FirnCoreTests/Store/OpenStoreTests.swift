@@ -17,7 +17,7 @@ import Testing
 /// or lost.
 @Suite(.timeLimit(.minutes(20))) struct OpenStoreTests {
     private func opening(
-        _ folder: String, _ storage: any Storage, _ access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
+        _ folder: String, storage: any Storage, access: LogOptions.Access = .readWrite(waitMilliseconds: 0)
     ) -> LogError.Code? {
         logCode {
             var options = LogOptions(folder: folder, access: access)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    private func write(_ bytes: [UInt8], _ path: String, _ storage: any Storage) throws {
+    private func write(_ bytes: [UInt8], path: String, storage: any Storage) throws {
         let file = try storage.open(path, .create)
         try bytes.withUnsafeBytes { try file.write($0, at: 0) }
     }
@@ -35,17 +35,19 @@ import Testing
     @Test func whateverIsNotAStoreIsRefusedAndUnchanged() throws {
         let storage = MemoryStorage()
         try storage.createFolder("/a")
-        try write([1, 2, 3], "/a/file", storage)
-        try write([UInt8](repeating: 0, count: 16) + Array("T-DB".utf8) + [0, 0, 0, 0], "/a/old.realm", storage)
-        #expect(opening("/a/file", storage) == .notAStore)
-        #expect(opening("/a/old.realm", storage) == .notAStore)
-        #expect(opening("/a", storage) == .foreignFolder)
+        try write([1, 2, 3], path: "/a/file", storage: storage)
+        try write(
+            [UInt8](repeating: 0, count: 16) + Array("T-DB".utf8) + [0, 0, 0, 0], path: "/a/old.realm", storage: storage
+        )
+        #expect(opening("/a/file", storage: storage) == .notAStore)
+        #expect(opening("/a/old.realm", storage: storage) == .notAStore)
+        #expect(opening("/a", storage: storage) == .foreignFolder)
         #expect(try storage.list("/a").sorted() == ["file", "old.realm"])
         // An empty folder becomes a store, but a reader refuses it.
         try storage.createFolder("/empty")
-        #expect(opening("/empty", storage, .readOnly) == .notAStore)
-        #expect(opening("/empty", storage) == nil)
-        guard case .storage(let inner) = opening("/nowhere", storage, .readOnly) else {
+        #expect(opening("/empty", storage: storage, access: .readOnly) == .notAStore)
+        #expect(opening("/empty", storage: storage) == nil)
+        guard case .storage(let inner) = opening("/nowhere", storage: storage, access: .readOnly) else {
             Issue.record("no error")
             return
         }
@@ -55,12 +57,12 @@ import Testing
     @Test func aNetworkFileSystemIsRefused() {
         let storage = SimulatedStorage(seed: 1)
         storage.disk.volume = Volume(fileSystem: "nfs", isNetwork: true, availableByteCount: .max)
-        #expect(opening("/a", storage) == .networkFileSystem("nfs"))
+        #expect(opening("/a", storage: storage) == .networkFileSystem("nfs"))
     }
 
     @Test func aNewerFormatIsRefusedWithItsNumber() throws {
         let storage = MemoryStorage()
-        #expect(opening("/a", storage) == nil)
+        #expect(opening("/a", storage: storage) == nil)
         // Format 9, with the correct checksum.
         let file = try storage.open("/a/manifest", .readWrite)
         var header = [UInt8](repeating: 0, count: 64)
@@ -69,7 +71,7 @@ import Testing
         let checksum = Self.crc32c(header[..<60])
         withUnsafeBytes(of: checksum.littleEndian) { header.replaceSubrange(60..<64, with: $0) }
         try header.withUnsafeBytes { try file.write($0, at: 0) }
-        #expect(opening("/a", storage) == .newerFormat(found: 9))
+        #expect(opening("/a", storage: storage) == .newerFormat(found: 9))
     }
 
     private static func crc32c(_ bytes: ArraySlice<UInt8>) -> UInt32 {
@@ -233,9 +235,9 @@ import Testing
 
     @Test func onlyScratchFilesOfFirnAreRemovedByOpening() throws {
         let storage = MemoryStorage()
-        #expect(opening("/a", storage) == nil)
-        for name in ["scratch.txt", "scratch.1f.2e"] { try write([1], "/a/" + name, storage) }
-        #expect(opening("/a", storage) == nil)
+        #expect(opening("/a", storage: storage) == nil)
+        for name in ["scratch.txt", "scratch.1f.2e"] { try write([1], path: "/a/" + name, storage: storage) }
+        #expect(opening("/a", storage: storage) == nil)
         let names = try storage.list("/a")
         #expect(names.contains("scratch.txt") && !names.contains("scratch.1f.2e"))
     }

@@ -106,7 +106,7 @@ import Testing
             let fault = expected.check(store.pin().snapshot, "mounted for writing again")
             #expect(fault == nil)
             let next = try store.beginWrite()
-            next.set(TableID(0), 0, before.keys[0][0], .int(77))
+            next.set(TableID(0), column: 0, key: before.keys[0][0], to: .int(77))
             next.cancel()
             try store.compact()
             store._checkInvariants()

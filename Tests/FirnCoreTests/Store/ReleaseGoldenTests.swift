@@ -46,7 +46,7 @@ import Testing
         case .string: .string("text \(number) é🐕" + String(repeating: "x", count: number % 5 == 0 ? 1500 : 0))
         case .data: .data([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number % 40))
         case .date: .date(Timestamp(seconds: 1_700_000_000 + Int64(number), nanoseconds: Int32(number * 1000)))
-        case .objectID: .objectID(ObjectIDBytes(UInt32(number), 2, 3))
+        case .objectID: .objectID(ObjectIDBytes(a: UInt32(number), b: 2, c: 3))
         case .uuid: .uuid(UUIDBytes(high: UInt64(number), low: 9))
         case .decimal: .decimal(DecimalBits(high: 0x303E << 48, low: UInt64(number)))
         case .link: .link(Int64(number % count))
@@ -92,7 +92,7 @@ import Testing
         for id in 0..<Self.count {
             var row = transaction.beginRow(TableID(0))
             for column in Self.schema.tables[0].columns.indices {
-                transaction.fill(&row, column, Self.value(column, of: id, round: 0))
+                transaction.fill(&row, column: column, value: Self.value(column, of: id, round: 0))
             }
             try transaction.endRow(row)
         }
@@ -101,7 +101,8 @@ import Testing
             transaction = try store.beginWrite()
             for id in 0..<Self.count where Self.isChanged(id, in: round) {
                 for column in Self.schema.tables[0].columns.indices.dropFirst() {
-                    transaction.set(TableID(0), column, Int64(id), Self.value(column, of: id, round: round))
+                    transaction.set(
+                        TableID(0), column: column, key: Int64(id), to: Self.value(column, of: id, round: round))
                 }
             }
             try transaction.commit()
@@ -138,7 +139,7 @@ import Testing
         for round in 0...Self.rounds { check(try store.version(UInt64(round + 1)).pin.snapshot, round: round) }
         // It goes on as a store of this release.
         let transaction = try store.beginWrite()
-        transaction.set(TableID(0), 2, 0, .null)
+        transaction.set(TableID(0), column: 2, key: 0, to: .null)
         try transaction.commit()
         try store.compact(garbageShare: -1)
         store._checkInvariants()

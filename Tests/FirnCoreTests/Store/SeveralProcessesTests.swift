@@ -31,7 +31,7 @@
                         columns: [ColumnSchema(name: "id", type: .int), ColumnSchema(name: "value", type: .int)])
                 ]))
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(1))
+            transaction.fill(&row, column: 0, value: .int(1))
             try transaction.endRow(row)
             try transaction.commit()
         }
@@ -54,7 +54,7 @@
             let children = try (0..<2).map { _ in try ChildProcess(path, "count", "60") }
             for _ in 0..<60 {
                 let transaction = try store.beginWrite()
-                transaction.set(TableID(0), 1, 0, .int(Int64(value(transaction.snapshot) + 1)))
+                transaction.set(TableID(0), column: 1, key: 0, to: .int(Int64(value(transaction.snapshot) + 1)))
                 try transaction.commit()
             }
             var values: [Int] = []
@@ -179,7 +179,7 @@
                 var mine = 0
                 for _ in 0..<5 {
                     let transaction = try store.beginWrite()
-                    transaction.set(TableID(0), 1, 0, .int(Int64(value(transaction.snapshot) + 1)))
+                    transaction.set(TableID(0), column: 1, key: 0, to: .int(Int64(value(transaction.snapshot) + 1)))
                     try transaction.commit()
                     mine += 1
                 }

@@ -21,7 +21,7 @@ import Testing
 
     /// Commits on `store` after the others have given up the writer lock.
     private func commit(
-        _ script: StoreScript, on store: Store, _ others: [Store], _ body: StoreScript.Body
+        _ script: StoreScript, on store: Store, others: [Store], body: StoreScript.Body
     ) throws -> UInt64 {
         for other in others where other !== store { other.letOthersWrite() }
         let transaction = try store.beginWrite()
@@ -38,9 +38,9 @@ import Testing
         let options = options()
         var stores = try (0..<3).map { _ in try StoreScript.open(options, disk.newProcess()) }
         let script = StoreScript([])
-        var last = try commit(script, on: stores[1], stores, StoreScript.schema)
-        last = try commit(script, on: stores[0], stores, StoreScript.create(0, 20))
-        last = try commit(script, on: stores[2], stores, StoreScript.create(1, 20))
+        var last = try commit(script, on: stores[1], others: stores, body: StoreScript.schema)
+        last = try commit(script, on: stores[0], others: stores, body: StoreScript.create(0, 20))
+        last = try commit(script, on: stores[2], others: stores, body: StoreScript.create(1, 20))
         for round in 0..<60 {
             let body: StoreScript.Body =
                 switch chance.below(8) {
@@ -54,7 +54,7 @@ import Testing
             let context = "seed \(seed), round \(round)"
             let index = chance.below(3)
             let before = stores[index].publishedVersion
-            let number = try commit(script, on: stores[index], stores, body)
+            let number = try commit(script, on: stores[index], others: stores, body: body)
             #expect(number == last + 1 && before <= last, "\(context)")
             last = number
             for store in stores where chance.below(2) == 0 {
@@ -86,7 +86,7 @@ import Testing
         let script = StoreScript([])
         let store = try StoreScript.open(options, compacting)
         for body in [StoreScript.schema, StoreScript.create(0, 20), StoreScript.create(1, 100), StoreScript.editLists] {
-            _ = try commit(script, on: store, [], body)
+            _ = try commit(script, on: store, others: [], body: body)
         }
         let opened = Guarded<Result<Store, any Error>?>(.unranked, nil)
         let thread = Guarded<StorageThread?>(.unranked, nil)
@@ -152,14 +152,14 @@ import Testing
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: Self.counter)
         var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, 0, .int(1))
+        transaction.fill(&row, column: 0, value: .int(1))
         try transaction.endRow(row)
         try transaction.commit()
     }
 
     private func set(_ store: Store, _ value: Int64) throws {
         let transaction = try store.beginWrite()
-        transaction.set(TableID(0), 1, 0, .int(value))
+        transaction.set(TableID(0), column: 1, key: 0, to: .int(value))
         try transaction.commit()
     }
 
@@ -202,7 +202,7 @@ import Testing
         let other = try StoreScript.open(options(), disk.newProcess())
         try makeCounter(store)
         let transaction = try store.beginWrite()
-        transaction.set(TableID(0), 1, 0, .int(9))
+        transaction.set(TableID(0), column: 1, key: 0, to: .int(9))
         let version = try transaction.commitWithoutWaiting().number
         try other.catchUp()
         #expect(other.publishedVersion == version - 1)
@@ -230,7 +230,7 @@ import Testing
         wider.tables.append(TableSchema(name: "More", columns: [ColumnSchema(name: "x", type: .bool)]))
         let transaction = try store.beginWrite()
         try transaction.changeSchema(to: wider)
-        transaction.set(TableID(0), 2, 0, .string("one"))
+        transaction.set(TableID(0), column: 2, key: 0, to: .string("one"))
         try transaction.commit()
         try other.catchUp()
         #expect(other.schema == wider)
@@ -302,7 +302,7 @@ import Testing
                 continue
             }
             #expect(value == acknowledged || value == acknowledged + 1, "crash \(crash)")
-            transaction.set(TableID(0), 1, 0, .int(100))
+            transaction.set(TableID(0), column: 1, key: 0, to: .int(100))
             try transaction.commit()
             other._checkInvariants()
             let again = try StoreScript.open(options(), disk.newProcess())
@@ -435,7 +435,7 @@ import Testing
                             Issue.record("there is no value")
                             return
                         }
-                        transaction.set(TableID(0), 1, 0, .int(value + 1))
+                        transaction.set(TableID(0), column: 1, key: 0, to: .int(value + 1))
                         try transaction.commit()
                     }
                 } catch {

@@ -26,7 +26,7 @@ struct SpoiledSectorTests {
 
     /// Opens the store on a spoiled disk and reads all of it. Returns whether a version is missing and this was not
     /// reported.
-    private func losesSilently(_ script: StoreScript, _ disk: SimulatedDisk, _ context: String) throws -> Bool {
+    private func losesSilently(_ script: StoreScript, disk: SimulatedDisk, context: String) throws -> Bool {
         let store: Store
         do throws(StoreError) {
             store = try StoreScript.open(script.options, disk.newProcess())
@@ -53,7 +53,7 @@ struct SpoiledSectorTests {
             try disk.filePaths.contains { try $0.hasSuffix(".checkpoint") && !disk.overwrittenSectors(of: $0).isEmpty })
         var silent: [String] = []
         let tried = try disk.forEachDamagedSector { spoiled, context in
-            if try losesSilently(script, spoiled, context) { silent.append(context) }
+            if try losesSilently(script, disk: spoiled, context: context) { silent.append(context) }
         }
         #expect(silent == [])
         #expect(tried > 400)

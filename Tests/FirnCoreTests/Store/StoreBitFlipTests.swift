@@ -79,7 +79,7 @@ import Testing
         func create(_ id: Int64) throws {
             let transaction = try store.beginWrite()
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(id))
+            transaction.fill(&row, column: 0, value: .int(id))
             try transaction.endRow(row)
             try transaction.commit()
         }

@@ -27,7 +27,9 @@ import Testing
             for seed in 0..<seeds {
                 let disk =
                     seed + 1 < seeds ? storage.disk.afterPowerCut(seed: UInt64(seed &* 977 &+ stop)) : storage.disk
-                seen.insert(try reopen(disk, script, "stopped at call \(stop) of \(trial.callCount), seed \(seed)"))
+                seen.insert(
+                    try reopen(
+                        disk, script: script, context: "stopped at call \(stop) of \(trial.callCount), seed \(seed)"))
             }
         }
         // Every version must have been found.
@@ -35,7 +37,7 @@ import Testing
     }
 
     /// Opens what is left, checks it, commits once more, cuts the power again, and opens the result.
-    private func reopen(_ disk: SimulatedDisk, _ script: StoreScript, _ context: String) throws -> UInt64 {
+    private func reopen(_ disk: SimulatedDisk, script: StoreScript, context: String) throws -> UInt64 {
         let process = disk.newProcess()
         do {
             let store = try StoreScript.open(script.options, process)

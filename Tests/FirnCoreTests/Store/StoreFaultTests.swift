@@ -64,7 +64,9 @@ import Testing
         #expect(
             logCode {
                 let transaction = try store.beginWrite()
-                transaction.set(TableID(0), 3, script.oracle.keys[0][1], .string(String(repeating: "x", count: 900)))
+                transaction.set(
+                    TableID(0), column: 3, key: script.oracle.keys[0][1],
+                    to: .string(String(repeating: "x", count: 900)))
                 try transaction.commit()
             } == .diskFull)
         // Deletes the object with the long value, whose old value is in the changeset.

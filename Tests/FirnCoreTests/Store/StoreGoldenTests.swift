@@ -68,7 +68,7 @@ import Testing
         for id in 0..<Self.count {
             var row = transaction.beginRow(TableID(0))
             for column in Self.schema.tables[0].columns.indices {
-                transaction.fill(&row, column, Self.value(column, of: id, round: 0))
+                transaction.fill(&row, column: column, value: Self.value(column, of: id, round: 0))
             }
             try transaction.endRow(row)
         }
@@ -78,7 +78,8 @@ import Testing
             transaction = try store.beginWrite()
             for id in 0..<Self.count where Self.round(id) >= round {
                 for column in [1, 2, 3, 4, 9] {
-                    transaction.set(TableID(0), column, Int64(id), Self.value(column, of: id, round: round))
+                    transaction.set(
+                        TableID(0), column: column, key: Int64(id), to: Self.value(column, of: id, round: round))
                 }
             }
             try transaction.commit()

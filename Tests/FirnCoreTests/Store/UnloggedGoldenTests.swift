@@ -52,34 +52,34 @@ import Testing
         try commit { transaction in
             for (number, name) in names.enumerated() {
                 var row = transaction.beginRow(person)
-                transaction.fill(&row, 0, .string(name))
-                transaction.fill(&row, 1, .int(Int64(40 + number)))
-                transaction.fill(&row, 2, .string("notes of \(name)"))
-                transaction.fill(&row, 3, .list((0..<4).map { .string("tag \($0) of \(name)") }))
-                transaction.fill(&row, 4, .data(photo))
-                transaction.fill(&row, 5, number == 0 ? .null : .link(Int64(number - 1)))
+                transaction.fill(&row, column: 0, value: .string(name))
+                transaction.fill(&row, column: 1, value: .int(Int64(40 + number)))
+                transaction.fill(&row, column: 2, value: .string("notes of \(name)"))
+                transaction.fill(&row, column: 3, value: .list((0..<4).map { .string("tag \($0) of \(name)") }))
+                transaction.fill(&row, column: 4, value: .data(photo))
+                transaction.fill(&row, column: 5, value: number == 0 ? .null : .link(Int64(number - 1)))
                 try transaction.endRow(row)
             }
         }
         try commit { transaction in
-            transaction.set(person, 1, 0, .int(42))
-            transaction.edit(person, 3, 0) { $0.insert(.string("first"), at: 0) }
+            transaction.set(person, column: 1, key: 0, to: .int(42))
+            transaction.edit(person, column: 3, key: 0) { $0.insert(.string("first"), at: 0) }
         }
         storage.disk.capacity = storage.disk.usedByteCount + 64
         try commit { transaction in
-            transaction.set(person, 4, 0, .data([]))
-            transaction.set(person, 2, 0, .null)
-            transaction.set(person, 1, 0, .int(42))
+            transaction.set(person, column: 4, key: 0, to: .data([]))
+            transaction.set(person, column: 2, key: 0, to: .null)
+            transaction.set(person, column: 1, key: 0, to: .int(42))
         }
-        try commit { $0.edit(person, 3, 0) { list in _ = list.remove(at: 2) } }
-        try commit { $0.set(person, 3, 1, .list([])) }
+        try commit { $0.edit(person, column: 3, key: 0) { list in _ = list.remove(at: 2) } }
+        try commit { $0.set(person, column: 3, key: 1, to: .list([])) }
         try commit { $0.delete(person, 2) }
         try commit { transaction in
-            transaction.edit(person, 3, 0) { $0.set(.string("x"), at: 0) }
+            transaction.edit(person, column: 3, key: 0) { $0.set(.string("x"), at: 0) }
             transaction.delete(person, 3)
         }
         storage.disk.capacity = nil
-        try commit { $0.set(person, 2, 0, .string("again")) }
+        try commit { $0.set(person, column: 2, key: 0, to: .string("again")) }
         try store.close()
     }
 

@@ -18,7 +18,7 @@ import Testing
         try transaction.changeSchema(
             to: StoreSchema(tables: [TableSchema(name: "Thing", primaryKey: 0, columns: columns)]))
         var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, 0, .int(1))
+        transaction.fill(&row, column: 0, value: .int(1))
         try transaction.endRow(row)
         try transaction.commit()
         return store
@@ -34,11 +34,11 @@ import Testing
             let store = try Self.prepared(storage)
             for (column, value) in values {
                 let transaction = try store.beginWrite()
-                transaction.set(TableID(0), column, 0, value)
+                transaction.set(TableID(0), column: column, key: 0, to: value)
                 // The same is true in a new row.
                 var row = transaction.beginRow(TableID(0))
-                transaction.fill(&row, 0, .int(Int64(column + 10)))
-                transaction.fill(&row, column, value)
+                transaction.fill(&row, column: 0, value: .int(Int64(column + 10)))
+                transaction.fill(&row, column: column, value: value)
                 try transaction.endRow(row)
                 try transaction.commit()
             }
@@ -56,23 +56,25 @@ import Testing
 
     @Test func aLongerValueStopsTheProgramAsRealmDoes() async {
         await #expect(processExitsWith: .failure) {
-            try ValueLimitTests.write { $0.set(TableID(0), 1, 0, .string(ValueLimitTests.long)) }
+            try ValueLimitTests.write { $0.set(TableID(0), column: 1, key: 0, to: .string(ValueLimitTests.long)) }
         }
         await #expect(processExitsWith: .failure) {
             try ValueLimitTests.write {
                 var row = $0.beginRow(TableID(0))
-                $0.fill(&row, 2, .data(Array(repeating: 1, count: Limits.valueByteCount + 1)))
+                $0.fill(&row, column: 2, value: .data(Array(repeating: 1, count: Limits.valueByteCount + 1)))
             }
         }
         await #expect(processExitsWith: .failure) {
             try ValueLimitTests.write {
-                $0.edit(TableID(0), 4, 0) {
+                $0.edit(TableID(0), column: 4, key: 0) {
                     $0.append(.string(ValueLimitTests.long + String(repeating: "x", count: 64)))
                 }
             }
         }
         await #expect(processExitsWith: .success) {
-            try ValueLimitTests.write { $0.set(TableID(0), 1, 0, .string(String(ValueLimitTests.long.dropLast()))) }
+            try ValueLimitTests.write {
+                $0.set(TableID(0), column: 1, key: 0, to: .string(String(ValueLimitTests.long.dropLast())))
+            }
         }
     }
 
@@ -80,23 +82,28 @@ import Testing
     /// itself may not.
     @Test(arguments: [1, 63, 64]) func aLongerElementOrMixedValueStopsTheProgram(extra: Int) async {
         await #expect(processExitsWith: .failure) { [extra] in
-            try ValueLimitTests.write { $0.edit(TableID(0), 4, 0) { $0.append(ValueLimitTests.text(extra)) } }
+            try ValueLimitTests.write {
+                $0.edit(TableID(0), column: 4, key: 0) { $0.append(ValueLimitTests.text(extra)) }
+            }
         }
         await #expect(processExitsWith: .failure) { [extra] in
-            try ValueLimitTests.write { $0.set(TableID(0), 4, 0, .list([ValueLimitTests.text(extra)])) }
+            try ValueLimitTests.write {
+                $0.set(TableID(0), column: 4, key: 0, to: .list([ValueLimitTests.text(extra)]))
+            }
         }
         await #expect(processExitsWith: .failure) { [extra] in
             try ValueLimitTests.write {
                 var row = $0.beginRow(TableID(0))
-                $0.fill(&row, 4, .list([ValueLimitTests.text(extra)]))
+                $0.fill(&row, column: 4, value: .list([ValueLimitTests.text(extra)]))
             }
         }
         await #expect(processExitsWith: .failure) { [extra] in
-            try ValueLimitTests.write { $0.set(TableID(0), 3, 0, ValueLimitTests.text(extra)) }
+            try ValueLimitTests.write { $0.set(TableID(0), column: 3, key: 0, to: ValueLimitTests.text(extra)) }
         }
         await #expect(processExitsWith: .failure) { [extra] in
             try ValueLimitTests.write {
-                $0.set(TableID(0), 3, 0, .data(Array(repeating: 1, count: Limits.valueByteCount + extra)))
+                $0.set(
+                    TableID(0), column: 3, key: 0, to: .data(Array(repeating: 1, count: Limits.valueByteCount + extra)))
             }
         }
     }
@@ -109,11 +116,11 @@ import Testing
             let store = try Self.prepared(storage)
             let transaction = try store.beginWrite()
             transaction.isReplay = true
-            transaction.edit(TableID(0), 4, 0) { $0.append(text) }
-            transaction.set(TableID(0), 3, 0, text)
+            transaction.edit(TableID(0), column: 4, key: 0) { $0.append(text) }
+            transaction.set(TableID(0), column: 3, key: 0, to: text)
             var row = transaction.beginRow(TableID(0))
             for (column, value) in [(0, .int(7)), (3, text), (4, .list([text]))] as [(Int, Value)] {
-                transaction.fill(&row, column, value)
+                transaction.fill(&row, column: column, value: value)
             }
             try transaction.endRow(row)
             try transaction.commit()

@@ -30,9 +30,9 @@ import Testing
                 .list((0..<Int64(id)).map(Value.int)),
             ]
             var row = transaction.beginRow(TableID(0))
-            for (column, value) in made.enumerated() { transaction.fill(&row, column, value) }
+            for (column, value) in made.enumerated() { transaction.fill(&row, column: column, value: value) }
             try transaction.endRow(row)
-            oracle.insert(0, row.key, made)
+            oracle.insert(0, key: row.key, values: made)
         }
         try transaction.commit()
         store._checkInvariants()
@@ -50,7 +50,7 @@ import Testing
                         case 3: .data(Array(repeating: 2, count: random.below(2500)))
                         default: .list((0..<random.below(200)).map { .int(Int64($0)) })
                         }
-                    transaction.set(TableID(0), column, key, value)
+                    transaction.set(TableID(0), column: column, key: key, to: value)
                     oracle[0, key, column] = value
                 }
             }
@@ -142,9 +142,9 @@ import Testing
             ])
         for id in 0..<2 {
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(Int64(id)))
-            transaction.fill(&row, 2, .data(Array(repeating: 9, count: byteCount)))
-            transaction.fill(&row, 3, .string(String(repeating: "t", count: byteCount)))
+            transaction.fill(&row, column: 0, value: .int(Int64(id)))
+            transaction.fill(&row, column: 2, value: .data(Array(repeating: 9, count: byteCount)))
+            transaction.fill(&row, column: 3, value: .string(String(repeating: "t", count: byteCount)))
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -152,7 +152,7 @@ import Testing
         func logged() throws -> Int { try storage.status("/store/log/0000000001.segment")!.byteCount }
         let before = (log: try logged(), nodes: store.heap.nodeCount, bytes: store.heap.byteCount)
         transaction = try store.beginWrite()
-        transaction.set(TableID(0), 1, 1, .int(77))
+        transaction.set(TableID(0), column: 1, key: 1, to: .int(77))
         try transaction.commit()
         let result = (
             log: try logged() - before.log, newNodes: store.heap.nodeCount - before.nodes,
@@ -192,9 +192,9 @@ import Testing
             ])
         for id in 0..<rows {
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .int(Int64(id)))
-            transaction.fill(&row, 1, .int(1))
-            transaction.fill(&row, 2, .string("version 1"))
+            transaction.fill(&row, column: 0, value: .int(Int64(id)))
+            transaction.fill(&row, column: 1, value: .int(1))
+            transaction.fill(&row, column: 2, value: .string("version 1"))
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -234,9 +234,9 @@ import Testing
         for version in 2...last {
             let transaction = try store.beginWrite()
             for key in 0..<Int64(rows) {
-                transaction.set(TableID(0), 1, key, .int(Int64(version)))
-                transaction.set(TableID(0), 2, key, .string("version \(version)"))
-                transaction.edit(TableID(0), 3, key) { $0.append(.int(Int64(version))) }
+                transaction.set(TableID(0), column: 1, key: key, to: .int(Int64(version)))
+                transaction.set(TableID(0), column: 2, key: key, to: .string("version \(version)"))
+                transaction.edit(TableID(0), column: 3, key: key) { $0.append(.int(Int64(version))) }
             }
             if version % 4 == 0 { _ = try transaction.commitWithoutWaiting() } else { try transaction.commit() }
         }

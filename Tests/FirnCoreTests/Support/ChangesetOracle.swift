@@ -36,7 +36,7 @@ struct ChangesetOracle {
         for _ in 0..<steps {
             let id = TableID(samples.int(0...1))
             var table = changes.tables[id] ?? TableChanges()
-            step(id, &table, &samples)
+            step(id, changes: &table, samples: &samples)
             changes.tables[id] = table.isEmpty ? nil : table
         }
         for id in Array(changes.tables.keys) {
@@ -46,7 +46,7 @@ struct ChangesetOracle {
         return changes
     }
 
-    private mutating func step(_ id: TableID, _ changes: inout TableChanges, _ samples: inout ChangesetSamples) {
+    private mutating func step(_ id: TableID, changes: inout TableChanges, samples: inout ChangesetSamples) {
         let schema = Self.schema[id]
         let keys = tables[id]!.keys.sorted()
         let kind = keys.isEmpty ? 0 : samples.int(0...99)
@@ -66,17 +66,17 @@ struct ChangesetOracle {
         if kind < 35 {
             changes.delete(key, tables[id]!.removeValue(forKey: key)!)
         } else if schema.columns[column].collection == .list, kind < 80 {
-            let script = ChangesetOracle.script(old, schema.columns[column].type, &samples)
+            let script = ChangesetOracle.script(old, type: schema.columns[column].type, samples: &samples)
             tables[id]![key]![column] = old.applying(script.edits)!
-            changes.edit(column, key, script.edits)
+            changes.edit(column, key: key, edits: script.edits)
         } else {
             let new = samples.chance(30) ? old : samples.value(schema.columns[column], samples.int(0...5), longest: 12)
             tables[id]![key]![column] = new
-            changes.update(column, key, CellChange(new: new, old: old, isUnchanged: new == old))
+            changes.update(column, key: key, cell: CellChange(new: new, old: old, isUnchanged: new == old))
         }
     }
 
-    static func script(_ list: Value, _ type: ColumnType, _ samples: inout ChangesetSamples) -> ListScript {
+    static func script(_ list: Value, type: ColumnType, samples: inout ChangesetSamples) -> ListScript {
         func element() -> Value {
             let number = Int64(samples.int(0...99))
             return type == .link ? .link(number) : .int(number)

@@ -47,7 +47,7 @@ struct ChangesetSamples {
             let nanoseconds = spread == 0 ? 0 : Int32(int(0...999_999_999)) * (seconds < 0 ? -1 : 1)
             return .date(Timestamp(seconds: seconds, nanoseconds: nanoseconds))
         case .objectID:
-            return .objectID(ObjectIDBytes(UInt32(int(0...100)), .random(in: 0 ... .max, using: &random), 3))
+            return .objectID(ObjectIDBytes(a: UInt32(int(0...100)), b: .random(in: 0 ... .max, using: &random), c: 3))
         case .uuid:
             return .uuid(UUIDBytes(high: .random(in: 0 ... .max, using: &random), low: UInt64(int(0...9))))
         case .decimal:
@@ -132,7 +132,7 @@ final class LeafFactory {
 
     /// A leaf of rows with these keys. Keys that are not consecutive get their own chunk. `gaps` leaves gaps in the
     /// heaps.
-    func leaf(_ table: TableSchema, _ keys: [Int64], _ rows: [[Int: Value]], gaps: Bool = false) -> Leaf {
+    func leaf(_ table: TableSchema, keys: [Int64], rows: [[Int: Value]], gaps: Bool = false) -> Leaf {
         let node = writer.make(.leaf, byteCount: NodeLayout.Leaf.byteCount(columns: table.columns.count))
         (node.address + 32).initializeMemory(as: UInt8.self, repeating: 0, count: node.byteCount - 32)
         node.store(UInt32(table.columns.count), 48)
@@ -148,7 +148,7 @@ final class LeafFactory {
             let chunk = Chunk.make(column.layout, capacity: 256, heap: 65_000, writer)
             for (row, values) in rows.enumerated() {
                 guard let value = values[number] else { preconditionFailure("a row lacks column \(number)") }
-                put(value, column, chunk, row)
+                put(value, column: column, chunk: chunk, row: row)
                 if gaps, column.layout.form == .variable, row % 5 == 4 { chunk.heapUsed += 3 }
             }
             leaf.chunkSlot(number).pointee = NodeRef(chunk.node).word
@@ -156,16 +156,16 @@ final class LeafFactory {
         return leaf
     }
 
-    private func put(_ value: Value, _ column: ColumnSchema, _ chunk: Chunk, _ row: Int) {
+    private func put(_ value: Value, column: ColumnSchema, chunk: Chunk, row: Int) {
         if column.collection != .none {
-            putCollection(value, column, chunk, row)
+            putCollection(value, column: column, chunk: chunk, row: row)
         } else if chunk.form == .variable {
             PlainCoding.withBytes(value, as: column.type) { bytes in
                 guard let bytes else { return chunk.putNull(row) }
                 if bytes.count <= Limits.inlineByteCount {
                     precondition(chunk.put(bytes, length: UInt16(bytes.count), row, replacing: false))
                 } else {
-                    putReference(Blob.make(bytes, writer).node, Chunk.Slot.blob, chunk, row)
+                    putReference(Blob.make(bytes, writer).node, length: Chunk.Slot.blob, chunk: chunk, row: row)
                 }
             }
         } else if value == .null, column.type != .link {
@@ -176,17 +176,17 @@ final class LeafFactory {
         }
     }
 
-    private func putReference(_ node: Node, _ length: UInt16, _ chunk: Chunk, _ row: Int) {
+    private func putReference(_ node: Node, length: UInt16, chunk: Chunk, row: Int) {
         withUnsafeBytes(of: NodeRef(node).word) { precondition(chunk.put($0, length: length, row, replacing: false)) }
     }
 
-    private func putCollection(_ value: Value, _ column: ColumnSchema, _ chunk: Chunk, _ row: Int) {
+    private func putCollection(_ value: Value, column: ColumnSchema, chunk: Chunk, row: Int) {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         var editor = ListEditor(ListCell(inline: nothing, ElementLayout(column)), writer, scratch: scratch)
         editor.append(contentsOf: value.elements)
         switch editor.finish() {
         case .inline(let bytes): precondition(chunk.put(bytes, length: UInt16(bytes.count), row, replacing: false))
-        case .tree(let root): putReference(root.node, Chunk.Slot.tree, chunk, row)
+        case .tree(let root): putReference(root.node, length: Chunk.Slot.tree, chunk: chunk, row: row)
         }
     }
 }

@@ -130,7 +130,8 @@ extension Value {
         case .string: return .string(randomText(number, &random))
         case .data: return .data(Array(randomText(number, &random).utf8))
         case .date: return .date(Timestamp(seconds: number, nanoseconds: Int32(number % 1000)))
-        case .objectID: return .objectID(ObjectIDBytes(UInt32(truncatingIfNeeded: number), 7, UInt32(number & 15)))
+        case .objectID:
+            return .objectID(ObjectIDBytes(a: UInt32(truncatingIfNeeded: number), b: 7, c: UInt32(number & 15)))
         case .uuid: return .uuid(UUIDBytes(high: UInt64(number), low: ~UInt64(number)))
         case .decimal: return .decimal(DecimalBits(high: 0x3040_0000_0000_0000, low: UInt64(number)))
         case .link: return .link(number)

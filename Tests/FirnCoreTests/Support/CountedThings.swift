@@ -37,8 +37,8 @@ enum CountedThings {
             ])
         for id in 0..<count {
             var row = transaction.beginRow(table)
-            transaction.fill(&row, 0, .int(Int64(id)))
-            transaction.fill(&row, 2, .data(Array(repeating: 7, count: 600)))
+            transaction.fill(&row, column: 0, value: .int(Int64(id)))
+            transaction.fill(&row, column: 2, value: .data(Array(repeating: 7, count: 600)))
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -53,7 +53,7 @@ extension Store {
     /// Begins a transaction and changes one thing.
     func changing(_ key: Int64 = 0, to value: Int64 = 1) throws -> WriteTransaction {
         let transaction = try beginWrite()
-        transaction.set(CountedThings.table, 1, key, .int(value))
+        transaction.set(CountedThings.table, column: 1, key: key, to: .int(value))
         return transaction
     }
 
@@ -61,7 +61,7 @@ extension Store {
     func rewriting(_ byte: UInt8) throws -> WriteTransaction {
         let transaction = try beginWrite()
         for key in 0..<Int64(CountedThings.count) {
-            transaction.set(CountedThings.table, 2, key, .data(Array(repeating: byte, count: 600)))
+            transaction.set(CountedThings.table, column: 2, key: key, to: .data(Array(repeating: byte, count: 600)))
         }
         return transaction
     }

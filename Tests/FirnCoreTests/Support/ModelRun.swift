@@ -47,7 +47,7 @@ final class ModelRun {
         self.rowGoal = rowGoal
         operations = RandomOperations(seed: seed, rowGoal: rowGoal, splitsOften: splitsOften)
         self.storage = storage
-        store = try ModelRun.open(storage, folder, adjust)
+        store = try ModelRun.open(storage, folder: folder, adjust)
         oracle = Oracle(schema)
         let transaction = try self.store.beginWrite()
         try transaction.changeSchema(to: schema)
@@ -55,7 +55,7 @@ final class ModelRun {
     }
 
     private static func open(
-        _ storage: (any Storage)?, _ folder: String, _ adjust: (inout StoreOptions) -> Void
+        _ storage: (any Storage)?, folder: String, _ adjust: (inout StoreOptions) -> Void
     ) throws -> Store {
         guard let storage else { return try Store(StoreOptions(log: nil), storage: MemoryStorage()) }
         var options = LogOptions(folder: folder, access: .readWrite(waitMilliseconds: 0), durability: .full)
@@ -79,8 +79,8 @@ final class ModelRun {
         if heap.nodeCount != 0 {
             throw Failure(description: "seed \(seed): \(heap.nodeCount) nodes outlived their store")
         }
-        store = try ModelRun.open(storage, folder, adjust)
-        try verify(store.pin(), oracle, "after reopening")
+        store = try ModelRun.open(storage, folder: folder, adjust)
+        try verify(store.pin(), expected: oracle, label: "after reopening")
         store._checkInvariants()
     }
 
@@ -102,11 +102,15 @@ final class ModelRun {
                 store.pin().snapshot.forEachHeapNode { precondition($0.isSpilled) }
             }
             let newest = store.pin()
-            if operations < 100 || round % 5 == 4 { try verify(newest, oracle, "round \(round), newest") }
+            if operations < 100 || round % 5 == 4 {
+                try verify(newest, expected: oracle, label: "round \(round), newest")
+            }
             if random.below(3) == 0 { pins.append((newest, oracle)) }
             if pins.count > 12 || random.below(4) == 0, !pins.isEmpty { pins.remove(at: random.below(pins.count)) }
             if round % 10 == 9 || round == transactions - 1 {
-                for (pin, kept) in pins { try verify(pin, kept, "round \(round), version \(pin.version)") }
+                for (pin, kept) in pins {
+                    try verify(pin, expected: kept, label: "round \(round), version \(pin.version)")
+                }
                 outlived = []
                 withExtendedLifetime(newest) { store._checkInvariants() }
             }
@@ -119,7 +123,7 @@ final class ModelRun {
         }
     }
 
-    func verify(_ pin: Pin, _ expected: Oracle, _ label: String) throws {
+    func verify(_ pin: Pin, expected: Oracle, label: String) throws {
         if let fault = expected.check(pin.snapshot, "seed \(seed), \(label)") { throw Failure(description: fault) }
     }
 
@@ -134,7 +138,7 @@ final class ModelRun {
             if random.below(50) == 0 { states.append((transaction.pinSnapshot(), oracle)) }
             if random.below(20) == 0, !states.isEmpty {
                 let (pin, kept) = states.remove(at: random.below(states.count))
-                try verify(pin, kept, "a snapshot inside a transaction")
+                try verify(pin, expected: kept, label: "a snapshot inside a transaction")
             }
         }
         if store.options.transactionMemoryByteCount < 1 << 20 {
@@ -146,8 +150,10 @@ final class ModelRun {
         } else {
             try transaction.commit()
         }
-        for (pin, kept) in outlived { try verify(pin, kept, "a snapshot that outlived two transactions") }
-        for (pin, kept) in states { try verify(pin, kept, "a snapshot that outlived its transaction") }
+        for (pin, kept) in outlived {
+            try verify(pin, expected: kept, label: "a snapshot that outlived two transactions")
+        }
+        for (pin, kept) in states { try verify(pin, expected: kept, label: "a snapshot that outlived its transaction") }
         outlived = states
     }
 }

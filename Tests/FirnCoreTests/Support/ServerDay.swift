@@ -123,11 +123,11 @@ final class ServerDay: @unchecked Sendable {
             try add(transaction)
         case 1, 2, 3:
             let note = Account.note(&random)
-            transaction.set(Self.table, 3, key, .data(note))
+            transaction.set(Self.table, column: 3, key: key, to: .data(note))
             accounts.change(key) { $0.note = note }
         default:
             let balance = Int64(random.below(1_000_000))
-            transaction.set(Self.table, 1, key, .int(balance))
+            transaction.set(Self.table, column: 1, key: key, to: .int(balance))
             accounts.change(key) { $0.balance = balance }
         }
     }
@@ -135,7 +135,7 @@ final class ServerDay: @unchecked Sendable {
     private func add(_ transaction: WriteTransaction) throws {
         let account = Account(id: accounts.nextID, &random)
         var row = transaction.beginRow(Self.table)
-        for (column, value) in account.values.enumerated() { transaction.fill(&row, column, value) }
+        for (column, value) in account.values.enumerated() { transaction.fill(&row, column: column, value: value) }
         try transaction.endRow(row)
         accounts.add(row.key, account)
     }

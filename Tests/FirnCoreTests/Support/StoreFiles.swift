@@ -72,5 +72,7 @@ struct StoreFiles {
     }
 
     /// The offset of the node that the reference at `offset` leads to.
-    static func target(_ bytes: [UInt8], _ offset: Int) -> Int { Int(Forging.get(bytes, offset, UInt64.self)) - 1 }
+    static func target(_ bytes: [UInt8], _ offset: Int) -> Int {
+        Int(Forging.get(bytes, offset: offset, UInt64.self)) - 1
+    }
 }

@@ -179,7 +179,7 @@ final class StoreScript {
         script.oracle.addColumn(0, column, holding: .null)
         try transaction.changeSchema(to: script.oracle.schema)
         let (index, key) = (script.oracle.schema.tables[0].columns.count - 1, script.oracle.keys[0][0])
-        transaction.set(TableID(0), index, key, .string("wide"))
+        transaction.set(TableID(0), column: index, key: key, to: .string("wide"))
         script.oracle[0, key, index] = .string("wide")
     }
 
@@ -197,11 +197,11 @@ final class StoreScript {
                         value = .data(
                             (first..<first + longData).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 13) })
                     }
-                    transaction.fill(&row, number, value)
+                    transaction.fill(&row, column: number, value: value)
                     made.append(value)
                 }
                 try transaction.endRow(row)
-                script.oracle.insert(table, row.key, made)
+                script.oracle.insert(table, key: row.key, values: made)
             }
         }
     }
@@ -229,7 +229,7 @@ final class StoreScript {
                     index % 4 == 0
                     ? script.value(script.oracle.schema.tables[table].columns[column])
                     : script.oracle[table, key, column]
-                transaction.set(TableID(table), column, key, value)
+                transaction.set(TableID(table), column: column, key: key, to: value)
                 script.oracle[table, key, column] = value
             }
         }
@@ -243,7 +243,7 @@ final class StoreScript {
             for index in stride(from: 0, to: count / 2, by: 1) {
                 bytes[index] = UInt8(truncatingIfNeeded: (index &* 2_654_435_761) >> 13)
             }
-            transaction.set(TableID(0), 5, key, .data(bytes))
+            transaction.set(TableID(0), column: 5, key: key, to: .data(bytes))
             script.oracle[0, key, 5] = .data(bytes)
         }
     }
@@ -253,7 +253,7 @@ final class StoreScript {
         let key = script.oracle.keys[0][script.oracle.keys[0].count / 2]
         for column in 11...13 {
             guard case .list(var elements) = script.oracle[0, key, column] else { continue }
-            transaction.edit(TableID(0), column, key) { change in
+            transaction.edit(TableID(0), column: column, key: key) { change in
                 for index in 0..<3 {
                     guard let value = script.element(script.oracle.schema.tables[0].columns[column]) else { continue }
                     change.insert(value, at: index.signum() * elements.count)

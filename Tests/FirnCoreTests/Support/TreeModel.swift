@@ -7,8 +7,8 @@ import FirnTestSupport
 /// What both index trees have in common, for tests of both.
 protocol TestedTree {
     associatedtype Key: Comparable & Sendable
-    static func insert(_ key: Key, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter)
-    static func remove(_ key: Key, _ value: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Bool
+    static func insert(_ key: Key, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter)
+    static func remove(_ key: Key, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter) -> Bool
     static func firstValue(of key: Key, in root: NodeRef) -> Int64?
     static func contains(_ key: Key, _ value: Int64, in root: NodeRef) -> Bool
     static func values(of key: Key, in root: NodeRef) -> [Int64]
@@ -121,18 +121,18 @@ struct TreeModel<Tree: TestedTree> {
         let choice = random.below(100)
         if choice < (shrinking ? 25 : 60) || oracle.isEmpty {
             let entry = Entry(key: plan.key(number, &random), value: plan.value(number, &random))
-            Tree.insert(entry.key, entry.value, at: versions.slot, writer)
+            Tree.insert(entry.key, value: entry.value, at: versions.slot, writer: writer)
             oracle.insert(entry, at: position(entry, inclusive: true))
         } else if choice < 85 {
             let entry = oracle[random.below(oracle.count)]
-            #expect(Tree.remove(entry.key, entry.value, at: versions.slot, writer), label)
+            #expect(Tree.remove(entry.key, value: entry.value, at: versions.slot, writer: writer), label)
             oracle.remove(at: position(entry))
         } else if choice < 90 {
             let entry = Entry(key: plan.key(number, &random), value: plan.value(number, &random))
             let index = position(entry)
             let isThere = index < oracle.count && oracle[index] == entry
             #expect(Tree.contains(entry.key, entry.value, in: versions.root) == isThere, label)
-            #expect(Tree.remove(entry.key, entry.value, at: versions.slot, writer) == isThere, label)
+            #expect(Tree.remove(entry.key, value: entry.value, at: versions.slot, writer: writer) == isThere, label)
             if isThere { oracle.remove(at: index) }
         } else {
             checkLookups(plan.key(number, &random), plan.value(number, &random))

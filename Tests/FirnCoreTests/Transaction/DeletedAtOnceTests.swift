@@ -25,7 +25,7 @@ import Testing
     /// Makes an object and returns its key.
     private func make(_ transaction: WriteTransaction) throws -> Int64 {
         var row = transaction.beginRow(Self.table)
-        transaction.fill(&row, 0, .int(7))
+        transaction.fill(&row, column: 0, value: .int(7))
         try transaction.endRow(row)
         return row.key
     }
@@ -46,7 +46,7 @@ import Testing
         let old = store.pin()
         let cursor = store.makeChangeCursor(after: old.version)
         let second = try store.beginWrite()
-        for key in keys { second.edit(Self.table, 1, key) { $0.append(.int(1)) } }
+        for key in keys { second.edit(Self.table, column: 1, key: key) { $0.append(.int(1)) } }
         second.delete(Self.table, keys[0])
         try second.commit()
         let summary = try #require(cursor.changes(from: old, to: store.pin()).tables[Self.table])

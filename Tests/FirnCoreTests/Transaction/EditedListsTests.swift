@@ -21,8 +21,8 @@ import Testing
         for table in 0..<2 {
             for id in 0..<2 {
                 var row = transaction.beginRow(TableID(table))
-                transaction.fill(&row, 0, .int(Int64(id)))
-                for column in 1...3 { transaction.fill(&row, column, .list([.int(0)])) }
+                transaction.fill(&row, column: 0, value: .int(Int64(id)))
+                for column in 1...3 { transaction.fill(&row, column: column, value: .list([.int(0)])) }
                 try transaction.endRow(row)
             }
         }
@@ -31,7 +31,7 @@ import Testing
         for table in 0..<2 {
             for key in 0..<Int64(2) {
                 for column in 1...3 where column != 2 || key == 1 {
-                    transaction.edit(TableID(table), column, key) { $0.append(.int(Int64(column))) }
+                    transaction.edit(TableID(table), column: column, key: key) { $0.append(.int(Int64(column))) }
                 }
             }
         }

@@ -21,14 +21,14 @@ import Testing
             try first.endRow(first.beginRow(TableID(0)))
             try first.commit()
             let transaction = try store.beginWrite()
-            transaction.set(TableID(0), 0, 0, .int(1))
+            transaction.set(TableID(0), column: 0, key: 0, to: .int(1))
             if isCommitted { try transaction.commit() } else { transaction.cancel() }
             switch use {
-            case 0: transaction.set(TableID(0), 0, 0, .int(2))
+            case 0: transaction.set(TableID(0), column: 0, key: 0, to: .int(2))
             case 1: _ = transaction.beginRow(TableID(0))
-            case 2: transaction.edit(TableID(0), 1, 0) { $0.append(.string("x")) }
+            case 2: transaction.edit(TableID(0), column: 1, key: 0) { $0.append(.string("x")) }
             case 3: transaction.delete(TableID(0), 0)
-            default: _ = transaction.ownCell(TableID(0), 0, 0)
+            default: _ = transaction.ownCell(TableID(0), column: 0, key: 0)
             }
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

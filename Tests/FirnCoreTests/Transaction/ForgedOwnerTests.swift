@@ -22,9 +22,9 @@ import Testing
             ]))
         for _ in 0..<3 { try transaction.endRow(transaction.beginRow(owned)) }
         try transaction.endRow(transaction.beginRow(owner))
-        transaction.edit(owner, 0, 0) { list in for link in links { list.append(.link(link)) } }
+        transaction.edit(owner, column: 0, key: 0) { list in for link in links { list.append(.link(link)) } }
         // A chain: the first part owns the last.
-        transaction.set(owned, 0, 0, .link(2))
+        transaction.set(owned, column: 0, key: 0, to: .link(2))
         try transaction.commit()
         return store
     }
@@ -47,8 +47,8 @@ import Testing
         let store = try Self.store([0])
         let before = store.publishedVersion
         for body in [
-            { $0.set(Self.owned, 0, 9, .link(1)) }, { $0.delete(Self.owned, 9) },
-            { $0.edit(Self.owner, 0, 9) { $0.append(.link(1)) } },
+            { $0.set(Self.owned, column: 0, key: 9, to: .link(1)) }, { $0.delete(Self.owned, 9) },
+            { $0.edit(Self.owner, column: 0, key: 9) { $0.append(.link(1)) } },
         ] as [(WriteTransaction) -> Void] {
             let transaction = try store.beginWrite()
             body(transaction)

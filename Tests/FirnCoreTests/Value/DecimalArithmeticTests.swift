@@ -83,7 +83,9 @@ import Testing
             let (coefficient, exponent) = a.parts
             let zeros = random.below(36 - Magnitude.digitCount(coefficient))
             guard zeros <= 34 - Magnitude.digitCount(coefficient), exponent - zeros >= -6176 else { continue }
-            let other = DecimalBits(a.isNegative, coefficient * Magnitude.power(of: zeros), exponent - zeros)
+            let other = DecimalBits(
+                isNegative: a.isNegative, coefficient: coefficient * Magnitude.power(of: zeros),
+                exponent: exponent - zeros)
             #expect(other.normalized == a.normalized, "\(a.text)")
         }
     }

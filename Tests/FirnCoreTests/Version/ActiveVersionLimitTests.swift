@@ -182,7 +182,7 @@ import Testing
         var transaction = try store.rewriting(1)
         var state: Pin? = transaction.pinSnapshot()
         for key in 0..<Int64(CountedThings.count) {
-            transaction.set(CountedThings.table, 2, key, .data(Array(repeating: 3, count: 600)))
+            transaction.set(CountedThings.table, column: 2, key: key, to: .data(Array(repeating: 3, count: 600)))
         }
         try transaction.commit()
         #expect(store.activeVersions.map(\.number) == [2])
@@ -200,7 +200,7 @@ import Testing
         let store = try CountedThings.open()
         let transaction = try store.changing(3, to: 5)
         var state: Pin? = transaction.pinSnapshot()
-        transaction.set(CountedThings.table, 1, 3, .int(6))
+        transaction.set(CountedThings.table, column: 1, key: 3, to: .int(6))
         transaction.cancel()
         try store.rewriting(9).commit()
         try #require(store.activeVersions.map(\.number) == [1, 2])
@@ -225,9 +225,9 @@ import Testing
         func append(_ byte: UInt8, _ transaction: WriteTransaction) throws {
             for id in ids {
                 var row = transaction.beginRow(CountedThings.table)
-                transaction.fill(&row, 0, .int(Int64(id)))
-                transaction.fill(&row, 1, .int(Int64(byte)))
-                transaction.fill(&row, 2, data(id, byte))
+                transaction.fill(&row, column: 0, value: .int(Int64(id)))
+                transaction.fill(&row, column: 1, value: .int(Int64(byte)))
+                transaction.fill(&row, column: 2, value: data(id, byte))
                 try transaction.endRow(row)
             }
         }
@@ -360,7 +360,7 @@ import Testing
             store.requestWrite { result in
                 do {
                     let transaction = try result.get()
-                    transaction.set(CountedThings.table, 1, 0, .int(Int64(number)))
+                    transaction.set(CountedThings.table, column: 1, key: 0, to: .int(Int64(number)))
                     try transaction.commit()
                     order.withLock { $0.append(number) }
                 } catch { Issue.record(error) }

@@ -29,14 +29,14 @@ import Testing
             try transaction.changeSchema(to: schema(wasNullable))
             for id in 0..<700 {
                 var row = transaction.beginRow(table)
-                transaction.fill(&row, 0, .int(Int64(id)))
-                if !wasNullable || id != 9 { transaction.fill(&row, 1, .int(Int64(id * 3))) }
+                transaction.fill(&row, column: 0, value: .int(Int64(id)))
+                if !wasNullable || id != 9 { transaction.fill(&row, column: 1, value: .int(Int64(id * 3))) }
                 try transaction.endRow(row)
             }
         }
         let after = try commit { transaction in
             try transaction.changeSchema(to: schema(!wasNullable))
-            transaction.set(table, 1, 500, .int(-1))
+            transaction.set(table, column: 1, key: 500, to: .int(-1))
         }
         let summary = try #require(before.snapshot.difference(to: after.snapshot).tables[table])
         var expected: [Int64: ColumnSet] = [500: ColumnSet()]

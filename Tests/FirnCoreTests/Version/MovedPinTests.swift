@@ -71,7 +71,7 @@ import Testing
             let other = pin
             transaction = try store.beginWrite(replacing: OwnPin(&pin), at: CallSite("write", 3))
             #expect(transaction.base !== pin && pin?.callSite.description == "write:2")
-            transaction.set(CountedThings.table, 1, 0, .int(5))
+            transaction.set(CountedThings.table, column: 1, key: 0, to: .int(5))
             try transaction.commit()
             withExtendedLifetime(other) {}
         }

@@ -48,12 +48,13 @@ import Testing
                 for _ in 0...random.below(3) {
                     let key = random.below(CountedThings.count)
                     counts[key] = Int64(version)
-                    transaction.set(CountedThings.table, 1, Int64(key), .int(counts[key]))
+                    transaction.set(CountedThings.table, column: 1, key: Int64(key), to: .int(counts[key]))
                     if random.below(4) == 0 {
                         bytes[key] = UInt8(truncatingIfNeeded: random.next())
                         let length = random.below(8) == 0 ? 2000 : 600
                         transaction.set(
-                            CountedThings.table, 2, Int64(key), .data(Array(repeating: bytes[key], count: length)))
+                            CountedThings.table, column: 2, key: Int64(key),
+                            to: .data(Array(repeating: bytes[key], count: length)))
                     }
                 }
                 try transaction.commit()

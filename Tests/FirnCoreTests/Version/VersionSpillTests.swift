@@ -76,8 +76,8 @@ import Testing
         // More rows than one arena can hold.
         for id in 1000..<12_000 as Range<Int64> {
             var row = transaction.beginRow(CountedThings.table)
-            transaction.fill(&row, 0, .int(id))
-            transaction.fill(&row, 2, .data(Array(repeating: UInt8(truncatingIfNeeded: id), count: 900)))
+            transaction.fill(&row, column: 0, value: .int(id))
+            transaction.fill(&row, column: 2, value: .data(Array(repeating: UInt8(truncatingIfNeeded: id), count: 900)))
             try transaction.endRow(row)
         }
         try transaction.commit()
@@ -144,7 +144,7 @@ import Testing
         try store.change()
         let other = store.pin()
         let transaction = try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1))
-        transaction.set(CountedThings.table, 1, 0, .int(8))
+        transaction.set(CountedThings.table, column: 1, key: 0, to: .int(8))
         try transaction.commit()
         try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1)).cancel()
         #expect(store.activeVersions.map(\.isSpilled) == [false, true, false])
@@ -191,8 +191,8 @@ import Testing
             let transaction = try store.rewriting(byte)
             for id in 0..<4000 as Range<Int64> {
                 var row = transaction.beginRow(CountedThings.table)
-                transaction.fill(&row, 0, .int(Int64(byte) << 32 + id))
-                transaction.fill(&row, 2, .data(Array(repeating: byte, count: 600)))
+                transaction.fill(&row, column: 0, value: .int(Int64(byte) << 32 + id))
+                transaction.fill(&row, column: 2, value: .data(Array(repeating: byte, count: 600)))
                 try transaction.endRow(row)
             }
             try transaction.commit()
@@ -293,11 +293,11 @@ import Testing
                     if byte == 1 {
                         for id in 1000..<5000 as Range<Int64> {
                             var row = transaction.beginRow(CountedThings.table)
-                            transaction.fill(&row, 0, .int(id))
+                            transaction.fill(&row, column: 0, value: .int(id))
                             try transaction.endRow(row)
                         }
                     } else {
-                        transaction.set(CountedThings.table, 1, Int64(byte) * 400, .int(1))
+                        transaction.set(CountedThings.table, column: 1, key: Int64(byte) * 400, to: .int(1))
                     }
                     try transaction.commit()
                 }

@@ -36,7 +36,7 @@ struct ForgedLogTests {
         #expect(throws: LogError.self) { try open(storage, .readOnly) }
     }
 
-    private static func sealed(_ segment: UInt32, _ versions: ClosedRange<UInt64>, _ byteCount: UInt64)
+    private static func sealed(_ segment: UInt32, versions: ClosedRange<UInt64>, byteCount: UInt64)
         -> Manifest.Segment
     {
         Manifest.Segment(
@@ -48,7 +48,9 @@ struct ForgedLogTests {
         let byteCount = UInt64(Int.max / 2) & ~63
         try Self.expectError { manifest in
             manifest.segments = [
-                Self.sealed(1, 1...1, byteCount), Self.sealed(2, 2...2, byteCount), Self.sealed(3, 3...3, byteCount),
+                Self.sealed(1, versions: 1...1, byteCount: byteCount),
+                Self.sealed(2, versions: 2...2, byteCount: byteCount),
+                Self.sealed(3, versions: 3...3, byteCount: byteCount),
                 Manifest.Segment(segment: 4, epoch: 1, firstVersion: 4),
             ]
         }
@@ -65,7 +67,8 @@ struct ForgedLogTests {
         try Self.expectError { $0.segments[0].firstVersion = .max }
         try Self.expectError { manifest in
             manifest.segments = [
-                Self.sealed(1, 1...(.max - 1), 64), Manifest.Segment(segment: 2, epoch: 1, firstVersion: .max),
+                Self.sealed(1, versions: 1...(.max - 1), byteCount: 64),
+                Manifest.Segment(segment: 2, epoch: 1, firstVersion: .max),
             ]
         }
         for checkpoint in [

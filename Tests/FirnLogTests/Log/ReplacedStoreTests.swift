@@ -377,9 +377,9 @@ struct ReplacedStoreTests {
         let log = try bench.open()
         try log.waitUntilDurable(try bench.commit(log))
         let user = bench.storage.disk.newProcess()
-        try copy(user, "/store/log", "/copy/log")
+        try copy(user, from: "/store/log", to: "/copy/log")
         for _ in 1...2 { try log.waitUntilDurable(try bench.commit(log)) }
-        try copy(user, "/store", "/copy")
+        try copy(user, from: "/store", to: "/copy")
         var copied = bench.another()
         copied.options.folder = "/copy"
         if isReader { copied.options.access = .readOnly }
@@ -399,7 +399,7 @@ struct ReplacedStoreTests {
         let log = try bench.open()
         for _ in 1...2 { try log.waitUntilDurable(try bench.commit(log)) }
         if isClosed { try log.close() }
-        try copy(bench.storage.disk.newProcess(), "/store", "/copy")
+        try copy(bench.storage.disk.newProcess(), from: "/store", to: "/copy")
         var copied = bench.another()
         copied.options.folder = "/copy"
         let other = try copied.open()
@@ -410,7 +410,7 @@ struct ReplacedStoreTests {
     }
 
     /// Copies what is not there yet, as `cp -r --no-clobber` does.
-    private func copy(_ storage: any Storage, _ from: String, _ to: String) throws {
+    private func copy(_ storage: any Storage, from: String, to: String) throws {
         guard try storage.status(from)?.kind == .folder else {
             if try storage.status(to) == nil {
                 let file = try storage.open(from, .read)
@@ -421,6 +421,6 @@ struct ReplacedStoreTests {
         for folder in [splitPath(to).folder, to] where try storage.status(folder) == nil {
             try storage.createFolder(folder)
         }
-        for name in try storage.list(from) { try copy(storage, from + "/" + name, to + "/" + name) }
+        for name in try storage.list(from) { try copy(storage, from: from + "/" + name, to: to + "/" + name) }
     }
 }

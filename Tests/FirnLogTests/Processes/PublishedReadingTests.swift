@@ -32,7 +32,7 @@ import Testing
             for look in 0...3 {
                 for second in first...8 {
                     let schedule = Schedule(first: first, look: look, second: second)
-                    let isWoken = try run(schedule, manner) { page in
+                    let isWoken = try run(schedule, manner: manner) { page in
                         page.setPublished(1)
                         page.setPublished(2)
                     }
@@ -51,7 +51,7 @@ import Testing
         for first in 0...100 {
             for look in 0...3 {
                 let schedule = Schedule(first: first, look: look, second: .max)
-                let isWoken = try run(schedule, manner) { page in
+                let isWoken = try run(schedule, manner: manner) { page in
                     page.prepare(epoch: 1, durable: 1, published: 1, generation: 1, fresh: true)
                     page.setPublished(2)
                 }
@@ -65,7 +65,7 @@ import Testing
 
     /// Returns false if the waiter, which waits for version 2, still sleeps when the publisher is done.
     private func run(
-        _ schedule: Schedule, _ manner: Manner, _ publish: @escaping @Sendable (SharedPage) -> Void
+        _ schedule: Schedule, manner: Manner, _ publish: @escaping @Sendable (SharedPage) -> Void
     ) throws -> Bool {
         let disk = SimulatedStorage(seed: 1).disk
         let (publishing, waiting) = (disk.newProcess(), disk.newProcess())

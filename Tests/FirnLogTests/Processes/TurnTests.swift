@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    private func check(_ bench: Bench, _ lengths: [UInt64: [Int]], acknowledged: UInt64, _ context: String) throws {
+    private func check(_ bench: Bench, lengths: [UInt64: [Int]], acknowledged: UInt64, context: String) throws {
         let script = LogScript([])
         script.lengths = lengths
         script.acknowledged = acknowledged
@@ -101,7 +101,7 @@ import Testing
         // A process that does not write leaves the log alone when it closes.
         try logs[writer ^ 1].close()
         try logs[writer].close()
-        try check(a.another(), lengths, acknowledged: 120, "after turns")
+        try check(a.another(), lengths: lengths, acknowledged: 120, context: "after turns")
     }
 
     @Test("an opener that comes while another writes reads what is published, and no more") func joining() throws {
@@ -151,7 +151,7 @@ import Testing
             // A third process opens the store in the new epoch, beside the second one.
             let third = try a.another().open()
             #expect(third.publishedVersion == last + 1)
-            try check(b.afterPowerCut(keeping: 0), lengths, acknowledged: last + 1, "torn: \(torn)")
+            try check(b.afterPowerCut(keeping: 0), lengths: lengths, acknowledged: last + 1, context: "torn: \(torn)")
         }
     }
 
@@ -181,7 +181,8 @@ import Testing
             #expect(!log.hasUnreadVersions && log.publishedVersion == 1)
             try other.waitUntilDurable(try b.commit(other))
             try check(
-                b.afterPowerCut(keeping: 0), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "residue \(residue)")
+                b.afterPowerCut(keeping: 0), lengths: [1: [200], 2: [200], 3: [200]], acknowledged: 3,
+                context: "residue \(residue)")
         }
     }
 
@@ -222,7 +223,7 @@ import Testing
                 var lengths: [UInt64: [Int]] = [:]
                 for version in 1...7 as ClosedRange<UInt64> { lengths[version] = [900] }
                 let after = powerGoes ? b.afterPowerCut(keeping: 0.5, seed: UInt64(stop)) : b.another()
-                try check(after, lengths, acknowledged: acknowledged, context)
+                try check(after, lengths: lengths, acknowledged: acknowledged, context: context)
             }
             stop += 1
         }
@@ -464,7 +465,8 @@ import Testing
         try third.waitUntilDurable(try c.commit(third))
         try third.close()
         try other.close()
-        try check(a.another(), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "after all have closed")
+        try check(
+            a.another(), lengths: [1: [200], 2: [200], 3: [200]], acknowledged: 3, context: "after all have closed")
     }
 
     private func takeTurn(_ log: Log, after other: Log) throws -> [UInt64] {
@@ -498,7 +500,8 @@ import Testing
         try third.close()
         try other.waitUntilDurable(try b.commit(other))
         try other.close()
-        try check(a.another(), [1: [200], 2: [200], 3: [200]], acknowledged: 3, "after it has closed")
+        try check(
+            a.another(), lengths: [1: [200], 2: [200], 3: [200]], acknowledged: 3, context: "after it has closed")
     }
 
     /// After another process has taken over, an earlier sync must not enter in its page what it made durable.

@@ -25,13 +25,13 @@ struct CrashTests {
                 let disk =
                     seed + 1 < UInt64(seeds)
                     ? storage.disk.afterPowerCut(seed: seed &* 977 &+ UInt64(stop)) : storage.disk
-                try reopen(disk, script, "stopped at call \(stop) of \(calls), seed \(seed)\n")
+                try reopen(disk, script: script, context: "stopped at call \(stop) of \(calls), seed \(seed)\n")
             }
         }
     }
 
     /// Opens the store, checks it, commits once more, closes, and opens again.
-    func reopen(_ disk: SimulatedDisk, _ script: LogScript, _ context: String) throws {
+    func reopen(_ disk: SimulatedDisk, script: LogScript, context: String) throws {
         let process = disk.newProcess()
         do {
             let log = try Log.open(
@@ -128,8 +128,10 @@ struct CrashTests {
                     for again in 0..<4 as Range<UInt64> {
                         let disk = process.disk.afterPowerCut(seed: again)
                         try reopen(
-                            disk, script,
-                            "crash at \(first), seed \(seed), again at call \(stop) of the opening, seed \(again)\n")
+                            disk, script: script,
+                            context:
+                                "crash at \(first), seed \(seed), again at call \(stop) of the opening, seed \(again)\n"
+                        )
                     }
                 }
             }

@@ -27,7 +27,7 @@ struct SpoiledSectorTests {
     }
 
     /// Opens the log on a spoiled disk. Returns whether an acknowledged commit is missing and this was not reported.
-    private func losesSilently(_ script: LogScript, _ disk: SimulatedDisk, _ context: String) throws -> Bool {
+    private func losesSilently(_ script: LogScript, disk: SimulatedDisk, context: String) throws -> Bool {
         let log: Log
         do throws(LogError) {
             log = try Log.open(
@@ -50,7 +50,7 @@ struct SpoiledSectorTests {
         let (script, disk) = try Self.make(end, sector: sector)
         var silent: [String] = []
         let tried = try disk.forEachDamagedSector { spoiled, context in
-            if try losesSilently(script, spoiled, context) { silent.append(context) }
+            if try losesSilently(script, disk: spoiled, context: context) { silent.append(context) }
         }
         return (silent, tried)
     }

@@ -80,7 +80,7 @@ struct TwoStopsTests {
         var failures: [String] = []
         for stop in first...end {
             var second = 0
-            while stopBoth(life, stop, second, fault: nil, &failures) { second += 1 }
+            while stopBoth(life, first: stop, second: second, fault: nil, failures: &failures) { second += 1 }
         }
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
     }
@@ -102,7 +102,7 @@ struct TwoStopsTests {
                 let fault = SimulatedFault(code, number: 28, residue: .all, atCall: call)
                 // Before that call it is as if there were no fault.
                 var second = call + 1
-                while stopBoth(life, end, second, fault: fault, &failures) { second += 1 }
+                while stopBoth(life, first: end, second: second, fault: fault, failures: &failures) { second += 1 }
             }
         }
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
@@ -139,8 +139,9 @@ struct TwoStopsTests {
             for seed in 0..<UInt64(Self.powerCuts ?? 3) {
                 let names = Double(seed % 3) / 2
                 check(
-                    disk.afterPowerCut(seed: seed, .probability(data: 0, names: names)), bench.options, acknowledged,
-                    "\(call.operation) failed, \(names) of the names stay, seed \(seed)", &failures)
+                    disk.afterPowerCut(seed: seed, .probability(data: 0, names: names)), options: bench.options,
+                    acknowledged: acknowledged,
+                    context: "\(call.operation) failed, \(names) of the names stay, seed \(seed)", failures: &failures)
             }
         }
         #expect(failures.isEmpty, "\(failures.count) failures: \(failures.prefix(3).joined(separator: "\n"))")
@@ -149,7 +150,7 @@ struct TwoStopsTests {
     /// One pair of stops, and the power cuts after it. Returns false if the second process came to its end before it
     /// was stopped.
     private func stopBoth(
-        _ life: Life, _ first: Int, _ second: Int, fault: SimulatedFault?, _ failures: inout [String]
+        _ life: Life, first: Int, second: Int, fault: SimulatedFault?, failures: inout [String]
     ) -> Bool {
         let bench = Bench(seed: UInt64(first))
         bench.storage.crashAt = first
@@ -168,16 +169,19 @@ struct TwoStopsTests {
         for seed in 0..<UInt64(Self.powerCuts ?? 5) {
             let survival = seed % 3 == 2 ? SimulatedDisk.Survival.seeded : .probability(data: 1, names: 0.5)
             check(
-                disk.afterPowerCut(seed: seed &* 7919 &+ UInt64(second), survival), bench.options, acknowledged,
-                "\(context), seed \(seed)", &failures)
+                disk.afterPowerCut(seed: seed &* 7919 &+ UInt64(second), survival), options: bench.options,
+                acknowledged: acknowledged,
+                context: "\(context), seed \(seed)", failures: &failures)
         }
-        check(disk, bench.options, acknowledged, "\(context), and the power stayed", &failures)
+        check(
+            disk, options: bench.options, acknowledged: acknowledged, context: "\(context), and the power stayed",
+            failures: &failures)
         return wasStopped
     }
 
     private func check(
-        _ disk: SimulatedDisk, _ options: LogOptions, _ acknowledged: UInt64, _ context: @autoclosure () -> String,
-        _ failures: inout [String]
+        _ disk: SimulatedDisk, options: LogOptions, acknowledged: UInt64, context: @autoclosure () -> String,
+        failures: inout [String]
     ) {
         do {
             var after = Bench(disk.newProcess())

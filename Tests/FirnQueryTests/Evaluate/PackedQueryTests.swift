@@ -29,14 +29,15 @@ import Testing
             ]))
         for id in 0..<Int64(5120) {
             var row = transaction.beginRow(owner)
-            transaction.fill(&row, 0, .int(id))
-            transaction.fill(&row, 1, .string("kept \(id) " + String(repeating: "same words ", count: 8)))
+            transaction.fill(&row, column: 0, value: .int(id))
+            transaction.fill(
+                &row, column: 1, value: .string("kept \(id) " + String(repeating: "same words ", count: 8)))
             try transaction.endRow(row)
         }
         for id in 0..<Int64(256) {
             var row = transaction.beginRow(thing)
-            transaction.fill(&row, 0, .int(id))
-            transaction.fill(&row, 1, .link(id * 257 % 5120))
+            transaction.fill(&row, column: 0, value: .int(id))
+            transaction.fill(&row, column: 1, value: .link(id * 257 % 5120))
             try transaction.endRow(row)
         }
         try transaction.commit()

@@ -21,7 +21,7 @@ import Testing
             let parsed = try Predicate(parsing: text, arguments)
             if !containsNaN(predicate) { #expect(parsed.format.text == text, label) }
             let keys = world.objects[table.index].keys.sorted()
-            let expected = keys.filter { naive.matches(predicate, table, $0) }
+            let expected = keys.filter { naive.matches(predicate, table: table, key: $0) }
             let query = try QueryPipeline(
                 [.filter(parsed)], table: table, schema: world.schema, resolver: world.resolver)
             let view = world.pin.snapshot.table(table)
@@ -33,7 +33,7 @@ import Testing
             let filter = try #require(query.filter)
             #expect(
                 keys.filter { key in
-                    view.find(key).map { filter.matches($0.leaf, $0.row, context) } ?? false
+                    view.find(key).map { filter.matches($0.leaf, row: $0.row, in: context) } ?? false
                 } == expected, label)
             if found != expected { return }
             if !expected.isEmpty, expected.count < keys.count { foundSome += 1 }

@@ -92,7 +92,7 @@ import Testing
         #expect(try value("T5:7") == .value(.date(Timestamp(seconds: 5, nanoseconds: 7))))
         #expect(try value("T-5:-7") == .value(.date(Timestamp(seconds: -5, nanoseconds: -7))))
         #expect(try value("uuid(00000000-0000-0001-0000-000000000002)") == .value(.uuid(UUIDBytes(high: 1, low: 2))))
-        #expect(try value("oid('000000010000000200000003')") == .value(.objectID(ObjectIDBytes(1, 2, 3))))
+        #expect(try value("oid('000000010000000200000003')") == .value(.objectID(ObjectIDBytes(a: 1, b: 2, c: 3))))
     }
 
     /// Seconds and nanoseconds have the same sign, so a date can be written in only one way.
@@ -123,7 +123,7 @@ import Testing
                 #expect(try parse("x == " + literal) == uuid, "\(literal)")
             }
             let oid = ObjectIDBytes(
-                UInt32(truncatingIfNeeded: high), UInt32(low >> 32), UInt32(truncatingIfNeeded: low))
+                a: UInt32(truncatingIfNeeded: high), b: UInt32(low >> 32), c: UInt32(truncatingIfNeeded: low))
             let half = digits(high).suffix(8) + digits(low)
             #expect(try parse("x == oid(\(half))") == .compare(.path("x"), .equal, .value(.objectID(oid))))
         }

@@ -43,7 +43,7 @@ import Testing
             guard let planned = query.plan(.table, context).index else { continue }
             used += 1
             let candidates = planned.access.keys(view)
-            let expected = keys.filter { naive.matches(predicate, QueryWorld.thing, $0) }
+            let expected = keys.filter { naive.matches(predicate, table: QueryWorld.thing, key: $0) }
             if planned.isExact {
                 #expect(candidates == expected, "round \(round): \(predicate)")
                 #expect(planned.access.count(view) == expected.count, "round \(round): \(predicate)")
@@ -72,8 +72,8 @@ import Testing
         let texts = (0..<3000).map { $0 < 40 ? head + "\($0 % 20)" : "page \($0)" }
         for (index, text) in texts.enumerated() {
             var row = transaction.beginRow(TableID(0))
-            transaction.fill(&row, 0, .string(text))
-            transaction.fill(&row, 1, .int(Int64(index)))
+            transaction.fill(&row, column: 0, value: .string(text))
+            transaction.fill(&row, column: 1, value: .int(Int64(index)))
             try transaction.endRow(row)
         }
         try transaction.commit()

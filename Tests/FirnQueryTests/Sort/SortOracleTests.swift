@@ -26,7 +26,7 @@ import Testing
                     let paths = (0..<1 + random.below(2)).map { _ in names[random.below(names.count)] }
                     stages.append(
                         .distinct(try paths.map { (text) throws(QueryError) in try PropertyPath(parsing: text) }))
-                    expected = distinct(expected, paths, world)
+                    expected = distinct(expected, paths: paths, world: world)
                 case 1:
                     let limit = random.below(40)
                     stages.append(.limit(limit))
@@ -45,7 +45,7 @@ import Testing
                             try keys.map { (text, ascending) throws(QueryError) in
                                 SortDescriptor(try PropertyPath(parsing: text), ascending: ascending)
                             }))
-                    expected = sorted(expected, keys, world)
+                    expected = sorted(expected, by: keys, world: world)
                 }
             }
             let query = try QueryPipeline(stages, table: QueryWorld.thing, schema: world.schema)
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// The value that a path leads to, nil if the path passes a nil link.
-    private func value(_ key: Int64, _ path: String, _ world: QueryWorld) -> Value? {
+    private func value(_ key: Int64, path: String, world: QueryWorld) -> Value? {
         var (table, key) = (QueryWorld.thing, key)
         let names = path.split(separator: ".").map(String.init)
         for name in names.dropLast() {
@@ -70,10 +70,10 @@ import Testing
         return world.objects[table.index][key]![world.column(names.last!, table)!]
     }
 
-    private func sorted(_ keys: [Int64], _ by: [(String, Bool)], _ world: QueryWorld) -> [Int64] {
+    private func sorted(_ keys: [Int64], by: [(String, Bool)], world: QueryWorld) -> [Int64] {
         keys.enumerated().sorted { a, b in
             for (path, ascending) in by {
-                let (x, y) = (value(a.element, path, world), value(b.element, path, world))
+                let (x, y) = (value(a.element, path: path, world: world), value(b.element, path: path, world: world))
                 var order = x == nil || y == nil ? (x == nil ? 1 : 0) - (y == nil ? 1 : 0) : self.order(x!, y!)
                 if !ascending { order = -order }
                 if order != 0 { return order < 0 }
@@ -93,10 +93,10 @@ import Testing
         }
     }
 
-    private func distinct(_ keys: [Int64], _ paths: [String], _ world: QueryWorld) -> [Int64] {
+    private func distinct(_ keys: [Int64], paths: [String], world: QueryWorld) -> [Int64] {
         var seen: [[Value]] = []
         return keys.filter { key in
-            let values = paths.map { value(key, $0, world) }
+            let values = paths.map { value(key, path: $0, world: world) }
             guard !values.contains(where: { $0 == nil }) else { return false }
             let known = values.compactMap { $0 }
             if seen.contains(where: { zip($0, known).allSatisfy { isSame($0, $1) } }) { return false }

@@ -6,29 +6,31 @@ import FirnQuery
 struct NaiveQuery {
     let world: QueryWorld
 
-    func matches(_ predicate: Predicate, _ table: TableID, _ key: Int64) -> Bool {
+    func matches(_ predicate: Predicate, table: TableID, key: Int64) -> Bool {
         switch predicate {
         case .constant(let value): value
-        case .all(let parts): parts.allSatisfy { matches($0, table, key) }
-        case .any(let parts): parts.contains { matches($0, table, key) }
-        case .not(let part): !matches(part, table, key)
-        case .comparison(let comparison): matches(comparison, table, key)
+        case .all(let parts): parts.allSatisfy { matches($0, table: table, key: key) }
+        case .any(let parts): parts.contains { matches($0, table: table, key: key) }
+        case .not(let part): !matches(part, table: table, key: key)
+        case .comparison(let comparison): matches(comparison, table: table, key: key)
         }
     }
 
-    private func matches(_ c: Comparison, _ table: TableID, _ key: Int64) -> Bool {
+    private func matches(_ c: Comparison, table: TableID, key: Int64) -> Bool {
         var c = c
-        let left = values(c.left, table, key)
-        var right = values(c.right, table, key)
+        let left = values(c.left, table: table, key: key)
+        var right = values(c.right, table: table, key: key)
         let type = columnType(c.left, table) ?? columnType(c.right, table)
         right = right.map { rounded($0, type) }
         if c.operation == .contains, c.quantifier == nil, isCollection(c.left, table) { c.operation = .equal }
         func holds(_ a: Value) -> Bool {
             let a = rounded(a, type)
             switch c.operation {
-            case .in: return right.contains { compare(.equal, a, $0, c.options) }
-            case .between: return compare(.greaterOrEqual, a, right[0], []) && compare(.lessOrEqual, a, right[1], [])
-            default: return right.contains { compare(c.operation, a, $0, c.options) }
+            case .in: return right.contains { compare(.equal, a: a, b: $0, options: c.options) }
+            case .between:
+                return compare(.greaterOrEqual, a: a, b: right[0], options: [])
+                    && compare(.lessOrEqual, a: a, b: right[1], options: [])
+            default: return right.contains { compare(c.operation, a: a, b: $0, options: c.options) }
             }
         }
         switch c.quantifier {
@@ -89,22 +91,23 @@ struct NaiveQuery {
         return isCollection
     }
 
-    private func values(_ operand: Operand, _ table: TableID, _ key: Int64) -> [Value] {
+    private func values(_ operand: Operand, table: TableID, key: Int64) -> [Value] {
         switch operand {
         case .value(let value): return [value]
         case .values(let values): return values
         case .region: preconditionFailure("GeoRegionTests have an oracle of their own")
         case .path(let path):
-            let collected = values(path.components[...], table, key)
+            let collected = values(path.components[...], table: table, key: key)
             guard let aggregate = path.aggregate else { return collected }
             if aggregate == .count { return [.int(Int64(collected.count))] }
             let elements =
-                path.elementPath.isEmpty ? collected : values((path.components + path.elementPath)[...], table, key)
+                path.elementPath.isEmpty
+                ? collected : values((path.components + path.elementPath)[...], table: table, key: key)
             return [summary(aggregate, elements)]
         case .subquery(let path, _, let predicate):
             let target = targetTable(path.components, table)
-            let count = values(path.components[...], table, key).count {
-                if case .link(let key) = $0 { matches(predicate, target, key) } else { false }
+            let count = values(path.components[...], table: table, key: key).count {
+                if case .link(let key) = $0 { matches(predicate, table: target, key: key) } else { false }
             }
             return [.int(Int64(count))]
         }
@@ -122,7 +125,7 @@ struct NaiveQuery {
         return table
     }
 
-    private func values(_ remaining: ArraySlice<PropertyPath.Component>, _ table: TableID, _ key: Int64) -> [Value] {
+    private func values(_ remaining: ArraySlice<PropertyPath.Component>, table: TableID, key: Int64) -> [Value] {
         var remaining = remaining
         guard case .name(let name)? = remaining.popFirst() else { return [.link(key)] }
         var found: [Value]
@@ -156,7 +159,7 @@ struct NaiveQuery {
         if remaining.isEmpty { return found }
         // Behind a nil link a single value is null, and a collection has no values.
         return found.flatMap { value -> [Value] in
-            if case .link(let next) = value { return values(remaining, target, next) }
+            if case .link(let next) = value { return values(remaining, table: target, key: next) }
             return leadsToCollection(remaining, target) ? [] : [.null]
         }
     }
@@ -200,21 +203,21 @@ struct NaiveQuery {
 
     // MARK: Comparing
 
-    private func compare(_ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options)
+    private func compare(_ operation: Comparison.Operation, a: Value, b: Value, options: Comparison.Options)
         -> Bool
     {
         switch operation {
-        case .equal: isEqual(a, b, options)
-        case .notEqual: !isEqual(a, b, options)
+        case .equal: isEqual(a, b, options: options)
+        case .notEqual: !isEqual(a, b, options: options)
         case .less: order(a, b).map { $0 < 0 } ?? false
         case .lessOrEqual: order(a, b).map { $0 <= 0 } ?? false
         case .greater: order(a, b).map { $0 > 0 } ?? false
         case .greaterOrEqual: order(a, b).map { $0 >= 0 } ?? false
-        default: relates(operation, a, b, options)
+        default: relates(operation, a: a, b: b, options: options)
         }
     }
 
-    private func isEqual(_ a: Value, _ b: Value, _ options: Comparison.Options) -> Bool {
+    private func isEqual(_ a: Value, _ b: Value, options: Comparison.Options) -> Bool {
         switch (a, b) {
         case (.null, .null): return true
         case (.string(let x), .string(let y)): return Array(fold(x, options)) == Array(fold(y, options))
@@ -288,19 +291,19 @@ struct NaiveQuery {
         return result
     }
 
-    private func relates(_ operation: Comparison.Operation, _ a: Value, _ b: Value, _ options: Comparison.Options)
+    private func relates(_ operation: Comparison.Operation, a: Value, b: Value, options: Comparison.Options)
         -> Bool
     {
         switch (a, b) {
         case (.null, .null): return true
-        case (.string(let x), .string(let y)): return relates(operation, fold(x, options), fold(y, options))
+        case (.string(let x), .string(let y)): return relates(operation, x: fold(x, options), y: fold(y, options))
         case (.data(let x), .data(let y)) where operation != .like:
-            return relates(operation, x.map { Unicode.Scalar($0) }, y.map { Unicode.Scalar($0) })
+            return relates(operation, x: x.map { Unicode.Scalar($0) }, y: y.map { Unicode.Scalar($0) })
         default: return false
         }
     }
 
-    private func relates(_ operation: Comparison.Operation, _ x: [Unicode.Scalar], _ y: [Unicode.Scalar]) -> Bool {
+    private func relates(_ operation: Comparison.Operation, x: [Unicode.Scalar], y: [Unicode.Scalar]) -> Bool {
         switch operation {
         case .beginsWith: return x.starts(with: y)
         case .endsWith: return x.reversed().starts(with: y.reversed())

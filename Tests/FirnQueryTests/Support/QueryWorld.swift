@@ -73,8 +73,8 @@ final class QueryWorld {
         try first.changeSchema(to: schema)
         try first.commit()
         let transaction = try store.beginWrite()
-        for _ in 0..<things { try add(transaction, Self.thing, Self.thingColumns) }
-        for _ in 0..<owners { try add(transaction, Self.owner, Self.ownerColumns) }
+        for _ in 0..<things { try add(transaction, table: Self.thing, columns: Self.thingColumns) }
+        for _ in 0..<owners { try add(transaction, table: Self.owner, columns: Self.ownerColumns) }
         // Links are set once their targets exist. Some objects are deleted, which leaves gaps among the keys.
         for key in objects[0].keys.sorted() where random.below(12) == 0 && objects[0].count > 3 {
             transaction.delete(Self.thing, key)
@@ -84,7 +84,9 @@ final class QueryWorld {
         for (table, columns) in [(Self.thing, Self.thingColumns), (Self.owner, Self.ownerColumns)] {
             for key in keys[table.index] {
                 for (columnIndex, column) in columns.enumerated() where column.isLink {
-                    link(transaction, table, key, columnIndex, column, to: keys[column.target!.index])
+                    link(
+                        transaction, table: table, key: key, columnIndex: columnIndex, column: column,
+                        to: keys[column.target!.index])
                 }
             }
         }
@@ -92,7 +94,7 @@ final class QueryWorld {
         pin = store.pin()
     }
 
-    private func add(_ transaction: WriteTransaction, _ table: TableID, _ columns: [ColumnSchema]) throws {
+    private func add(_ transaction: WriteTransaction, table: TableID, columns: [ColumnSchema]) throws {
         var fresh = transaction.beginRow(table)
         var values: [Value] = []
         for (columnIndex, column) in columns.enumerated() {
@@ -112,7 +114,7 @@ final class QueryWorld {
             if column.type == .mixed, column.collection == .none, random.below(9) == 0 {
                 value = .typedLink(table, fresh.key)
             }
-            if !column.isLink, column.collection != .map { transaction.fill(&fresh, columnIndex, value) }
+            if !column.isLink, column.collection != .map { transaction.fill(&fresh, column: columnIndex, value: value) }
             values.append(value)
         }
         try transaction.endRow(fresh)
@@ -120,18 +122,18 @@ final class QueryWorld {
     }
 
     private func link(
-        _ transaction: WriteTransaction, _ table: TableID, _ key: Int64, _ columnIndex: Int, _ column: ColumnSchema,
+        _ transaction: WriteTransaction, table: TableID, key: Int64, columnIndex: Int, column: ColumnSchema,
         to targets: [Int64]
     ) {
         guard !targets.isEmpty else { return }
         if column.collection == .none {
             guard random.below(4) > 0 else { return }
             let target = targets[random.below(targets.count)]
-            transaction.set(table, columnIndex, key, .link(target))
+            transaction.set(table, column: columnIndex, key: key, to: .link(target))
             objects[table.index][key]![columnIndex] = .link(target)
         } else {
             let links = (0..<random.below(5)).map { _ in Value.link(targets[random.below(targets.count)]) }
-            transaction.set(table, columnIndex, key, .list(links))
+            transaction.set(table, column: columnIndex, key: key, to: .list(links))
             objects[table.index][key]![columnIndex] = .list(links)
         }
     }
@@ -193,7 +195,8 @@ struct ValuePool {
         Timestamp(seconds: 1_700_000_000, nanoseconds: 123_456_789), Timestamp(seconds: .max, nanoseconds: 999_999_999),
     ]
     static let oids = [
-        ObjectIDBytes(0, 0, 0), ObjectIDBytes(1, 2, 3), ObjectIDBytes(1, 2, 4), ObjectIDBytes(.max, .max, .max),
+        ObjectIDBytes(a: 0, b: 0, c: 0), ObjectIDBytes(a: 1, b: 2, c: 3), ObjectIDBytes(a: 1, b: 2, c: 4),
+        ObjectIDBytes(a: .max, b: .max, c: .max),
     ]
     static let uuids = [
         UUIDBytes(high: 0, low: 0), UUIDBytes(high: 0, low: .max), UUIDBytes(high: 1, low: 0),

@@ -21,7 +21,7 @@ import Testing
 
     /// The contents of `path` after power cuts with many seeds; nil if it is gone.
     private func outcomes(
-        _ disk: SimulatedDisk, _ path: String, _ survival: SimulatedDisk.Survival = .seeded,
+        _ disk: SimulatedDisk, path: String, survival: SimulatedDisk.Survival = .seeded,
         seeds: Range<UInt64> = 0..<300
     ) throws -> [[UInt8]?] {
         try seeds.map { seed in
@@ -34,7 +34,7 @@ import Testing
 
     @Test func syncedBytesSurvive() throws {
         let (disk, _, _) = try makeDisk()
-        for bytes in try outcomes(disk, "d/f") {
+        for bytes in try outcomes(disk, path: "d/f") {
             #expect(bytes == Array(repeating: 1, count: 4 * Self.sector), "\(disk)")
         }
     }
@@ -44,7 +44,7 @@ import Testing
         try file.write(Array(repeating: 2, count: 2 * Self.sector), at: 0)
         try file.write(Array(repeating: 3, count: 2 * Self.sector), at: 2 * Self.sector)
         var seen: Set<[UInt8]> = []
-        for bytes in try outcomes(disk, "d/f") {
+        for bytes in try outcomes(disk, path: "d/f") {
             let bytes = try #require(bytes)
             let sectors = stride(from: 0, to: bytes.count, by: Self.sector).map { Set(bytes[$0..<($0 + Self.sector)]) }
             #expect(sectors.allSatisfy { $0.count == 1 }, "a sector is written completely or not at all")
@@ -61,14 +61,14 @@ import Testing
         let (disk, _, file) = try makeDisk(sectors: 1)
         try file.write([2], at: 0)
         try file.write([3], at: 0)
-        let seen = Set(try outcomes(disk, "d/f").map { $0!.first! })
+        let seen = Set(try outcomes(disk, path: "d/f").map { $0!.first! })
         #expect(seen == [1, 2, 3])
     }
 
     @Test func theLengthMaySurviveWithoutTheDataAndTheDataWithoutTheLength() throws {
         let (disk, _, file) = try makeDisk(sectors: 1)
         try file.write(Array(repeating: 2, count: 2 * Self.sector), at: Self.sector)
-        let seen = Set(try outcomes(disk, "d/f").map { $0! })
+        let seen = Set(try outcomes(disk, path: "d/f").map { $0! })
         let base = Array(repeating: UInt8(1), count: Self.sector)
         let zeros = Array(repeating: UInt8(0), count: Self.sector)
         let twos = Array(repeating: UInt8(2), count: Self.sector)
@@ -78,9 +78,9 @@ import Testing
     @Test func aTruncationMayBeUndone() throws {
         let (disk, _, file) = try makeDisk(sectors: 2)
         try file.truncate(to: 100)
-        #expect(Set(try outcomes(disk, "d/f").map { $0!.count }) == [100, 2 * Self.sector])
+        #expect(Set(try outcomes(disk, path: "d/f").map { $0!.count }) == [100, 2 * Self.sector])
         try file.sync()
-        #expect(Set(try outcomes(disk, "d/f").map { $0!.count }) == [100])
+        #expect(Set(try outcomes(disk, path: "d/f").map { $0!.count }) == [100])
     }
 
     @Test func aNewFileIsLostUnlessItsFolderWasSynced() throws {
@@ -88,24 +88,24 @@ import Testing
         let file = try storage.open("d/new", .create)
         try file.write([5], at: 0)
         try file.sync()
-        #expect(Set(try outcomes(disk, "d/new")) == [nil, [5]])
+        #expect(Set(try outcomes(disk, path: "d/new")) == [nil, [5]])
         try storage.syncFolder("d")
-        #expect(Set(try outcomes(disk, "d/new")) == [[5]])
+        #expect(Set(try outcomes(disk, path: "d/new")) == [[5]])
         // Syncing a folder is not enough as long as the folder's own name is not durable.
         try storage.createFolder("e")
         try storage.open("e/x", .create).sync()
         try storage.syncFolder("e")
-        #expect(Set(try outcomes(disk, "e/x")) == [nil, []])
+        #expect(Set(try outcomes(disk, path: "e/x")) == [nil, []])
         try storage.syncFolder("/")
-        #expect(Set(try outcomes(disk, "e/x")) == [[]])
+        #expect(Set(try outcomes(disk, path: "e/x")) == [[]])
     }
 
     @Test func aRemovalMayBeUndone() throws {
         let (disk, storage, _) = try makeDisk()
         try storage.remove("d/f")
-        #expect(Set(try outcomes(disk, "d/f").map { $0 == nil }) == [true, false])
+        #expect(Set(try outcomes(disk, path: "d/f").map { $0 == nil }) == [true, false])
         try storage.syncFolder("d")
-        #expect(Set(try outcomes(disk, "d/f").map { $0 == nil }) == [true])
+        #expect(Set(try outcomes(disk, path: "d/f").map { $0 == nil }) == [true])
     }
 
     @Test func aRenameIsAtomicAndMaySurviveWithoutTheData() throws {
@@ -115,15 +115,15 @@ import Testing
         try new.write([9, 9], at: 0)
         try storage.rename("d/f.new", to: "d/f")
         // The rename may become durable without the data: then an empty or zeroed file replaces a good one.
-        #expect(Set(try outcomes(disk, "d/f")) == [old, [], [0, 0], [9, 9]])
+        #expect(Set(try outcomes(disk, path: "d/f")) == [old, [], [0, 0], [9, 9]])
         for seed in 0..<100 as Range<UInt64> {
             #expect(try disk.afterPowerCut(seed: seed).newProcess().status("d/f") != nil, "seed \(seed)")
         }
         try new.sync()
-        #expect(Set(try outcomes(disk, "d/f")) == [old, [9, 9]])
+        #expect(Set(try outcomes(disk, path: "d/f")) == [old, [9, 9]])
         try storage.syncFolder("d")
-        #expect(Set(try outcomes(disk, "d/f")) == [[9, 9]])
-        #expect(Set(try outcomes(disk, "d/f.new")) == [nil])
+        #expect(Set(try outcomes(disk, path: "d/f")) == [[9, 9]])
+        #expect(Set(try outcomes(disk, path: "d/f.new")) == [nil])
     }
 
     @Test func nameChangesMayBeReordered() throws {
@@ -176,7 +176,7 @@ import Testing
         expect(.io) { try storage.syncFolder("d") }
         #expect(try storage.status("d/new") != nil)
         try storage.syncFolder("d")
-        #expect(Set(try outcomes(disk, "d/new", .everything, seeds: 0..<3)) == [nil])
+        #expect(Set(try outcomes(disk, path: "d/new", survival: .everything, seeds: 0..<3)) == [nil])
     }
 
     @Test func sharedMemoryIsLostOrKeptSectorBySector() throws {
@@ -186,7 +186,8 @@ import Testing
         try storage.syncFolder("/")
         memory.bytes[0] = 1
         memory.bytes[Self.sector] = 1
-        let seen = Set(try outcomes(disk, "shared").map { $0!.enumerated().filter { $0.element == 1 }.map(\.offset) })
+        let seen = Set(
+            try outcomes(disk, path: "shared").map { $0!.enumerated().filter { $0.element == 1 }.map(\.offset) })
         #expect(seen.isSuperset(of: [[], [0], [Self.sector], [0, Self.sector]]))
         withExtendedLifetime(memory) {}
     }

@@ -17,7 +17,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     private let isWritable: Bool
     private var isClosed = false
 
-    init(_ storage: SimulatedNames, _ node: SimulatedNode, _ name: String, _ mode: OpenMode) {
+    init(storage: SimulatedNames, node: SimulatedNode, name: String, mode: OpenMode) {
         self.storage = storage
         self.node = node
         self.name = name
@@ -28,14 +28,14 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     func isNamed() throws(StorageError) -> Bool { try storage.gives(node, name) }
 
     func size() throws(StorageError) -> Int {
-        try storage.call(.size, path) { (_) throws(StorageError) in
+        try storage.call(.size, path: path) { (_) throws(StorageError) in
             try checkOpen("size")
             return node.bytes.count
         }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StorageError) -> Int {
-        try storage.call(.read, path, at: offset, length: buffer.count) { (_) throws(StorageError) in
+        try storage.call(.read, path: path, at: offset, length: buffer.count) { (_) throws(StorageError) in
             try checkOpen("read")
             try FileRange.check(offset: offset, "read", path)
             return node.bytes.read(into: buffer, at: offset)
@@ -47,14 +47,14 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
             try checkOpen("write")
             try FileRange.check(length: offset, adding: bytes.count, "write", path)
             try checkWritable("write")
-            try write(bytes, at: offset, &state, verdict)
+            try write(bytes, at: offset, state: &state, verdict: verdict)
         }
     }
 
     /// Does as much of a write as the verdict on the call allows.
     private func write(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int, _ state: inout SimulatedDisk.State,
-        _ verdict: SimulatedStorage.Verdict
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, state: inout SimulatedDisk.State,
+        verdict: SimulatedStorage.Verdict
     ) throws(StorageError) {
         switch verdict {
         case .proceed: try write(bytes, at: offset, &state)
@@ -113,11 +113,13 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
 
     func startWriteback(_ range: Range<Int>) {
         // A hint has no effect. All that can happen here is that the process stops.
-        try? storage.call(.writeback, path, at: range.lowerBound, length: range.count) { (_) throws(StorageError) in }
+        try? storage.call(.writeback, path: path, at: range.lowerBound, length: range.count) {
+            (_) throws(StorageError) in
+        }
     }
 
     func truncate(to byteCount: Int) throws(StorageError) {
-        try storage.change(.truncate, path, at: byteCount) { (state) throws(StorageError) in
+        try storage.change(.truncate, path: path, at: byteCount) { (state) throws(StorageError) in
             try checkOpen("truncate")
             try FileRange.check(length: byteCount, "truncate", path)
             try checkWritable("truncate")
@@ -154,7 +156,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     }
 
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion {
-        try storage.call(.map, path, at: range.lowerBound, length: range.count) { (_) throws(StorageError) in
+        try storage.call(.map, path: path, at: range.lowerBound, length: range.count) { (_) throws(StorageError) in
             try checkOpen("map")
             try FileRange.check(mapping: range, size: node.bytes.count, path)
             return StableRegion(node.bytes.buffer(), range)
@@ -164,7 +166,7 @@ final class SimulatedFile: StorageFile, @unchecked Sendable {
     /// Maps a copy of the bytes, which is enough: Firn never writes to a file again after it has mapped it privately.
     func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool {
         guard storage.disk.traits.mapsPrivately else { return false }
-        return try storage.call(.map, path, length: byteCount) { (_) throws(StorageError) in
+        return try storage.call(.map, path: path, length: byteCount) { (_) throws(StorageError) in
             try checkOpen("map")
             try FileRange.check(mapping: 0..<byteCount, size: node.bytes.count, path)
             let mapped = mmap(
@@ -203,7 +205,7 @@ final class SimulatedLock: StorageLock, @unchecked Sendable {
     private let path: String
     private var isClosed = false
 
-    init(_ storage: SimulatedNames, _ node: SimulatedNode, owner: LockTable.Owner, _ name: String) {
+    init(storage: SimulatedNames, node: SimulatedNode, owner: LockTable.Owner, name: String) {
         self.storage = storage
         self.node = node
         self.owner = owner
@@ -216,7 +218,7 @@ final class SimulatedLock: StorageLock, @unchecked Sendable {
     }
 
     func tryLock(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
-        try storage.call(.tryLock, path, at: byte) { (_) throws(StorageError) in
+        try storage.call(.tryLock, path: path, at: byte) { (_) throws(StorageError) in
             try checkOpen("lock")
             try FileRange.check(offset: byte, "lock", path)
             return node.locks.tryLock(byte, exclusive: exclusive, by: owner)
@@ -224,7 +226,7 @@ final class SimulatedLock: StorageLock, @unchecked Sendable {
     }
 
     func isLocked(_ byte: Int, exclusive: Bool) throws(StorageError) -> Bool {
-        try storage.call(.isLocked, path, at: byte) { (_) throws(StorageError) in
+        try storage.call(.isLocked, path: path, at: byte) { (_) throws(StorageError) in
             try checkOpen("lock")
             try FileRange.check(offset: byte, "lock", path)
             return node.locks.isLocked(byte, exclusive: exclusive, against: owner)
@@ -237,7 +239,7 @@ final class SimulatedLock: StorageLock, @unchecked Sendable {
     }
 
     func unlock(_ byte: Int) throws(StorageError) {
-        try storage.call(.unlock, path, at: byte) { (_) throws(StorageError) in
+        try storage.call(.unlock, path: path, at: byte) { (_) throws(StorageError) in
             try checkOpen("unlock")
             try FileRange.check(offset: byte, "unlock", path)
             node.locks.unlock(byte, by: owner)

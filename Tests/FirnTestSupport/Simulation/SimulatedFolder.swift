@@ -8,7 +8,7 @@ final class SimulatedFolder: SimulatedNames, StorageFolder, @unchecked Sendable 
     private let node: SimulatedNode
     private let owner: LockTable.Owner
 
-    init(_ parent: SimulatedNames, _ node: SimulatedNode, _ name: String, owner: LockTable.Owner) {
+    init(parent: SimulatedNames, node: SimulatedNode, name: String, owner: LockTable.Owner) {
         self.parent = parent
         self.name = name
         self.node = node
@@ -30,19 +30,19 @@ final class SimulatedFolder: SimulatedNames, StorageFolder, @unchecked Sendable 
 
     func list() throws(StorageError) -> [String] {
         // Sorted, so that a run is reproducible.
-        try call(.list, path) { (_) throws(StorageError) in node.children!.keys.sorted() }
+        try call(.list, path: path) { (_) throws(StorageError) in node.children!.keys.sorted() }
     }
 
     func sync() throws(StorageError) { try syncNames(path) { _ in node } }
 
     func volume() throws(StorageError) -> Volume {
-        try call(.volume, path) { (state) throws(StorageError) in state.currentVolume }
+        try call(.volume, path: path) { (state) throws(StorageError) in state.currentVolume }
     }
 
     /// Counts as a call of `sharedMemory` for a file named `scratch`. The file takes space of the disk only while it
     /// is made.
     func scratchMemory(byteCount: Int) throws(StorageError) -> any SharedMemory {
-        try call(.sharedMemory, path + "/scratch", length: byteCount) { (state) throws(StorageError) in
+        try call(.sharedMemory, path: path + "/scratch", length: byteCount) { (state) throws(StorageError) in
             let operation = "map of scratch memory"
             if let capacity = state.capacity, state.used + byteCount > capacity {
                 throw StorageError(.noSpace, operation: operation, path: path, number: 28)
@@ -57,7 +57,7 @@ final class SimulatedFolder: SimulatedNames, StorageFolder, @unchecked Sendable 
     }
 
     func tryLock(exclusive: Bool) throws(StorageError) -> Bool {
-        try call(.tryLock, path) { (_) throws(StorageError) in
+        try call(.tryLock, path: path) { (_) throws(StorageError) in
             node.folderLock.tryReplaceLock(0, exclusive: exclusive, by: owner)
         }
     }

@@ -36,7 +36,7 @@ extension SimulatedNames {
     /// Like `call(residue:)`, for changes that happen completely or not at all. If one fails, its residue says
     /// whether it took effect all the same.
     func change<Result>(
-        _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0,
+        _ operation: SimulatedCall.Operation, path: String, at offset: Int = 0,
         _ body: (inout SimulatedDisk.State) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
         try call(operation, path, at: offset) { (state, verdict) throws(StorageError) in
@@ -52,7 +52,7 @@ extension SimulatedNames {
 
     /// Like `call(residue:)`, for calls that happen completely or not at all.
     func call<Result>(
-        _ operation: SimulatedCall.Operation, _ path: String, at offset: Int = 0, length: Int = 0,
+        _ operation: SimulatedCall.Operation, path: String, at offset: Int = 0, length: Int = 0,
         _ body: (inout SimulatedDisk.State) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
         try call(operation, path, at: offset, length: length) { (state, verdict) throws(StorageError) in

@@ -29,30 +29,30 @@ public class SimulatedNames: @unchecked Sendable {
     }
 
     public func open(_ name: String, _ mode: OpenMode, permissions: FileMode) throws(StorageError) -> any StorageFile {
-        try call(mode == .create ? .create : .open, path(of: name)) { (state) throws(StorageError) in
+        try call(mode == .create ? .create : .open, path: path(of: name)) { (state) throws(StorageError) in
             if mode == .create {
                 let node = state.newNode(isFolder: false, disk.traits)
-                try insert(node, at: name, &state, "create")
-                return SimulatedFile(self, node, name, mode)
+                try insert(node, at: name, state: &state, operation: "create")
+                return SimulatedFile(storage: self, node: node, name: name, mode: mode)
             }
             let node = try tree(state).existing(name, "open")
             guard node.children == nil else { throw StorageError(.isAFolder, operation: "open", path: path(of: name)) }
-            return SimulatedFile(self, node, name, mode)
+            return SimulatedFile(storage: self, node: node, name: name, mode: mode)
         }
     }
 
     public func createFolder(_ name: String, permissions: FileMode) throws(StorageError) {
-        try change(.createFolder, path(of: name)) { (state) throws(StorageError) in
-            try insert(state.newNode(isFolder: true, disk.traits), at: name, &state, "create folder")
+        try change(.createFolder, path: path(of: name)) { (state) throws(StorageError) in
+            try insert(state.newNode(isFolder: true, disk.traits), at: name, state: &state, operation: "create folder")
         }
     }
 
     public func openFolder(_ name: String) throws(StorageError) -> any StorageFolder {
-        try call(.openFolder, path(of: name)) { (state) throws(StorageError) in
+        try call(.openFolder, path: path(of: name)) { (state) throws(StorageError) in
             let node = try tree(state).existingFolder(name, "open of a folder")
             state.lastOwner += 1
             process.locks[state.lastOwner] = node
-            return SimulatedFolder(self, node, name, owner: state.lastOwner)
+            return SimulatedFolder(parent: self, node: node, name: name, owner: state.lastOwner)
         }
     }
 
@@ -73,7 +73,7 @@ public class SimulatedNames: @unchecked Sendable {
     }
 
     public func status(_ name: String) throws(StorageError) -> FileStatus? {
-        try call(.status, path(of: name)) { (state) throws(StorageError) in
+        try call(.status, path: path(of: name)) { (state) throws(StorageError) in
             guard let node = try tree(state).node(at: name, "status") else { return nil }
             guard node.children == nil else {
                 return FileStatus(kind: .folder, byteCount: 0, allocatedByteCount: 0, identity: node.identity)
@@ -84,7 +84,7 @@ public class SimulatedNames: @unchecked Sendable {
     }
 
     public func rename(_ name: String, to newName: String) throws(StorageError) {
-        try change(.rename, path(of: name)) { (state) throws(StorageError) in
+        try change(.rename, path: path(of: name)) { (state) throws(StorageError) in
             let old = try tree(state).location(of: name, "rename")
             guard let node = old.folder.children?[old.name] else {
                 throw StorageError(.notFound, operation: "rename", path: path(of: name))
@@ -105,7 +105,7 @@ public class SimulatedNames: @unchecked Sendable {
     }
 
     public func remove(_ name: String) throws(StorageError) {
-        try change(.remove, path(of: name)) { (state) throws(StorageError) in
+        try change(.remove, path: path(of: name)) { (state) throws(StorageError) in
             let location = try tree(state).location(of: name, "remove")
             guard let node = location.folder.children?[location.name] else {
                 throw StorageError(.notFound, operation: "remove", path: path(of: name))
@@ -121,20 +121,20 @@ public class SimulatedNames: @unchecked Sendable {
     }
 
     public func lockFile(_ name: String, _ opening: SharedOpening) throws(StorageError) -> any StorageLock {
-        try call(.lockFile, path(of: name)) { (state) throws(StorageError) in
-            let node = try node(at: name, opening, &state, "open of a lock file")
+        try call(.lockFile, path: path(of: name)) { (state) throws(StorageError) in
+            let node = try node(at: name, opening: opening, state: &state, operation: "open of a lock file")
             state.lastOwner += 1
             process.locks[state.lastOwner] = node
-            return SimulatedLock(self, node, owner: state.lastOwner, name)
+            return SimulatedLock(storage: self, node: node, owner: state.lastOwner, name: name)
         }
     }
 
     public func sharedMemory(
         _ name: String, byteCount: Int, _ opening: SharedOpening
     ) throws(StorageError) -> any SharedMemory {
-        try call(.sharedMemory, path(of: name), length: byteCount) { (state) throws(StorageError) in
+        try call(.sharedMemory, path: path(of: name), length: byteCount) { (state) throws(StorageError) in
             let operation = "map of shared memory"
-            let node = try node(at: name, opening, &state, operation)
+            let node = try node(at: name, opening: opening, state: &state, operation: operation)
             if !opening.mayCreate, node.bytes.count < byteCount {
                 throw StorageError(.notFound, operation: operation, path: path(of: name))
             }
@@ -150,7 +150,7 @@ public class SimulatedNames: @unchecked Sendable {
             node.allocated += growth
             state.used += growth
             node.isShared = true
-            return SimulatedSharedMemory(self, buffer, byteCount: byteCount, node.identity)
+            return SimulatedSharedMemory(storage: self, buffer: buffer, byteCount: byteCount, identity: node.identity)
         }
     }
 
@@ -189,7 +189,7 @@ public class SimulatedNames: @unchecked Sendable {
     }
 
     private func insert(
-        _ node: SimulatedNode, at name: String, _ state: inout SimulatedDisk.State, _ operation: String
+        _ node: SimulatedNode, at name: String, state: inout SimulatedDisk.State, operation: String
     ) throws(StorageError) {
         let location = try tree(state).freeLocation(of: name, operation)
         location.folder.children?[location.name] = node
@@ -198,7 +198,7 @@ public class SimulatedNames: @unchecked Sendable {
     }
 
     private func node(
-        at name: String, _ opening: SharedOpening, _ state: inout SimulatedDisk.State, _ operation: String
+        at name: String, opening: SharedOpening, state: inout SimulatedDisk.State, operation: String
     ) throws(StorageError) -> SimulatedNode {
         if !opening.mayCreate { _ = try tree(state).existing(name, operation) }
         if let node = try tree(state).node(at: name, operation) {
@@ -208,7 +208,7 @@ public class SimulatedNames: @unchecked Sendable {
             return node
         }
         let node = state.newNode(isFolder: false, disk.traits)
-        try insert(node, at: name, &state, operation)
+        try insert(node, at: name, state: &state, operation: operation)
         return node
     }
 

@@ -150,13 +150,13 @@ final class SimulatedNode: NameTreeNode {
                 }
             }
         }
-        if traits.tearsSectors { tear(changes, &result, chance) }
+        if traits.tearsSectors { tear(changes, into: &result, chance: chance) }
         _ = result.truncate(to: survivingCount == 0 ? durable.count : changes[survivingCount - 1].length)
         return result
     }
 
     /// Turns sectors into garbage, whatever they contained before: the power failed during some of the writes.
-    private func tear(_ changes: [Change], _ result: inout StableBytes, _ chance: Chance) {
+    private func tear(_ changes: [Change], into result: inout StableBytes, chance: Chance) {
         for change in changes where change.kind == .write {
             for start in stride(from: change.start, to: change.start + change.sectors.count, by: sectorSize)
             where chance.below(4) == 0 {

@@ -14,7 +14,7 @@ final class SimulatedSharedMemory: SharedMemory, @unchecked Sendable {
 
     let identity: FileIdentity?
 
-    init(_ storage: SimulatedNames, _ buffer: StableBuffer, byteCount: Int, _ identity: FileIdentity) {
+    init(storage: SimulatedNames, buffer: StableBuffer, byteCount: Int, identity: FileIdentity) {
         self.identity = identity
         self.storage = storage
         self.buffer = buffer

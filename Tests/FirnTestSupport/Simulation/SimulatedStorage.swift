@@ -56,7 +56,7 @@ public final class SimulatedStorage: SimulatedNames, Storage, CustomStringConver
     }
 
     public func list(_ path: String) throws(StorageError) -> [String] {
-        try call(.list, path) { (state) throws(StorageError) in
+        try call(.list, path: path) { (state) throws(StorageError) in
             // Sorted, so that a run is reproducible.
             try tree(state).existingFolder(path, "list").children!.keys.sorted()
         }
@@ -67,7 +67,7 @@ public final class SimulatedStorage: SimulatedNames, Storage, CustomStringConver
     }
 
     public func volume(of path: String) throws(StorageError) -> Volume {
-        try call(.volume, path) { (state) throws(StorageError) in
+        try call(.volume, path: path) { (state) throws(StorageError) in
             _ = try tree(state).existing(path, "status of the volume")
             return state.currentVolume
         }

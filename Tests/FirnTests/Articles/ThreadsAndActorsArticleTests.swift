@@ -142,12 +142,12 @@ import Testing
         try realm.write { realm.create(Gauge.self, value: ["name": "oil"]) }
         let queue = DispatchQueue(label: "opened")
         let count = await withCheckedContinuation { (done: CheckedContinuation<Int, Never>) in
-            open(url, queue) { done.resume(returning: $0) }
+            open(url, on: queue) { done.resume(returning: $0) }
         }
         #expect(count == 1)
     }
 
-    nonisolated private func open(_ url: URL, _ queue: DispatchQueue, _ done: @escaping @Sendable (Int) -> Void) {
+    nonisolated private func open(_ url: URL, on queue: DispatchQueue, _ done: @escaping @Sendable (Int) -> Void) {
         let configuration = Realm.Configuration(fileURL: url, objectTypes: [Gauge.self])
         Realm.asyncOpen(configuration: configuration, callbackQueue: queue) { result in
             dispatchPrecondition(condition: .onQueue(queue))

@@ -35,7 +35,7 @@ private struct Kind: CustomTestStringConvertible, Sendable {
     let visit: @Sendable (Realm) throws -> [String]
 
     init<T: ThreadConfined & SendableMetatype>(
-        _ name: String, _ make: @escaping @Sendable (Holder) -> T, _ read: @escaping @Sendable (T) -> String
+        name: String, make: @escaping @Sendable (Holder) -> T, _ read: @escaping @Sendable (T) -> String
     ) {
         testDescription = name
         visit = { realm in
@@ -73,28 +73,35 @@ private func alone(_ body: @escaping () throws -> Void) throws {
 /// A value may be the only one that keeps its realm, in whatever way it came there.
 @Suite(.timeLimit(.minutes(20))) struct OnlyHolderTests {
     private static let kinds: [Kind] = [
-        Kind("object", { $0 }, { "\($0.name) \($0.links.count)" }),
-        Kind("embedded object", { $0.home! }, { $0.city }),
-        Kind("list", { $0.links }, { "\($0.count) \($0.map(\.name))" }),
-        Kind("list of values", { $0.numbers }, { "\($0.count) \(Array($0))" }),
-        Kind("set", { $0.set }, { "\($0.count) \($0.map(\.name))" }),
-        Kind("set of values", { $0.tags }, { "\($0.count) \($0.contains("b"))" }),
-        Kind("map", { $0.map }, { "\($0.count) \($0["x"]??.name ?? "")" }),
-        Kind("map of values", { $0.ages }, { "\($0.count) \($0.keys) \($0.values)" }),
-        Kind("list in a mixed value", { $0.anything.dictionaryValue!["list"]!.listValue! }, { "\($0.count) \($0[0])" }),
-        Kind("map in a mixed value", { $0.anything.dictionaryValue! }, { "\($0.count) \($0.keys)" }),
-        Kind("results", { $0.realm!.objects(Holder.self) }, { "\($0.count) \($0.map(\.name))" }),
-        Kind("query", { $0.realm!.objects(Holder.self).where { $0.name == "b" } }, { "\($0.count) \($0[0].name)" }),
-        Kind("query over a list", { $0.links.where { $0.id > 0 } }, { "\($0.count) \($0[0].name)" }),
-        Kind("sorted values", { $0.numbers.sorted(ascending: false) }, { "\(Array($0))" }),
-        Kind("backlinks", { $0.links[0].linkers }, { "\($0.count) \($0[0].name)" }),
-        Kind("query over backlinks", { $0.links[0].linkers.where { $0.id == 0 } }, { "\($0.count) \($0[0].name)" }),
-        Kind("any collection", { AnyRealmCollection($0.links) }, { "\($0.count) \($0[0].name)" }),
-        Kind("projection", { HolderCard(projecting: $0) }, { "\($0.name) \($0.linked.count)" }),
-        Kind("projections", { $0.realm!.objects(HolderCard.self) }, { "\($0.count) \($0[0].name)" }),
-        Kind("projected collection", { HolderCard(projecting: $0).linked }, { "\($0.count) \(Array($0))" }),
-        Kind("sections", { $0.links.sectioned(by: \.name) }, { "\($0.count) \($0[0].key) \($0[0][0].name)" }),
-        Kind("section", { $0.links.sectioned(by: \.name)[0] }, { "\($0.key) \($0.count) \($0[0].name)" }),
+        Kind(name: "object", make: { $0 }, { "\($0.name) \($0.links.count)" }),
+        Kind(name: "embedded object", make: { $0.home! }, { $0.city }),
+        Kind(name: "list", make: { $0.links }, { "\($0.count) \($0.map(\.name))" }),
+        Kind(name: "list of values", make: { $0.numbers }, { "\($0.count) \(Array($0))" }),
+        Kind(name: "set", make: { $0.set }, { "\($0.count) \($0.map(\.name))" }),
+        Kind(name: "set of values", make: { $0.tags }, { "\($0.count) \($0.contains("b"))" }),
+        Kind(name: "map", make: { $0.map }, { "\($0.count) \($0["x"]??.name ?? "")" }),
+        Kind(name: "map of values", make: { $0.ages }, { "\($0.count) \($0.keys) \($0.values)" }),
+        Kind(
+            name: "list in a mixed value", make: { $0.anything.dictionaryValue!["list"]!.listValue! },
+            { "\($0.count) \($0[0])" }),
+        Kind(name: "map in a mixed value", make: { $0.anything.dictionaryValue! }, { "\($0.count) \($0.keys)" }),
+        Kind(name: "results", make: { $0.realm!.objects(Holder.self) }, { "\($0.count) \($0.map(\.name))" }),
+        Kind(
+            name: "query", make: { $0.realm!.objects(Holder.self).where { $0.name == "b" } },
+            { "\($0.count) \($0[0].name)" }),
+        Kind(name: "query over a list", make: { $0.links.where { $0.id > 0 } }, { "\($0.count) \($0[0].name)" }),
+        Kind(name: "sorted values", make: { $0.numbers.sorted(ascending: false) }, { "\(Array($0))" }),
+        Kind(name: "backlinks", make: { $0.links[0].linkers }, { "\($0.count) \($0[0].name)" }),
+        Kind(
+            name: "query over backlinks", make: { $0.links[0].linkers.where { $0.id == 0 } },
+            { "\($0.count) \($0[0].name)" }),
+        Kind(name: "any collection", make: { AnyRealmCollection($0.links) }, { "\($0.count) \($0[0].name)" }),
+        Kind(name: "projection", make: { HolderCard(projecting: $0) }, { "\($0.name) \($0.linked.count)" }),
+        Kind(name: "projections", make: { $0.realm!.objects(HolderCard.self) }, { "\($0.count) \($0[0].name)" }),
+        Kind(name: "projected collection", make: { HolderCard(projecting: $0).linked }, { "\($0.count) \(Array($0))" }),
+        Kind(
+            name: "sections", make: { $0.links.sectioned(by: \.name) }, { "\($0.count) \($0[0].key) \($0[0][0].name)" }),
+        Kind(name: "section", make: { $0.links.sectioned(by: \.name)[0] }, { "\($0.key) \($0.count) \($0[0].name)" }),
     ]
 
     private func realm() throws -> Realm {

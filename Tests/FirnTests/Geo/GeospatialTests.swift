@@ -41,7 +41,7 @@ private class Resident: Object {
                 objectTypes: [Place.self, Location.self, Resident.self, HomeAddress.self]))
     }
 
-    private func place(_ id: Int, _ location: (Double, Double)?, _ others: [(Double, Double)] = []) -> Place {
+    private func place(_ id: Int, location: (Double, Double)?, others: [(Double, Double)] = []) -> Place {
         Place(value: [
             "id": id, "location": location.map { Location($0.0, $0.1) } as Any,
             "others": others.map { Location($0.0, $0.1) },
@@ -57,8 +57,8 @@ private class Resident: Object {
                 (.random(in: -90...90, using: &random), .random(in: -180...180, using: &random)))
         }
         try realm.write {
-            for (id, point) in points.enumerated() { realm.add(place(id, point)) }
-            realm.add([place(9_000, nil), place(9_001, nil)])
+            for (id, point) in points.enumerated() { realm.add(place(id, location: point)) }
+            realm.add([place(9_000, location: nil), place(9_001, location: nil)])
         }
         let places = realm.objects(Place.self)
         func found(_ condition: (Query<Place>) -> Query<Bool>) -> [Int] { places.where(condition).map(\.id) }
@@ -99,9 +99,9 @@ private class Resident: Object {
     @Test func collectionsLinksAndSubqueriesHaveLocations() throws {
         let realm = try realm()
         try realm.write {
-            let bern = place(1, (46.9, 7.4))
-            let oslo = place(2, (59.9, 10.8), [(46.9, 7.4)])
-            let both = place(3, nil, [(46.9, 7.4), (46.8, 7.1)])
+            let bern = place(1, location: (46.9, 7.4))
+            let oslo = place(2, location: (59.9, 10.8), others: [(46.9, 7.4)])
+            let both = place(3, location: nil, others: [(46.9, 7.4), (46.8, 7.1)])
             realm.add([bern, oslo, both])
             oslo.next = bern
             both.branches.append(objectsIn: [bern, oslo])

@@ -15,7 +15,7 @@ import Testing
     // MARK: Deleting instead of migrating
 
     private func deleting(_ types: [ObjectBase.Type], _ version: UInt64) -> Realm.Configuration {
-        var configuration = store.configuration(types, version) { _, _ in fatalError("the block was called") }
+        var configuration = store.configuration(types, version: version) { _, _ in fatalError("the block was called") }
         configuration.deleteRealmIfMigrationNeeded = true
         return configuration
     }
@@ -47,7 +47,7 @@ import Testing
 
     @Test func itIsNotDeletedWhileItIsOpen() throws {
         try store.fill()
-        let open = try store.open(MigratingStore.first, 1)
+        let open = try store.open(MigratingStore.first, version: 1)
         let error = try #require(throws: Realm.Error.self) {
             _ = try Realm(configuration: deleting(MigratingStore.second, 1))
         }
@@ -63,14 +63,14 @@ import Testing
         }
         #expect(error.code == .alreadyOpen && error.message.contains("was not deleted"))
         try other.close()
-        #expect(try store.open(MigratingStore.first, 1).objects(DogV1.self).count == 3)
+        #expect(try store.open(MigratingStore.first, version: 1).objects(DogV1.self).count == 3)
     }
 
     @Test func classesThatCanNotBeStoredDeleteNothing() throws {
         try store.fill()
         let error = try #require(throws: Realm.Error.self) { _ = try Realm(configuration: deleting([OwnerV2.self], 5)) }
         #expect(error.code == .schemaMismatch)
-        #expect(try store.open(MigratingStore.first, 1).objects(DogV1.self).count == 3)
+        #expect(try store.open(MigratingStore.first, version: 1).objects(DogV1.self).count == 3)
     }
 
     @Test(arguments: [true, false]) func deletingExcludesReadingOnly(_ first: Bool) async {
@@ -91,7 +91,7 @@ import Testing
         }
         #expect(error.code == .fileOperationFailed && error.message.contains("was not deleted"))
         #expect(error.message.contains("notes.txt"))
-        #expect(try store.open(MigratingStore.first, 1).objects(DogV1.self).count == 3)
+        #expect(try store.open(MigratingStore.first, version: 1).objects(DogV1.self).count == 3)
     }
 
     // MARK: A migration by another opener
@@ -101,13 +101,15 @@ import Testing
         let other = try ForeignStore(store.url.path)
         // Nothing is known to be removed before the block has run.
         let error = try #require(throws: Realm.Error.self) {
-            _ = try store.open([OwnerV1.self, DogV1.self], 2) { migration, _ in migration.deleteData(forType: "Collar")
+            _ = try store.open([OwnerV1.self, DogV1.self], version: 2) { migration, _ in
+                migration.deleteData(forType: "Collar")
             }
         }
         #expect(error.code == .alreadyOpen && error.message.contains("the class Collar was removed"))
-        #expect(try store.open(MigratingStore.first, 1).objects(CollarV1.self).count == 1)
+        #expect(try store.open(MigratingStore.first, version: 1).objects(CollarV1.self).count == 1)
         // What only changes data is no problem for it.
-        let realm = try store.open([OwnerV1.self, DogV1.self], 2) { migration, _ in migration.deleteData(forType: "Dog")
+        let realm = try store.open([OwnerV1.self, DogV1.self], version: 2) { migration, _ in
+            migration.deleteData(forType: "Dog")
         }
         #expect(realm.objects(DogV1.self).isEmpty)
         try other.close()
@@ -116,8 +118,8 @@ import Testing
     @Test func aStoreThatIsOpenIsNotMigrated() throws {
         try store.fill()
         let notes = MigrationNotes()
-        let configuration = store.configuration(MigratingStore.first, 2) { notes.note("from \($1)") }
-        let open = try store.open(MigratingStore.first, 1)
+        let configuration = store.configuration(MigratingStore.first, version: 2) { notes.note("from \($1)") }
+        let open = try store.open(MigratingStore.first, version: 1)
         let error = try #require(throws: Realm.Error.self) { try Realm.performMigration(for: configuration) }
         #expect(error.code == .alreadyOpen && notes.lines.isEmpty)
         #expect(open.objects(DogV1.self).count == 3)
@@ -126,7 +128,7 @@ import Testing
     @Test func aStoreIsMigratedWithoutBeingUsed() throws {
         try store.fill()
         let notes = MigrationNotes()
-        let configuration = store.configuration(MigratingStore.first, 2) { notes.note("from \($1)") }
+        let configuration = store.configuration(MigratingStore.first, version: 2) { notes.note("from \($1)") }
         try Realm.performMigration(for: configuration)
         #expect(notes.lines == ["from 1"] && !SharedStore.isOpen(store.url))
         #expect(try schemaVersionAtURL(store.url) == 2)
@@ -139,7 +141,7 @@ import Testing
         #expect(missing.code == .fileNotFound && missing.fileURL == store.url)
         try store.fill()
         #expect(try schemaVersionAtURL(store.url) == 1)
-        let open = try store.open(MigratingStore.first, 4)
+        let open = try store.open(MigratingStore.first, version: 4)
         #expect(try schemaVersionAtURL(store.url) == 4)
         withExtendedLifetime(open) {}
         let key = try #require(throws: Realm.Error.self) { try schemaVersionAtURL(store.url, encryptionKey: Data([1])) }
@@ -164,7 +166,7 @@ import Testing
     // MARK: The seed
 
     private var seeded: Realm.Configuration {
-        var configuration = store.configuration(MigratingStore.first, 1)
+        var configuration = store.configuration(MigratingStore.first, version: 1)
         configuration.seedFilePath = store.url
         configuration.fileURL = URL(filePath: store.folder.path + "/seeded.firn")
         return configuration
@@ -175,7 +177,7 @@ import Testing
         let realm = try Realm(configuration: seeded)
         #expect(realm.objects(DogV1.self).map(\.title) == ["Rex", "Ida", "Max"])
         try realm.write { realm.delete(realm.objects(DogV1.self)) }
-        #expect(try store.open(MigratingStore.first, 1).objects(DogV1.self).count == 3)
+        #expect(try store.open(MigratingStore.first, version: 1).objects(DogV1.self).count == 3)
     }
 
     @Test func aStoreThatIsThereIsNotReplaced() throws {
@@ -183,7 +185,7 @@ import Testing
         try empty(seeded)
         #expect(try Realm(configuration: seeded).isEmpty)
         // Not even if the seed is gone.
-        _ = try Realm.deleteFiles(for: store.configuration(MigratingStore.first, 1))
+        _ = try Realm.deleteFiles(for: store.configuration(MigratingStore.first, version: 1))
         #expect(try Realm(configuration: seeded).isEmpty)
     }
 
@@ -194,7 +196,7 @@ import Testing
 
     @Test func aSeedThatIsOpenIsCopiedToo() throws {
         try store.fill()
-        let open = try store.open(MigratingStore.first, 1)
+        let open = try store.open(MigratingStore.first, version: 1)
         try open.write { open.create(DogV1.self, value: ["title": "Eve"]) }
         #expect(try Realm(configuration: seeded).objects(DogV1.self).count == 4)
         withExtendedLifetime(open) {}
@@ -246,7 +248,7 @@ import Testing
         try Data("hello".utf8).write(to: url.appending(path: "photo"))
         let foreign = try #require(throws: Realm.Error.self) { _ = try Realm(configuration: seeded) }
         #expect(foreign.fileURL == url && foreign.code == .invalidDatabase)
-        var own = store.configuration(MigratingStore.first, 1)
+        var own = store.configuration(MigratingStore.first, version: 1)
         own.fileURL = URL(filePath: store.folder.path + "/self.firn")
         own.seedFilePath = own.fileURL
         #expect(throws: Realm.Error.fileNotFound) { _ = try Realm(configuration: own) }
@@ -266,7 +268,7 @@ import Testing
 
     @Test func theNewSettingsAreComparedAndDescribed() {
         var configuration = seeded
-        #expect(configuration == seeded && configuration != store.configuration(MigratingStore.first, 1))
+        #expect(configuration == seeded && configuration != store.configuration(MigratingStore.first, version: 1))
         configuration.deleteRealmIfMigrationNeeded = true
         #expect(configuration != seeded)
         configuration.migrationBlock = { _, _ in }

@@ -65,18 +65,18 @@ struct MigratingStore {
     static let second: [ObjectBase.Type] = [OwnerV2.self, DogV2.self]
 
     func configuration(
-        _ types: [ObjectBase.Type], _ version: UInt64, _ block: MigrationBlock? = nil
+        _ types: [ObjectBase.Type], version: UInt64, block: MigrationBlock? = nil
     ) -> Realm.Configuration {
         .init(fileURL: url, schemaVersion: version, migrationBlock: block, objectTypes: types)
     }
 
-    func open(_ types: [ObjectBase.Type], _ version: UInt64, _ block: MigrationBlock? = nil) throws -> Realm {
-        try Realm(configuration: configuration(types, version, block))
+    func open(_ types: [ObjectBase.Type], version: UInt64, block: MigrationBlock? = nil) throws -> Realm {
+        try Realm(configuration: configuration(types, version: version, block: block))
     }
 
     /// Three dogs, of which the first two are in the pack of owner 7, and a collar.
     func fill() throws {
-        let realm = try open(Self.first, 1)
+        let realm = try open(Self.first, version: 1)
         try realm.write {
             let dogs = ["Rex", "Ida", "Max"].enumerated().map { number, title in
                 realm.create(

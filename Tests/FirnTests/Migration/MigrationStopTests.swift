@@ -28,7 +28,7 @@ import Testing
             }
         }
 
-        func make(_ migration: Migration, _ old: MigrationObject, _ new: MigrationObject) throws {
+        func make(_ migration: Migration, old: MigrationObject, new: MigrationObject) throws {
             switch self {
             case .commits: try new.realm?.commitWrite()
             case .cancels: new.realm?.cancelWrite()
@@ -63,11 +63,11 @@ import Testing
             let store = MigratingStore()
             try store.fill()
             nonisolated(unsafe) var kept: (Migration, MigrationObject)?
-            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+            _ = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 nonisolated(unsafe) var seen: [(MigrationObject, MigrationObject)] = []
                 migration.enumerateObjects(ofType: "Dog") { old, new in seen.append((old!, new!)) }
                 kept = (migration, seen[0].1)
-                try! mistake.make(migration, seen[0].0, seen[0].1)
+                try! mistake.make(migration, old: seen[0].0, new: seen[0].1)
                 if mistake == .usesObjectAfterRenaming {
                     migration.renameProperty(onType: "Dog", from: "title", to: "name")
                     seen[0].1["name"] = "x"
@@ -92,7 +92,7 @@ import Testing
                 }, objectTypes: MigratingStore.second)
             _ = try Realm(configuration: configuration)
         }
-        let realm = try store.open(MigratingStore.first, 1)
+        let realm = try store.open(MigratingStore.first, version: 1)
         #expect(realm.objects(DogV1.self).count == 3)
     }
 }

@@ -13,20 +13,22 @@ import Testing
     @Test func theBlockRunsOnceForAHigherVersionAndNotForANewStore() throws {
         let notes = notes
         let block: MigrationBlock = { notes.note("from \($1)") }
-        _ = try store.open(MigratingStore.first, 1, block)
-        _ = try store.open(MigratingStore.first, 1, block)
+        _ = try store.open(MigratingStore.first, version: 1, block: block)
+        _ = try store.open(MigratingStore.first, version: 1, block: block)
         #expect(notes.lines.isEmpty)
-        _ = try store.open(MigratingStore.first, 3, block)
+        _ = try store.open(MigratingStore.first, version: 3, block: block)
         #expect(notes.lines == ["from 1"])
-        _ = try store.open(MigratingStore.first, 3, block)
+        _ = try store.open(MigratingStore.first, version: 3, block: block)
         #expect(try notes.lines == ["from 1"] && schemaVersionAtURL(store.url) == 3)
-        let error = try #require(throws: Realm.Error.self) { _ = try store.open(MigratingStore.first, 2, block) }
+        let error = try #require(throws: Realm.Error.self) {
+            _ = try store.open(MigratingStore.first, version: 2, block: block)
+        }
         #expect(error.code == .schemaMismatch && notes.lines.count == 1)
     }
 
     @Test func everythingIsOneCommit() throws {
         try store.fill()
-        var configuration = store.configuration(MigratingStore.first, 1)
+        var configuration = store.configuration(MigratingStore.first, version: 1)
         configuration.historyRetention = .everything
         let before = try Realm(configuration: configuration).versions.last?.number
         configuration.schemaVersion = 2
@@ -42,9 +44,9 @@ import Testing
 
     @Test func aBlockNeedsTheStoreForItself() throws {
         let notes = notes
-        let open = try store.open(MigratingStore.first, 1)
+        let open = try store.open(MigratingStore.first, version: 1)
         let error = try #require(throws: Realm.Error.self) {
-            _ = try store.open(MigratingStore.first, 2) { _, _ in notes.note("called") }
+            _ = try store.open(MigratingStore.first, version: 2) { _, _ in notes.note("called") }
         }
         #expect(error.code == .alreadyOpen && error.message.contains("migrationBlock") && notes.lines.isEmpty)
         withExtendedLifetime(open) {}
@@ -53,8 +55,8 @@ import Testing
     @Test func theStoreCanNotBeOpenedInTheBlock() throws {
         try store.fill()
         let (store, notes) = (store, notes)
-        _ = try store.open(MigratingStore.first, 2) { _, _ in
-            let error = #expect(throws: Realm.Error.self) { _ = try store.open(MigratingStore.first, 2) }
+        _ = try store.open(MigratingStore.first, version: 2) { _, _ in
+            let error = #expect(throws: Realm.Error.self) { _ = try store.open(MigratingStore.first, version: 2) }
             notes.note("\(error?.code == .alreadyOpen)")
             // Another store is no problem.
             _ = try? Realm(configuration: .init(inMemoryIdentifier: "in a migration", objectTypes: [DogV1.self]))
@@ -67,7 +69,7 @@ import Testing
     @Test func oldObjectsHaveTheirPropertiesAndNewOnesThoseOfTheClasses() throws {
         try store.fill()
         let notes = notes
-        let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+        let realm = try store.open(MigratingStore.second, version: 2) { migration, _ in
             notes.note(migration.oldSchema.objectSchema.map(\.className).sorted().joined(separator: ","))
             notes.note(migration.newSchema.objectSchema.map(\.className).sorted().joined(separator: ","))
             notes.note(migration.oldSchema["Owner"]?["dogs"]?.objectClassName ?? "")
@@ -118,7 +120,7 @@ import Testing
     @Test func whatIsCreatedAndDeletedMeanwhile() throws {
         try store.fill()
         let notes = notes
-        let realm = try store.open(MigratingStore.first, 2) { migration, _ in
+        let realm = try store.open(MigratingStore.first, version: 2) { migration, _ in
             migration.enumerateObjects(ofType: "Dog") { old, new in
                 notes.note("\(old!["title"]!) \(new.map { "\($0["title"]!)" } ?? "nil")")
                 guard let new else { return }
@@ -142,7 +144,7 @@ import Testing
     @Test func aClassThatIsGoneCanBeReadAndRemoved() throws {
         try store.fill()
         let notes = notes
-        var realm: Realm? = try store.open(MigratingStore.second, 2) { migration, _ in
+        var realm: Realm? = try store.open(MigratingStore.second, version: 2) { migration, _ in
             migration.enumerateObjects(ofType: "Collar") { old, new in
                 notes.note("\(old!["colour"]!) \(new == nil)")
                 migration.create("Dog", value: ["name": "with a \(old!["colour"]!) collar"])
@@ -158,14 +160,14 @@ import Testing
         #expect(try other.tables().sorted() == ["Dog", "Owner"])
         try other.close()
         // Opening with the class again makes a new one.
-        let again = try store.open([CollarV1.self, DogV1.self], 3)
+        let again = try store.open([CollarV1.self, DogV1.self], version: 3)
         #expect(again.objects(CollarV1.self).isEmpty)
     }
 
     @Test func theDataOfAClassOfTheRealmIsDeletedAndItsTableStays() throws {
         try store.fill()
         let notes = notes
-        let realm = try store.open(MigratingStore.first, 2) { migration, _ in
+        let realm = try store.open(MigratingStore.first, version: 2) { migration, _ in
             notes.note("\(migration.deleteData(forType: "Dog"))")
             migration.enumerateObjects(ofType: "Dog") { old, new in notes.note("\(old!["title"]!) \(new == nil)") }
             migration.create("Dog", value: ["title": "new"])
@@ -179,7 +181,7 @@ import Testing
         try store.fill()
         func migrate() throws {
             nonisolated(unsafe) var kept: [MigrationObject] = []
-            let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+            let realm = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 migration.enumerateObjects(ofType: "Dog") { old, new in kept += [old!, new!] }
             }
             #expect(kept[0]["title"] as? String == "Rex" && kept[0].isFrozen && kept[0].description.contains("Rex"))
@@ -200,7 +202,7 @@ import Testing
             @Persisted var copied: DogV2?
             override class func shouldIncludeInDefaultSchema() -> Bool { false }
         }
-        let realm = try store.open(MigratingStore.second + [Holder.self], 2) { migration, _ in
+        let realm = try store.open(MigratingStore.second + [Holder.self], version: 2) { migration, _ in
             migration.renameProperty(onType: "Dog", from: "title", to: "name")
             var olds: [MigrationObject] = []
             migration.enumerateObjects(ofType: "Dog") { old, _ in olds.append(old!) }
@@ -256,7 +258,7 @@ import Testing
     }
 
     private func fillAddresses() throws {
-        let realm = try store.open([Resident.self, Address.self], 1)
+        let realm = try store.open([Resident.self, Address.self], version: 1)
         try realm.write {
             let street = realm.create(Address.self, value: ["street": "Main Street"])
             for _ in 0..<2 { realm.create(Resident.self, value: ["address": street, "former": street]) }
@@ -268,10 +270,10 @@ import Testing
         try fillAddresses()
         // Nothing is deleted behind the removed links, and nobody gets an address of two residents.
         let refused = try #require(throws: Realm.Error.self) {
-            _ = try store.open([OwningResident.self, OwnedAddress.self], 2) { _, _ in }
+            _ = try store.open([OwningResident.self, OwnedAddress.self], version: 2) { _, _ in }
         }
         #expect(refused.message.contains("2 of its objects are not linked to by exactly one property"))
-        let realm = try store.open([OwningResident.self, OwnedAddress.self], 2) { migration, _ in
+        let realm = try store.open([OwningResident.self, OwnedAddress.self], version: 2) { migration, _ in
             var isFirst = true
             migration.enumerateObjects(ofType: "Resident") { old, new in
                 if !isFirst { new?["address"] = ["street": "copy"] }
@@ -287,7 +289,7 @@ import Testing
     }
 
     @Test func anOldLinkCanBeGivenToAnotherPropertyBeforeItsClassIsEmbedded() throws {
-        let before = try store.open([Resident.self, Address.self], 1)
+        let before = try store.open([Resident.self, Address.self], version: 1)
         try before.write { before.create(Resident.self, value: ["former": ["street": "Main Street"]]) }
         let copy = URL(filePath: store.folder.path + "/copy.firn")
         try before.writeCopy(toFile: copy)
@@ -307,7 +309,7 @@ import Testing
             override class func _realmObjectName() -> String? { "Resident" }
             override class func shouldIncludeInDefaultSchema() -> Bool { false }
         }
-        let before = try store.open([OwningResident.self, OwnedAddress.self], 1)
+        let before = try store.open([OwningResident.self, OwnedAddress.self], version: 1)
         try before.write { before.create(OwningResident.self, value: ["address": ["street": "Main Street"]]) }
         let copy = URL(filePath: store.folder.path + "/copy.firn")
         try before.writeCopy(toFile: copy)
@@ -330,14 +332,14 @@ import Testing
         try store.fill()
         nonisolated(unsafe) var kept: [Any] = []
         let error = try #require(throws: Realm.Error.self) {
-            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+            _ = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 kept.append(migration)
                 migration.enumerateObjects(ofType: "Dog") { old, new in kept += [old as Any, new as Any] }
                 migration.create("Owner", value: ["key": 0])
             }
         }
         #expect(error.code == .schemaMismatch && error.message.contains("0 (2 objects)"))
-        let realm = try store.open(MigratingStore.first, 1)
+        let realm = try store.open(MigratingStore.first, version: 1)
         try realm.write { realm.create(DogV1.self, value: ["title": "Eve"]) }
         #expect(realm.objects(DogV1.self).count == 4 && kept.count == 7)
     }
@@ -378,11 +380,11 @@ import Testing
         let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         Thread.detachNewThread {
             begun.wait()
-            let count = try? store.open(MigratingStore.first, 2).objects(DogV1.self).count
+            let count = try? store.open(MigratingStore.first, version: 2).objects(DogV1.self).count
             notes.note("\(count ?? -1)")
             done.signal()
         }
-        _ = try store.open(MigratingStore.first, 2) { migration, _ in
+        _ = try store.open(MigratingStore.first, version: 2) { migration, _ in
             begun.signal()
             Thread.sleep(forTimeInterval: 0.05)
             migration.create("Dog", value: ["title": "Eve"])
@@ -402,10 +404,12 @@ import Testing
             override class func shouldIncludeInDefaultSchema() -> Bool { false }
         }
         // Three dogs have the blank key: nothing is changed.
-        let refused = try #require(throws: Realm.Error.self) { _ = try store.open([KeyedDog.self], 2) { _, _ in } }
+        let refused = try #require(throws: Realm.Error.self) {
+            _ = try store.open([KeyedDog.self], version: 2) { _, _ in }
+        }
         #expect(refused.code == .schemaMismatch && refused.message.contains("\"\" (3 objects)"))
         #expect(try schemaVersionAtURL(store.url) == 1)
-        let realm = try store.open([KeyedDog.self], 2) { migration, _ in
+        let realm = try store.open([KeyedDog.self], version: 2) { migration, _ in
             migration.enumerateObjects(ofType: "Dog") { old, new in new?["key"] = "key of \(old!["title"]!)" }
         }
         #expect(realm.object(ofType: KeyedDog.self, forPrimaryKey: "key of Ida")?.title == "Ida")
@@ -426,7 +430,7 @@ import Testing
                 + realm.objects(DogV2.self).map { "\($0.name) \($0.code) \($0.age) \($0.any)" }
         }
         func migrate() throws -> ([String], URL) {
-            let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+            let realm = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 migration.renameProperty(onType: "Owner", from: "dogs", to: "pack")
                 migration.renameProperty(onType: "Owner", from: "id", to: "key")
                 migration.renameProperty(onType: "Dog", from: "title", to: "name")

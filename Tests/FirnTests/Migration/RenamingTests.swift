@@ -10,7 +10,7 @@ import Testing
     @Test func aRenamedPropertyKeepsItsValuesItsIndexAndItsKey() throws {
         try store.fill()
         let notes = MigrationNotes()
-        let realm = try store.open(MigratingStore.second, 2) { migration, _ in
+        let realm = try store.open(MigratingStore.second, version: 2) { migration, _ in
             migration.renameProperty(onType: "Owner", from: "id", to: "key")
             migration.renameProperty(onType: "Owner", from: "dogs", to: "pack")
             migration.renameProperty(onType: "Owner", from: "favourite", to: "first")
@@ -33,7 +33,7 @@ import Testing
             override class func shouldIncludeInDefaultSchema() -> Bool { false }
             override class func propertiesMapping() -> [String: String] { ["label": "stored_label"] }
         }
-        let realm = try store.open([LastDog.self], 4) { migration, old in
+        let realm = try store.open([LastDog.self], version: 4) { migration, old in
             if old < 2 { migration.renameProperty(onType: "Dog", from: "code", to: "sign") }
             if old < 3 { migration.renameProperty(onType: "Dog", from: "sign", to: "label") }
             if old < 4 { migration.renameProperty(onType: "Dog", from: "age", to: "number") }
@@ -51,7 +51,7 @@ import Testing
             override class func _realmObjectName() -> String? { "Dog" }
             override class func shouldIncludeInDefaultSchema() -> Bool { false }
         }
-        let realm = try store.open([StrictDog.self], 2) { migration, _ in
+        let realm = try store.open([StrictDog.self], version: 2) { migration, _ in
             migration.renameProperty(onType: "Dog", from: "code", to: "sign")
             migration.renameProperty(onType: "Dog", from: "weight", to: "heaviness")
         }
@@ -63,17 +63,18 @@ import Testing
     @Test func aNameThatTheClassLacksFails() throws {
         try store.fill()
         let error = try #require(throws: Realm.Error.self) {
-            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+            _ = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 migration.renameProperty(onType: "Dog", from: "title", to: "label")
                 migration.renameProperty(onType: "Dog", from: "label", to: "nmae")
             }
         }
         #expect(error.code == .schemaMismatch && error.message.contains("\"Dog.label\" was renamed to \"nmae\""))
-        #expect(try store.open(MigratingStore.first, 1).objects(DogV1.self).map(\.title) == ["Rex", "Ida", "Max"])
+        #expect(
+            try store.open(MigratingStore.first, version: 1).objects(DogV1.self).map(\.title) == ["Rex", "Ida", "Max"])
     }
 
     @Test func historyIsSeenThroughTheNewName() throws {
-        var configuration = store.configuration(MigratingStore.first, 1)
+        var configuration = store.configuration(MigratingStore.first, version: 1)
         configuration.historyRetention = .everything
         let kept = try Realm(configuration: configuration).versions.count
         try store.fill()
@@ -103,12 +104,12 @@ import Testing
         ("Dog", "title", String(repeating: "x", count: 1000), "has not 1 to"),
         ("Owner", "favourite", "key", "is of the type link to Dog, and \"Owner.key\" of the type int"),
     ])
-    func whatCanNotBeRenamed(_ type: String, _ from: String, _ to: String, _ message: String) async throws {
+    func whatCanNotBeRenamed(_ type: String, from: String, to: String, message: String) async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [type, from, to] in
             let store = MigratingStore()
             try store.fill()
-            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+            _ = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 migration.renameProperty(onType: type, from: from, to: to)
             }
         }
@@ -119,7 +120,7 @@ import Testing
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let store = MigratingStore()
             try store.fill()
-            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+            _ = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 migration.create("Owner", value: ["key": 1])
                 migration.renameProperty(onType: "Owner", from: "id", to: "key")
             }
@@ -131,7 +132,7 @@ import Testing
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let store = MigratingStore()
             try store.fill()
-            _ = try store.open(MigratingStore.second, 2) { migration, _ in
+            _ = try store.open(MigratingStore.second, version: 2) { migration, _ in
                 migration.enumerateObjects(ofType: "Dog") { _, _ in
                     migration.renameProperty(onType: "Dog", from: "title", to: "name")
                 }

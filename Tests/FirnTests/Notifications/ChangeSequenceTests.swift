@@ -129,7 +129,7 @@ import Testing
         _ = await changes.next()
         realm.autorefresh = false
         let name = try #require(realm.configuration.inMemoryIdentifier)
-        try onAnotherThread(name, [Pupil.self, Teacher.self]) { realm in
+        try onAnotherThread(name, types: [Pupil.self, Teacher.self]) { realm in
             _ = try realm.write { realm.create(Pupil.self, value: ["id": 7]) }
         }
         let refreshing = Task { @MainActor in

@@ -305,7 +305,7 @@ class MixedHolder: Object {
         let token = realm.observe { notification, _ in seen.append(notification) }
         try realm.write {}
         #expect(seen == [.didChange])
-        try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
+        try onAnotherThread(name, types: types) { other in try other.write { other.add(Dog(1, "x")) } }
         #expect(seen.count == 1)
         _ = realm.isEmpty
         realm.refresh()
@@ -322,7 +322,7 @@ class MixedHolder: Object {
         realm.autorefresh = false
         var seen: [Realm.Notification] = []
         let token = realm.observe { notification, _ in seen.append(notification) }
-        try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
+        try onAnotherThread(name, types: types) { other in try other.write { other.add(Dog(1, "x")) } }
         await wait { seen.count == 1 }
         #expect(seen == [.refreshRequired] && realm.isEmpty)
         realm.refresh()
@@ -339,7 +339,7 @@ class MixedHolder: Object {
             calls += 1
             guard calls == 1 else { return }
             do {
-                try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
+                try onAnotherThread(name, types: types) { other in try other.write { other.add(Dog(1, "x")) } }
             } catch { Issue.record(error) }
             refreshed.append(realm.refresh())
         }
@@ -358,7 +358,7 @@ class MixedHolder: Object {
         let token = realm.observe { notification, realm in
             if notification == .refreshRequired { refreshed.append(realm.refresh()) }
         }
-        try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
+        try onAnotherThread(name, types: types) { other in try other.write { other.add(Dog(1, "x")) } }
         await wait { !refreshed.isEmpty }
         #expect(refreshed == [true] && !realm.isEmpty)
         token.invalidate()
@@ -368,7 +368,7 @@ class MixedHolder: Object {
     @Test func aRealmRefreshesAutomatically() async throws {
         let realm = try open()
         #expect(realm.isEmpty)
-        try onAnotherThread(name, types) { other in try other.write { other.add(Dog(1, "x")) } }
+        try onAnotherThread(name, types: types) { other in try other.write { other.add(Dog(1, "x")) } }
         #expect(realm.isEmpty)
         await wait { !realm.isEmpty }
         #expect(!realm.isEmpty)

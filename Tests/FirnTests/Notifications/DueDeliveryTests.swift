@@ -67,7 +67,7 @@ import Testing
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try store.beginWrite()
-        other.set(binding.table, binding.column(age), 0, .int(9))
+        other.set(binding.table, column: binding.column(age), key: 0, to: .int(9))
         let version = try other.commitWithoutWaiting().number
         realm.beginWrite()
         try store.waitUntilPublished(version)
@@ -113,7 +113,7 @@ import Testing
         for round in 1...2 {
             received = []
             realm.invalidate()
-            try onAnotherThread(name, types) { other in
+            try onAnotherThread(name, types: types) { other in
                 try other.write {
                     let ann = other.objects(Person.self)[0]
                     ann.dogs.append(objectsIn: [Dog(1 + round, "Max"), ann.dogs[0]])
@@ -162,7 +162,7 @@ import Testing
             let dog = Dog(1, "Rex")
             try realm.write { realm.add(dog) }
             let token = dog.observe { (_: ObjectChange<Dog>) in realm.beginWrite() }
-            try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 7 } }
+            try onAnotherThread(name, types: types) { other in try other.write { other.objects(Dog.self)[0].age = 7 } }
             realm.beginWrite()
             token.invalidate()
         }
@@ -179,7 +179,7 @@ import Testing
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
-        other.set(binding.table, binding.column(age), 0, .int(10))
+        other.set(binding.table, column: binding.column(age), key: 0, to: .int(10))
         _ = try other.commitWithoutWaiting()
         realm.beginWrite()
         let shown = realm.objects(Dog.self)[0].age

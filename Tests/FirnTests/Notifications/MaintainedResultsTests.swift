@@ -93,7 +93,7 @@ class Teacher: Object {
         /// The pupils that the last transactions have changed themselves.
         var changed: Set<Int> = []
 
-        init(_ name: String, _ results: Results<Pupil>, _ keyPaths: [String]?, _ fresh: @escaping () -> [Int]) {
+        init(name: String, results: Results<Pupil>, keyPaths: [String]?, _ fresh: @escaping () -> [Int]) {
             (self.name, self.fresh) = (name, fresh)
             token = results.observe(keyPaths: keyPaths) { [weak self] in self?.show($0, keyPaths) }
         }
@@ -142,7 +142,7 @@ class Teacher: Object {
         try realm.write { for _ in 0..<20 { _ = change(&random, allowed: 2) } }
         let followers = Self.queries.flatMap { name, make in
             [nil, ["name"]].map { paths in
-                Follower(name, make(pupils), paths) { [pupils] in make(pupils).map(\.id) }
+                Follower(name: name, results: make(pupils), keyPaths: paths) { [pupils] in make(pupils).map(\.id) }
             }
         }
         await wait { followers.allSatisfy { $0.frames == 1 } }

@@ -35,7 +35,9 @@ import Testing
             isFirst = false
             do {
                 try realm.write { dog.age = 5 }
-                try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 9 } }
+                try onAnotherThread(name, types: types) { other in
+                    try other.write { other.objects(Dog.self)[0].age = 9 }
+                }
             } catch { Issue.record(error) }
         }
         let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
@@ -84,7 +86,7 @@ import Testing
         var seen: [String] = []
         let token = dog.observe { (change: ObjectChange<Dog>) in seen.append(text(change)) }
         await waitForDeliveries(of: realm)
-        try onAnotherThread(name, types) { other in
+        try onAnotherThread(name, types: types) { other in
             try other.write {
                 other.objects(Dog.self)[0].age = 7
                 other.objects(Dog.self)[0].name = "Max"
@@ -92,7 +94,7 @@ import Testing
         }
         #expect(realm.refresh())
         #expect(seen == ["name: Rex > Max, age: 1 > 7"])
-        try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 8 } }
+        try onAnotherThread(name, types: types) { other in try other.write { other.objects(Dog.self)[0].age = 8 } }
         await wait { seen.count == 2 }
         #expect(seen.last == "age: 7 > 8" && dog.age == 8)
         token.invalidate()

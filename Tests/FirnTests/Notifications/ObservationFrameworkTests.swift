@@ -128,7 +128,7 @@ private final class Calls: Sendable {
         let (first, second) = (try lamp(3), try lamp(4))
         #expect(try await calls({ _ = first.name }, { realm.delete(first) }) == 1)
         let calls = track { _ = (second.name, second.tags.count) }
-        try onAnotherThread(name, classes) { other in
+        try onAnotherThread(name, types: classes) { other in
             try other.write { other.object(ofType: Lamp.self, forPrimaryKey: 4)?.name = "far" }
         }
         await wait { calls.count == 1 }

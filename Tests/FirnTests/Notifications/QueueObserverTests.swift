@@ -109,7 +109,7 @@ import Testing
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
-        other.set(binding.table, binding.column(age), 0, .int(9))
+        other.set(binding.table, column: binding.column(age), key: 0, to: .int(9))
         _ = try other.commitWithoutWaiting()
         realm.beginWrite()
         let seen = seen

@@ -32,7 +32,7 @@ import Testing
         let store = realm.instance.store
         let other = try store.beginWrite()
         let key = try #require(other.table(binding.table).firstKey(primaryKeyInt: 1))
-        other.set(binding.table, binding.column(age), key, .int(9))
+        other.set(binding.table, column: binding.column(age), key: key, to: .int(9))
         _ = try other.commitWithoutWaiting()
         try realm.write(withoutNotifying: [token, others]) {
             #expect(dog.age == 9)
@@ -62,7 +62,7 @@ import Testing
         let age = binding.column(try #require(binding.info.stored.first { $0.name == "age" }))
         let table = binding.table
         let store = realm.instance.store
-        let listener = publishedTogether(store) { $0.set(table, age, 0, .int(8)) }
+        let listener = publishedTogether(store) { $0.set(table, column: age, key: 0, to: .int(8)) }
         try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
         await waitForDeliveries(of: realm)
         #expect(skipping == ["age: 1 > 8"])
@@ -82,7 +82,9 @@ import Testing
             received.append(text(change))
             guard received.count == 1, let token else { return }
             do {
-                try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 7 } }
+                try onAnotherThread(name, types: types) { other in
+                    try other.write { other.objects(Dog.self)[0].age = 7 }
+                }
                 // The same property: the value that another thread set is not the block's own.
                 try realm.write(withoutNotifying: [token]) { dog.age = 8 }
                 try realm.write(withoutNotifying: [token]) { dog.name = "Own" }
@@ -111,7 +113,9 @@ import Testing
             guard received.count == 1, let token else { return }
             do {
                 for _ in 0..<100 {
-                    try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 2 } }
+                    try onAnotherThread(name, types: types) { other in
+                        try other.write { other.objects(Dog.self)[0].age = 2 }
+                    }
                     try realm.write(withoutNotifying: [token]) { dog.name = "Own" }
                 }
             } catch { Issue.record(error) }
@@ -135,7 +139,7 @@ import Testing
             updates += 1
             guard updates == 1 else { return }
             do {
-                try onAnotherThread(name, types) { other in
+                try onAnotherThread(name, types: types) { other in
                     try other.write { for id in 10..<13 { other.add(Dog(id, "other")) } }
                 }
                 try realm.write(withoutNotifying: [token]) { realm.add(Dog(2, "own")) }
@@ -173,7 +177,7 @@ import Testing
                 switch property.name {
                 case "id": other.fill(row, binding.columns[number], fixed: Int64(100 + before))
                 case "age": other.fill(row, binding.columns[number], fixed: Int64(5))
-                default: other.fill(&row, binding.columns[number], .string("other"))
+                default: other.fill(&row, column: binding.columns[number], value: .string("other"))
                 }
             }
             try other.endRow(row)
@@ -209,7 +213,7 @@ import Testing
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
-        other.set(binding.table, binding.column(age), 0, .int(9))
+        other.set(binding.table, column: binding.column(age), key: 0, to: .int(9))
         _ = try other.commitWithoutWaiting()
         try realm.write(withoutNotifying: try [#require(token)]) { dog.name = "own" }
         #expect(names == ["Rex", "own"] && dog.name == "block" && dog.age == 9)
@@ -250,7 +254,9 @@ import Testing
         let token = dog.observe { (_: ObjectChange<Dog>) in
             guard refreshed.isEmpty else { return }
             do {
-                try onAnotherThread(name, types) { other in try other.write { other.objects(Dog.self)[0].age = 5 } }
+                try onAnotherThread(name, types: types) { other in
+                    try other.write { other.objects(Dog.self)[0].age = 5 }
+                }
             } catch { Issue.record(error) }
             refreshed.append(realm.refresh())
         }
@@ -258,7 +264,7 @@ import Testing
         let binding = realm.instance.binding(of: Dog.self)
         let age = try #require(binding.info.stored.first { $0.name == "age" })
         let other = try realm.instance.store.beginWrite()
-        other.set(binding.table, binding.column(age), 0, .int(9))
+        other.set(binding.table, column: binding.column(age), key: 0, to: .int(9))
         _ = try other.commitWithoutWaiting()
         try realm.write(withoutNotifying: [token]) {}
         #expect(refreshed == [false] && dog.age == 9)
@@ -286,10 +292,10 @@ import Testing
         case .none: break
         case .before:
             let transaction = try store.beginWrite()
-            transaction.set(table, age, 0, .int(8))
+            transaction.set(table, column: age, key: 0, to: .int(8))
             _ = try transaction.commitWithoutWaiting()
         case .together:
-            listener = publishedTogether(store) { $0.set(table, age, 0, .int(8)) }
+            listener = publishedTogether(store) { $0.set(table, column: age, key: 0, to: .int(8)) }
         }
         try realm.write(withoutNotifying: [token]) { dog.name = "Max" }
         #expect(dog.age == (other == .none ? 1 : 8) && dog.name == "Max")

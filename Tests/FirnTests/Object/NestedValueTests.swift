@@ -27,7 +27,7 @@ private class NestedLeaf: EmbeddedObject {
     private static let depth = 3_000
 
     /// A value inside `depth` dictionaries, each of which has it for a key.
-    private static func dictionaries(_ key: String, _ innermost: Any, _ depth: Int = depth) -> Any {
+    private static func dictionaries(_ key: String, innermost: Any, depth: Int = depth) -> Any {
         (0..<depth).reduce(innermost) { value, _ in [key: value] as [String: Any] }
     }
 
@@ -37,7 +37,7 @@ private class NestedLeaf: EmbeddedObject {
 
     private static var deep: [Any] {
         [
-            dictionaries("key", 1), arrays(1),
+            dictionaries("key", innermost: 1), arrays(1),
             (0..<depth).reduce(1 as Any) { value, _ in [Optional.some(value)] },
             // Foundation on Linux bridges all of these itself as soon as one value of them is read.
             (0..<200).reduce(NSNumber(1) as Any) { value, _ in ["key": value] as NSDictionary },
@@ -64,17 +64,20 @@ private class NestedLeaf: EmbeddedObject {
             let realm = try realm()
             try realm.write {
                 let first = try realm.create(
-                    Nested.self, validating: Self.dictionaries("child", ["texts": ["end"]] as [String: Any]))
+                    Nested.self, validating: Self.dictionaries("child", innermost: ["texts": ["end"]] as [String: Any]))
                 #expect(realm.objects(Nested.self).count == Self.depth + 1)
                 var last = first
                 while let next = last.child { last = next }
                 #expect(Array(last.texts) == ["end"])
-                _ = try realm.create(Nested.self, validating: ["leaf": Self.dictionaries("inner", ["text": "end"])])
                 _ = try realm.create(
-                    Nested.self, validating: Self.dictionaries("children", [["texts": ["end"]]] as [Any], 1))
+                    Nested.self, validating: ["leaf": Self.dictionaries("inner", innermost: ["text": "end"])])
+                _ = try realm.create(
+                    Nested.self,
+                    validating: Self.dictionaries("children", innermost: [["texts": ["end"]]] as [Any], depth: 1))
             }
             #expect(realm.objects(Nested.self).where { $0.texts.contains("end") }.count == 2)
-            let alone = try Person(validating: Self.dictionaries("friend", ["name": "end"] as [String: Any], 500))
+            let alone = try Person(
+                validating: Self.dictionaries("friend", innermost: ["name": "end"] as [String: Any], depth: 500))
             #expect(alone.friend?.friend?.friend != nil)
         }
     }
@@ -96,7 +99,8 @@ private class NestedLeaf: EmbeddedObject {
             }
             #expect(realm.objects(Nested.self).isEmpty)
             try realm.write {
-                _ = try realm.create(Nested.self, validating: ["mixed": Self.dictionaries("key", 1, 99)])
+                _ = try realm.create(
+                    Nested.self, validating: ["mixed": Self.dictionaries("key", innermost: 1, depth: 99)])
                 _ = try realm.create(Nested.self, validating: ["mixed": Self.arrays(1, 99)])
             }
         }

@@ -288,7 +288,7 @@ import Testing
         let realm = try memoryRealm([Box.self, Label.self], name)
         let box = Box(1, .fromArray([.object(Label()), .int(1)]))
         try realm.write { realm.add(box) }
-        try onAnotherThread(name, [Box.self]) { other in
+        try onAnotherThread(name, types: [Box.self]) { other in
             let box = other.objects(Box.self)[0]
             #expect(box.any == .fromArray([.none, .int(1)]))
             try other.write { box.map["x"] = .int(1) }
@@ -299,7 +299,7 @@ import Testing
             let name = UUID().uuidString
             let realm = try memoryRealm([Box.self, Label.self], name)
             try realm.write { realm.add(Box(1, .fromArray([.object(Label())]))) }
-            try onAnotherThread(name, [Box.self]) { other in
+            try onAnotherThread(name, types: [Box.self]) { other in
                 try other.write { other.objects(Box.self)[0].any.listValue?.append(.int(2)) }
             }
         }

@@ -49,7 +49,7 @@ struct AssignedInPlaceTests {
         return text
     }
 
-    private static func assign(_ note: Note, _ content: inout Content, _ random: inout SeededRandom) {
+    private static func assign(_ note: Note, content: inout Content, random: inout SeededRandom) {
         switch random.below(7) {
         case 0, 1:
             content.text = text(&random)
@@ -105,7 +105,7 @@ struct AssignedInPlaceTests {
                 for step in 0..<60 {
                     let id = random.below(now.count)
                     let note = try #require(realm.object(ofType: Note.self, forPrimaryKey: id))
-                    for _ in 0...random.below(3) { Self.assign(note, &now[id], &random) }
+                    for _ in 0...random.below(3) { Self.assign(note, content: &now[id], random: &random) }
                     #expect(Content(note) == now[id], "round \(round), step \(step)")
                     // Iterating holds a state of the transaction, which later assignments must not change.
                     if step == 30 {
@@ -114,7 +114,7 @@ struct AssignedInPlaceTests {
                         for note in realm.objects(Note.self) {
                             let id = note.id
                             #expect(Content(note) == (index == 0 ? before[id] : now[id]))
-                            Self.assign(note, &now[id], &random)
+                            Self.assign(note, content: &now[id], random: &random)
                             index += 1
                         }
                     }

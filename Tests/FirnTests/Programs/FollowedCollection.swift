@@ -29,7 +29,7 @@ final class FollowedCollection<C> {
 
     /// - Parameter keyPaths: what makes an element modified; nil for everything.
     convenience init(
-        _ what: String, _ collection: C, keyPaths: [String]? = nil, _ text: @escaping (C.Element) -> String
+        what: String, collection: C, keyPaths: [String]? = nil, _ text: @escaping (C.Element) -> String
     ) where C: RealmCollection {
         self.init(what, collection, read: { $0.isInvalidated ? [] : $0.map(text) }) {
             $0.observe(keyPaths: keyPaths, on: nil, $1)

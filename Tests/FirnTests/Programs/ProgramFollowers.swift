@@ -26,12 +26,12 @@ final class ProgramFollowers {
         realm = try Realm(configuration: configuration)
         let nodes = realm.objects(ModelNode.self)
         func id(_ node: ModelNode) -> String { "\(node.id)" }
-        follow("all", nodes, id)
-        follow("filtered", nodes.where { $0.number > 2 }, id)
-        follow("by a link", nodes.filter("node.number > 1 OR ANY nodes.text == 'a'"), id)
-        follow("sorted", nodes.sorted(by: \.text).sorted(by: \.number, ascending: false), id)
-        follow("distinct", nodes.sorted(by: \.id).distinct(by: [\.number]).sorted(by: \.text), id)
-        follow("limited", nodes.filter("number < 5 SORT(text ASC) LIMIT(3)"), id)
+        follow("all", collection: nodes, id)
+        follow("filtered", collection: nodes.where { $0.number > 2 }, id)
+        follow("by a link", collection: nodes.filter("node.number > 1 OR ANY nodes.text == 'a'"), id)
+        follow("sorted", collection: nodes.sorted(by: \.text).sorted(by: \.number, ascending: false), id)
+        follow("distinct", collection: nodes.sorted(by: \.id).distinct(by: [\.number]).sorted(by: \.text), id)
+        follow("limited", collection: nodes.filter("number < 5 SORT(text ASC) LIMIT(3)"), id)
         follow("sections", nodes.sectioned(by: \.number))
         follow("sections by a block", nodes.sectioned(by: { $0.text.count % 3 }, sortDescriptors: ["id"]))
         followAwaited(nodes.where { $0.flag })
@@ -63,18 +63,18 @@ final class ProgramFollowers {
         }
     }
 
-    private func note(_ name: String, _ copy: [String], _ now: [String]) {
+    private func note(_ name: String, copy: [String], now: [String]) {
         frames += 1
         if copy != now { faults.append(String("\(name): \(copy) is not \(now)".prefix(500))) }
     }
 
     // MARK: Collections
 
-    private func follow<C: RealmCollection>(_ name: String, _ collection: C, _ text: @escaping (C.Element) -> String) {
+    private func follow<C: RealmCollection>(_ name: String, collection: C, _ text: @escaping (C.Element) -> String) {
         let copy = Copy<[String]>([])
         tokens.append(
             collection.observe { [weak self] change in
-                self?.apply(change, to: copy, name, text)
+                self?.apply(change, to: copy, name: name, text)
             })
         ends.append {
             guard !collection.isInvalidated else { return nil }
@@ -88,13 +88,13 @@ final class ProgramFollowers {
         tasks.append(
             Task { @MainActor [weak self] in
                 for await change in collection.changes {
-                    self?.apply(change, to: copy, "awaited") { "\($0.id)" }
+                    self?.apply(change, to: copy, name: "awaited") { "\($0.id)" }
                 }
             })
     }
 
     private func apply<C: RealmCollection>(
-        _ change: RealmCollectionChange<C>, to copy: Copy<[String]>, _ name: String, _ text: (C.Element) -> String
+        _ change: RealmCollectionChange<C>, to copy: Copy<[String]>, name: String, _ text: (C.Element) -> String
     ) {
         switch change {
         case .initial(let collection): copy.content = collection.map(text)
@@ -107,7 +107,7 @@ final class ProgramFollowers {
                 slots.insert((now[index], false), at: index)
             }
             copy.content = slots.enumerated().map { $1.isModified && $0 < now.count ? now[$0] : $1.text }
-            note(name, copy.content, now)
+            note(name, copy: copy.content, now: now)
         case .error(let error): faults.append("\(name): \(error)")
         }
     }
@@ -127,7 +127,7 @@ final class ProgramFollowers {
                     let now = read(map)
                     for key in deletions { copy.content[key] = nil }
                     for key in insertions + modifications { copy.content[key] = now[key] }
-                    self?.note(name, copy.content.map { "\($0)" }.sorted(), now.map { "\($0)" }.sorted())
+                    self?.note(name, copy: copy.content.map { "\($0)" }.sorted(), now: now.map { "\($0)" }.sorted())
                 case .error(let error): self?.faults.append("\(name): \(error)")
                 }
             })
@@ -150,7 +150,7 @@ final class ProgramFollowers {
                     for section in gone.reversed() { copy.content.remove(at: section) }
                     for section in new { copy.content.insert([], at: section) }
                     for path in insertions { copy.content[path.section].insert(now[path].id, at: path.item) }
-                    self?.note(name, ["\(copy.content)"], ["\(now.map { $0.map(\.id) })"])
+                    self?.note(name, copy: ["\(copy.content)"], now: ["\(now.map { $0.map(\.id) })"])
                 }
             })
         ends.append {
@@ -164,10 +164,10 @@ final class ProgramFollowers {
     private func follow(_ node: ModelNode) {
         guard followed.insert(node).inserted else { return }
         let id = node.id
-        follow("\(id).ints", node.ints) { "\($0)" }
-        follow("\(id).nodes", node.nodes) { "\($0.id)" }
-        follow("\(id).words", node.words) { $0 }
-        follow("\(id).friends", node.friends) { "\($0.id)" }
+        follow("\(id).ints", collection: node.ints) { "\($0)" }
+        follow("\(id).nodes", collection: node.nodes) { "\($0.id)" }
+        follow("\(id).words", collection: node.words) { $0 }
+        follow("\(id).friends", collection: node.friends) { "\($0.id)" }
         follow("\(id).counts", node.counts) { $0.map { "\($0)" } ?? "nil" }
         follow("\(id).links", node.links) { $0.map { "\($0.id)" } ?? "nil" }
         let seen = Copy<[String: String]>(scalars(node))
@@ -185,7 +185,7 @@ final class ProgramFollowers {
                     }
                     seen.content[property.name] = new
                 }
-                note("\(id)", seen.content.map { "\($0)" }.sorted(), now.map { "\($0)" }.sorted())
+                note("\(id)", copy: seen.content.map { "\($0)" }.sorted(), now: now.map { "\($0)" }.sorted())
             })
     }
 

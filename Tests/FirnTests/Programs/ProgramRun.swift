@@ -51,13 +51,13 @@ final class ProgramRun {
     private func session(_ pause: TimeInterval) throws {
         let realm = try Realm(configuration: configuration())
         var pinned: [(Realm, [Int: [String: Shape]])] = []
-        check(realm, nodes, "after opening")
+        check(realm, expected: nodes, what: "after opening")
         for _ in 0..<6 {
             let before = (nodes, births)
             log = []
             realm.beginWrite()
             for _ in 0..<random.below(5) + 1 { try step(realm) }
-            check(realm, nodes, "in the transaction")
+            check(realm, expected: nodes, what: "in the transaction")
             if random.below(5) == 0 {
                 realm.cancelWrite()
                 log.append("cancel")
@@ -66,14 +66,14 @@ final class ProgramRun {
                 try realm.commitWrite()
                 if let version = realm.versions.last?.number { history.append((version, nodes, births)) }
             }
-            check(realm, nodes, "after the transaction")
+            check(realm, expected: nodes, what: "after the transaction")
             if pause > 0 { Thread.sleep(forTimeInterval: pause) }
-            for (frozen, content) in pinned { check(frozen, content, "frozen") }
+            for (frozen, content) in pinned { check(frozen, expected: content, what: "frozen") }
             if random.below(4) == 0 { pinned.append((realm.freeze(), nodes)) }
             if pinned.count > 2 { pinned.removeFirst() }
             if random.below(8) == 0 {
                 try realm.compact()
-                check(realm, nodes, "after compacting")
+                check(realm, expected: nodes, what: "after compacting")
             }
         }
         try checkHistory(realm)
@@ -96,7 +96,7 @@ final class ProgramRun {
                 try FileManager.default.copyItem(
                     atPath: path + "/p.firn", toPath: path + "/" + copy)
                 let realm = try Realm(configuration: configuration(copy))
-                check(realm, nodes, "after a recovery")
+                check(realm, expected: nodes, what: "after a recovery")
                 realm.instance.store._checkInvariants()
                 return
             } catch { failure = error }
@@ -113,7 +113,7 @@ final class ProgramRun {
         }
     }
 
-    private func check(_ realm: Realm, _ expected: [Int: [String: Shape]], _ what: String) {
+    private func check(_ realm: Realm, expected: [Int: [String: Shape]], what: String) {
         let found = Shape.of(realm)
         if found == expected { return }
         for id in Set(found.keys).union(expected.keys).sorted() where found[id] != expected[id] {
@@ -130,7 +130,7 @@ final class ProgramRun {
         guard history.count > 1 else { return }
         let (from, to) = (history[random.below(history.count)], history[random.below(history.count)])
         guard from.version != to.version else { return }
-        check(try realm.asOf(version: from.version), from.nodes, "as of \(from.version)")
+        check(try realm.asOf(version: from.version), expected: from.nodes, what: "as of \(from.version)")
         let changes = try realm.changes(from: from.version, to: to.version).filter { $0.objectType == "ModelNode" }
         for id in Set(from.nodes.keys).union(to.nodes.keys) {
             let found = changes.filter { $0.primaryKey as? Int == id }
@@ -404,23 +404,26 @@ final class ProgramRun {
         log.append("edit \(id).\(name)")
         switch name {
         case "ints":
-            editList(object.ints, id, name, .number) { realm, shape in
+            editList(object.ints, id: id, name: name, kind: .number) { realm, shape in
                 guard case .number(let value) = shape else { return nil }
                 return value
             }
-        case "nodes": editList(object.nodes, id, name, .link) { realm, shape in Self.node(realm, shape) }
-        case "mixed": editList(object.mixed, id, name, .mixed) { realm, shape in Self.mixed(realm, shape) }
+        case "nodes":
+            editList(object.nodes, id: id, name: name, kind: .link) { realm, shape in Self.node(realm, shape) }
+        case "mixed":
+            editList(object.mixed, id: id, name: name, kind: .mixed) { realm, shape in Self.mixed(realm, shape) }
         case "parts":
-            editList(object.parts, id, name, .part) { realm, shape in
+            editList(object.parts, id: id, name: name, kind: .part) { realm, shape in
                 guard case .part(let part) = shape else { return nil }
                 return ModelPart(value: part.mapValues { $0.any(realm) })
             }
         case "words":
-            editSet(object.words, id, name, .text) { _, shape in
+            editSet(object.words, id: id, name: name, kind: .text) { _, shape in
                 guard case .text(let text) = shape else { return nil }
                 return text
             }
-        case "friends": editSet(object.friends, id, name, .link) { realm, shape in Self.node(realm, shape) }
+        case "friends":
+            editSet(object.friends, id: id, name: name, kind: .link) { realm, shape in Self.node(realm, shape) }
         case "counts":
             editMap(object.counts, id, name, .number) { _, shape in
                 guard case .number(let value) = shape else { return nil }
@@ -433,11 +436,11 @@ final class ProgramRun {
                 guard case .part(let part) = shape else { return nil }
                 return ModelPart(value: part.mapValues { $0.any(realm) })
             }
-        case "moods": editList(object.moods, id, name, .scalar(.mood)) { _, shape in ModelMood(shape) }
-        case "dates": editSet(object.dates, id, name, .scalar(.date)) { _, shape in Date(shape) }
+        case "moods": editList(object.moods, id: id, name: name, kind: .scalar(.mood)) { _, shape in ModelMood(shape) }
+        case "dates": editSet(object.dates, id: id, name: name, kind: .scalar(.date)) { _, shape in Date(shape) }
         case "warmths": editMap(object.warmths, id, name, .scalar(.warmth)) { _, shape in ModelWarmth(shape) }
         case "labels":
-            editList(object.labels, id, name, .label) { realm, shape in
+            editList(object.labels, id: id, name: name, kind: .label) { realm, shape in
                 guard case .part(let part) = shape else { return nil }
                 return ModelLabel(part, realm)
             }
@@ -456,7 +459,7 @@ final class ProgramRun {
     }
 
     private func editList<Element>(
-        _ list: List<Element>, _ id: Int, _ name: String, _ kind: ModelKind, _ make: (Realm, Shape) -> Element?
+        _ list: List<Element>, id: Int, name: String, kind: ModelKind, _ make: (Realm, Shape) -> Element?
     ) {
         guard case .list(var elements)? = nodes[id]?[name], let realm = list.realm else { return }
         defer { nodes[id]?[name] = .list(elements) }
@@ -487,7 +490,7 @@ final class ProgramRun {
     }
 
     private func editSet<Element>(
-        _ set: MutableSet<Element>, _ id: Int, _ name: String, _ kind: ModelKind, _ make: (Realm, Shape) -> Element?
+        _ set: MutableSet<Element>, id: Int, name: String, kind: ModelKind, _ make: (Realm, Shape) -> Element?
     ) {
         guard case .set(var elements)? = nodes[id]?[name], let realm = set.realm else { return }
         let shape = value(kind)

@@ -182,7 +182,7 @@ private let classes = [Rower.self, RowerBoat.self, RowerCabin.self]
             old += properties.map(\.oldValue)
             new += properties.map(\.newValue)
         }
-        try onAnotherThread(name, classes) { other in
+        try onAnotherThread(name, types: classes) { other in
             try other.write {
                 let ann = other.object(ofType: Rower.self, forPrimaryKey: 0)
                 ann?.coach = other.object(ofType: Rower.self, forPrimaryKey: 2)
@@ -209,7 +209,7 @@ private let classes = [Rower.self, RowerBoat.self, RowerCabin.self]
             old += properties.compactMap { $0.oldValue as? AnyRealmValue }
         }
         for count in 1...2 {
-            try onAnotherThread(name, classes) { other in
+            try onAnotherThread(name, types: classes) { other in
                 try other.write {
                     let ben = other.object(ofType: Rower.self, forPrimaryKey: 1)
                     other.object(ofType: Rower.self, forPrimaryKey: 0)?.prize = ben.map { .object($0) } ?? .none

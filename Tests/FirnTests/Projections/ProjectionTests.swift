@@ -248,7 +248,7 @@ class LedWalker: Projection<Walker> {
     // MARK: Observing
 
     private func observed(
-        _ card: WalkerCard, _ keyPaths: [PartialKeyPath<WalkerCard>] = [], _ note: @escaping (String) -> Void
+        _ card: WalkerCard, keyPaths: [PartialKeyPath<WalkerCard>] = [], _ note: @escaping (String) -> Void
     ) -> NotificationToken {
         card.observe(keyPaths: keyPaths) { change in
             switch change {
@@ -268,7 +268,7 @@ class LedWalker: Projection<Walker> {
         var lines: [String] = []
         let token = observed(try card(1)) { lines.append($0) }
         // By another realm, so that there are old values.
-        try onAnotherThread(name, [Walker.self, WalkerHome.self]) { other in
+        try onAnotherThread(name, types: [Walker.self, WalkerHome.self]) { other in
             try other.write {
                 let ann = other.object(ofType: Walker.self, forPrimaryKey: 1)
                 ann?.name = "Anna"
@@ -295,7 +295,7 @@ class LedWalker: Projection<Walker> {
 
     @Test func keyPathsChooseTheProperties() async throws {
         var lines: [String] = []
-        let token = observed(try card(1), [\.city, \.friends]) { lines.append($0) }
+        let token = observed(try card(1), keyPaths: [\.city, \.friends]) { lines.append($0) }
         try realm.write { try card(1).title = "Anna" }
         await mainQueueIsThrough()
         try realm.write {

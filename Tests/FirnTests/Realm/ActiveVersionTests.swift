@@ -67,7 +67,7 @@ import Testing
         try realm.tryBeginWrite()
         try realm.commitWrite()
         #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(#line - 2)]])
-        try onAnotherThread(name, types) { other in try other.write { other.add(Dog(2, "Max")) } }
+        try onAnotherThread(name, types: types) { other in try other.write { other.add(Dog(2, "Max")) } }
         #expect(realm.refresh())
         #expect(realm.activeVersions.map(\.pinnedAt) == [[callSite(#line - 1)]])
         realm.invalidate()

@@ -100,7 +100,7 @@ struct LastLeafTests {
         let realm = try memoryRealm([Dog.self, Person.self], name)
         try realm.write { for id in 0..<300 { realm.add(Dog(id, "dog", age: id)) } }
         #expect(dog(5, realm)?.age == 5)
-        try onAnotherThread(name, [Dog.self, Person.self]) { other in
+        try onAnotherThread(name, types: [Dog.self, Person.self]) { other in
             try other.write {
                 for id in 0..<5 { other.delete(try #require(other.object(ofType: Dog.self, forPrimaryKey: id))) }
                 other.object(ofType: Dog.self, forPrimaryKey: 5)?.age = 50

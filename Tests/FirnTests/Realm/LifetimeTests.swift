@@ -108,7 +108,7 @@ import Testing
         let realm = try open()
         func instance(_ scheduler: Scheduler) -> _RealmInstance {
             realm.instance.shared.instance(
-                realm.configuration, realm.instance.schema, scheduler, at: CallSite(#fileID, #line))
+                realm.configuration, schema: realm.instance.schema, scheduler: scheduler, at: CallSite(#fileID, #line))
         }
         var owner: Owner? = Owner()
         let scheduler = Scheduler.actor(try #require(owner))

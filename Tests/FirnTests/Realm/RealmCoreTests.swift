@@ -197,7 +197,7 @@ import Testing
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
         let before = dog.freeze()
-        try onAnotherThread(name, types) { other in
+        try onAnotherThread(name, types: types) { other in
             try other.write { other.objects(Dog.self)[0].age = 5 }
         }
         #expect(dog.freeze().age == 1)

@@ -13,7 +13,7 @@ struct ShownPinTests {
     private func pin(_ realm: Realm) -> ObjectIdentifier? { realm.instance.pin.map(ObjectIdentifier.init) }
 
     private func writeElsewhere(_ age: Int) throws {
-        try onAnotherThread(name, [Dog.self, Person.self]) { other in
+        try onAnotherThread(name, types: [Dog.self, Person.self]) { other in
             try other.write { other.objects(Dog.self)[0].age = age }
         }
     }

@@ -55,7 +55,7 @@ import Testing
         #expect(undone.allSatisfy(\.isInvalidated) && person.isInvalidated && dogs.isInvalidated)
         for round in 0..<3 {
             if end == 2 {
-                try onAnotherThread("undone \(end)", [Dog.self, Person.self]) { other in
+                try onAnotherThread("undone \(end)", types: [Dog.self, Person.self]) { other in
                     try other.write { other.add([Dog(10 + round, "other"), Dog(20 + round, "another")]) }
                 }
                 realm.refresh()

@@ -59,7 +59,7 @@ private class Generated: Object {
     ]
 
     /// The properties that a write is reported to have changed.
-    private func reportedChanges(_ realm: Realm, _ kennel: Kennel, _ body: () -> Void) async throws -> Set<String> {
+    private func reportedChanges(_ realm: Realm, kennel: Kennel, _ body: () -> Void) async throws -> Set<String> {
         var names: Set<String> = []
         let token = kennel.observe { (change: ObjectChange<Kennel>) in
             if case .change(_, let properties) = change { names.formUnion(properties.map(\.name)) }
@@ -78,11 +78,11 @@ private class Generated: Object {
     @Test func modifiedMarksNothingIfAllValuesAreEqual() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
-        let created = try await reportedChanges(realm, kennel) {
+        let created = try await reportedChanges(realm, kennel: kennel) {
             realm.create(Kennel.self, value: value, update: .modified)
         }
         #expect(created == [])
-        let added = try await reportedChanges(realm, kennel) { realm.add(self.kennel(), update: .modified) }
+        let added = try await reportedChanges(realm, kennel: kennel) { realm.add(self.kennel(), update: .modified) }
         #expect(added == [])
         let dogs = realm.objects(Dog.self)
         #expect(dogs.map(\.name) == ["Rex", "Max"] && kennel.best == dogs[0] && Array(kennel.dogs) == Array(dogs))
@@ -98,7 +98,7 @@ private class Generated: Object {
             ("best", NSNull()), ("none", [1, "Rex"]), ("none", NSNull()), ("numbers", []), ("dogs", []),
         ] as [(String, Any)] {
             #expect(
-                try await reportedChanges(realm, kennel) {
+                try await reportedChanges(realm, kennel: kennel) {
                     realm.create(Kennel.self, value: ["id": 1, name: other], update: .modified)
                 } == [name], "\(name): \(other)")
         }
@@ -108,7 +108,9 @@ private class Generated: Object {
             as [(String, Any)]
         {
             #expect(
-                try await reportedChanges(realm, kennel) { realm.add(self.kennel([name: other]), update: .modified) }
+                try await reportedChanges(realm, kennel: kennel) {
+                    realm.add(self.kennel([name: other]), update: .modified)
+                }
                     == [name])
             try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         }
@@ -118,13 +120,13 @@ private class Generated: Object {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
         #expect(
-            try await reportedChanges(realm, kennel) { realm.create(Kennel.self, value: value, update: .all) }
+            try await reportedChanges(realm, kennel: kennel) { realm.create(Kennel.self, value: value, update: .all) }
                 == Self.all)
         #expect(
-            try await reportedChanges(realm, kennel) {
+            try await reportedChanges(realm, kennel: kennel) {
                 realm.create(Kennel.self, value: ["id": 1, "rooms": 3, "numbers": [1, 2, 2]], update: .all)
             } == ["rooms", "numbers"])
-        #expect(try await reportedChanges(realm, kennel) { realm.add(self.kennel(), update: .all) } == Self.all)
+        #expect(try await reportedChanges(realm, kennel: kennel) { realm.add(self.kennel(), update: .all) } == Self.all)
     }
 
     /// An unmanaged object's list is empty, whether it was ever asked for or not.
@@ -140,11 +142,11 @@ private class Generated: Object {
                 if isAskedFor { #expect(kennel.numbers.isEmpty && kennel.words.isEmpty && kennel.dogs.isEmpty) }
                 return kennel
             }
-            let names = try await reportedChanges(realm, stored) { realm.add(empty(), update: policy) }
+            let names = try await reportedChanges(realm, kennel: stored) { realm.add(empty(), update: policy) }
             #expect(stored.numbers.isEmpty && stored.words.isEmpty && stored.dogs.isEmpty)
             #expect(names == (policy == .all ? Self.all : Self.all.subtracting(["none"])))
             // The lists were empty before, so nothing differs.
-            let again = try await reportedChanges(realm, stored) { realm.add(empty(), update: policy) }
+            let again = try await reportedChanges(realm, kennel: stored) { realm.add(empty(), update: policy) }
             #expect(again == (policy == .all ? Self.all : []))
         }
     }

@@ -43,7 +43,7 @@ class Sibling: Object {
     /// On another thread, which has its own realm of the store.
     private func elsewhere(_ body: @escaping @Sendable (Realm) throws -> Void) throws {
         let name = try #require(realm.configuration.inMemoryIdentifier)
-        try onAnotherThread(name, [Sibling.self], body)
+        try onAnotherThread(name, types: [Sibling.self], body)
     }
 
     /// A block is called for each change, later than the commit, and never for one that is not there (S73, S76); what

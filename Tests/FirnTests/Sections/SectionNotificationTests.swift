@@ -236,7 +236,7 @@ import Testing
         await wait { table.frames == 1 }
         for round in 1...12 {
             (table.changed, table.assigned) = ([], [])
-            try realm.write { for _ in 0...random.below(6) { change(table, round, &random) } }
+            try realm.write { for _ in 0...random.below(6) { change(table, round: round, random: &random) } }
             realm.refresh()
         }
         await wait { table.frames > 1 }
@@ -246,7 +246,7 @@ import Testing
         token.invalidate()
     }
 
-    private func change(_ table: Table, _ round: Int, _ random: inout SeededRandom) {
+    private func change(_ table: Table, round: Int, random: inout SeededRandom) {
         let all = Array(members)
         let choice = all.count < 4 ? 0 : random.below(6)
         guard choice > 1 else {

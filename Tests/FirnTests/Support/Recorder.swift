@@ -42,7 +42,7 @@ func systemThread(_ body: @escaping @Sendable () -> Void) throws {
 struct OtherThreadHangs: Error {}
 
 /// Runs `body` with its own realm on another thread, and returns when it has ended.
-func onAnotherThread(_ name: String, _ types: [ObjectBase.Type], _ body: @escaping @Sendable (Realm) throws -> Void)
+func onAnotherThread(_ name: String, types: [ObjectBase.Type], _ body: @escaping @Sendable (Realm) throws -> Void)
     throws
 {
     nonisolated(unsafe) var failure: (any Error)?

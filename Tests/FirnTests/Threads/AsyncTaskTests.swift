@@ -127,7 +127,7 @@ import Testing
         let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let name = name
         DispatchQueue.global().async {
-            try? onAnotherThread(name, Self.types) { other in
+            try? onAnotherThread(name, types: Self.types) { other in
                 try other.write {
                     isHeld.signal()
                     // As long as it takes: the other tests may keep the main actor busy for minutes.

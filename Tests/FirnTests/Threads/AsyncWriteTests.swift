@@ -73,7 +73,7 @@ import Testing
         let realm = try realm()
         let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         DispatchQueue.global().async { [name] in
-            try? onAnotherThread(name, Self.types) { other in
+            try? onAnotherThread(name, types: Self.types) { other in
                 try other.write {
                     isHeld.signal()
                     mayEnd.wait()
@@ -578,7 +578,7 @@ import Testing
         let realm = try Realm(configuration: configuration, queue: nil)
         realm.autorefresh = false
         #expect(realm.objects(Dog.self).isEmpty)
-        try onAnotherThread(name, Self.types) { other in try other.write { other.add(Dog(1, "Rex")) } }
+        try onAnotherThread(name, types: Self.types) { other in try other.write { other.add(Dog(1, "Rex")) } }
         var errors: [(any Error)?] = []
         realm.writeAsync {
             realm.objects(Dog.self)[0].age = 7

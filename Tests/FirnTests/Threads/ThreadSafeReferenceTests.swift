@@ -12,7 +12,7 @@ import Testing
 
     /// Runs `body` on a thread whose realm has read nothing yet.
     private func elsewhere(_ body: @escaping @Sendable (Realm) throws -> Void) throws {
-        try onAnotherThread(name, Self.types, body)
+        try onAnotherThread(name, types: Self.types, body)
     }
 
     private func filled() throws -> Realm {
@@ -118,7 +118,7 @@ import Testing
         DispatchQueue.global().async { [name] in
             steps.0.wait()
             // On a thread of its own, because this test holds the other one.
-            try? onAnotherThread(name, Self.types) { other in
+            try? onAnotherThread(name, types: Self.types) { other in
                 let new = try other.write { other.create(Dog.self, value: [9, "late"]) }
                 late = ThreadSafeReference(to: new)
             }
@@ -209,7 +209,7 @@ import Testing
         let list = ThreadSafeReference(to: realm.objects(Person.self)[0].dogs)
         let results = ThreadSafeReference(to: realm.objects(Dog.self).where { $0.owner.name == "Ann" })
         let links = ThreadSafeReference(to: realm.objects(Dog.self)[0].keepers)
-        try onAnotherThread(name, [Person.self, Dog.self]) { other in
+        try onAnotherThread(name, types: [Person.self, Dog.self]) { other in
             let found = try #require(other.resolve(dog))
             #expect(found.name == "Rex" && other.resolve(list)?.map(\.id) == [1, 2])
             #expect(other.resolve(results)?.map(\.id) == [1] && other.resolve(links)?.first?.name == "Ann")
@@ -227,7 +227,7 @@ import Testing
 
     // MARK: ThreadSafe
 
-    private func rename(@ThreadSafe _ dog: Dog?, _ name: String, _ done: @escaping @Sendable () -> Void) {
+    private func rename(@ThreadSafe _ dog: Dog?, name: String, _ done: @escaping @Sendable () -> Void) {
         DispatchQueue.global().async { [_dog] in
             defer { done() }
             guard let dog = _dog.wrappedValue, let realm = dog.realm else { return }
@@ -236,7 +236,7 @@ import Testing
     }
 
     @MainActor private func rename(_ dog: Dog?, to name: String) async {
-        await withCheckedContinuation { done in rename(dog, name) { done.resume() } }
+        await withCheckedContinuation { done in rename(dog, name: name) { done.resume() } }
     }
 
     @MainActor @Test func aThreadSafePropertyIsReadEverywhere() async throws {

@@ -75,7 +75,7 @@ package struct BaseStore: Sendable {
             case .data:
                 return .data([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number % 11 == 5 ? 1500 : 4))
             case .date: return .date(Timestamp(seconds: Int64(number) * 1000, nanoseconds: Int32(number % 7)))
-            case .objectID: return .objectID(ObjectIDBytes(UInt32(number), 7, 9))
+            case .objectID: return .objectID(ObjectIDBytes(a: UInt32(number), b: 7, c: 9))
             case .uuid: return .uuid(UUIDBytes(high: UInt64(number), low: 5))
             case .decimal: return .decimal(DecimalBits(high: 0x3040_0000_0000_0000, low: UInt64(number)))
             case .link: return .link(Int64(number % 12))
@@ -105,9 +105,11 @@ package struct BaseStore: Sendable {
         return StoreOptions(log: log)
     }
 
-    package static func add(_ transaction: WriteTransaction, _ table: TableID, _ values: [Int: Value]) throws {
+    package static func add(_ transaction: WriteTransaction, table: TableID, values: [Int: Value]) throws {
         var row = transaction.beginRow(table)
-        for (column, value) in values.sorted(by: { $0.key < $1.key }) { transaction.fill(&row, column, value) }
+        for (column, value) in values.sorted(by: { $0.key < $1.key }) {
+            transaction.fill(&row, column: column, value: value)
+        }
         try transaction.endRow(row)
     }
 
@@ -123,18 +125,18 @@ package struct BaseStore: Sendable {
         }
         try commit { try $0.changeSchema(to: Self.schema) }
         try commit { transaction in
-            for _ in 0..<12 { try Self.add(transaction, Self.any, [:]) }
+            for _ in 0..<12 { try Self.add(transaction, table: Self.any, values: [:]) }
             for key in 0..<Int64(12) {
                 for (number, column) in Self.schema.tables[0].columns.enumerated() where column.collection != .map {
-                    transaction.set(Self.any, number, key, Self.value(column, Int(key) * 13 + number))
+                    transaction.set(Self.any, column: number, key: key, to: Self.value(column, Int(key) * 13 + number))
                 }
             }
         }
         try commit { transaction in
             for id in 0..<600 {
                 try Self.add(
-                    transaction, Self.person,
-                    [
+                    transaction, table: Self.person,
+                    values: [
                         0: .int(Int64(id)), 1: .string("Person \(id * 7919 % 1000) of many"),
                         2: .string("kind \(id % 5)"), 3: id % 3 == 0 ? .null : .int(Int64(id * id % 1000)),
                         4: id == 0 ? .null : .link(Int64(id / 2)),
@@ -142,10 +144,10 @@ package struct BaseStore: Sendable {
                         8: .bool(id % 3 == 0),
                     ])
                 guard id % 60 == 0 else { continue }
-                transaction.edit(Self.person, 5, Int64(id)) { list in
+                transaction.edit(Self.person, column: 5, key: Int64(id)) { list in
                     for other in 0...id / 60 { list.append(.link(Int64(other))) }
                 }
-                transaction.edit(Self.person, 6, Int64(id)) { list in
+                transaction.edit(Self.person, column: 6, key: Int64(id)) { list in
                     for tag in 0..<(id == 60 ? 900 : 3) { list.append(.string("tag \(tag)")) }
                 }
             }
@@ -154,21 +156,21 @@ package struct BaseStore: Sendable {
         _ = try store.compact()
         // The commits of the log after the checkpoint.
         try commit { transaction in
-            transaction.set(Self.person, 1, 7, .string("renamed"))
-            transaction.set(Self.person, 3, 8, .int(5))
-            transaction.set(Self.person, 4, 9, .link(1))
-            transaction.edit(Self.person, 6, 60) { list in
+            transaction.set(Self.person, column: 1, key: 7, to: .string("renamed"))
+            transaction.set(Self.person, column: 3, key: 8, to: .int(5))
+            transaction.set(Self.person, column: 4, key: 9, to: .link(1))
+            transaction.edit(Self.person, column: 6, key: 60) { list in
                 list.remove(at: 450)
                 list.insert(.string("new"), at: 2)
                 list.move(from: 5, to: 700)
             }
-            transaction.edit(Self.person, 5, 120 + 60) { $0.append(.link(3)) }
+            transaction.edit(Self.person, column: 5, key: 120 + 60) { $0.append(.link(3)) }
         }
         try commit { transaction in
             transaction.delete(Self.person, 300)
-            try Self.add(transaction, Self.person, [0: .int(2000), 1: .string("late"), 4: .link(2)])
+            try Self.add(transaction, table: Self.person, values: [0: .int(2000), 1: .string("late"), 4: .link(2)])
             for (number, column) in Self.schema.tables[0].columns.enumerated() where column.collection != .map {
-                transaction.set(Self.any, number, 2, Self.value(column, 99 + number))
+                transaction.set(Self.any, column: number, key: 2, to: Self.value(column, 99 + number))
             }
         }
         try commit { transaction in
@@ -178,7 +180,7 @@ package struct BaseStore: Sendable {
             schema.tables[1].columns[2].isRemoved = true
             try transaction.changeSchema(to: schema)
         }
-        try commit { $0.set(Self.person, 9, 5, .int(1)) }
+        try commit { $0.set(Self.person, column: 9, key: 5, to: .int(1)) }
         try store.close()
         var files: [String: [UInt8]] = [:]
         for folder in ["", "/log", "/checkpoint"] {

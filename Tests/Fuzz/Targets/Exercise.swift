@@ -42,12 +42,12 @@ enum Exercise {
     static func write(_ store: Store) throws {
         for table in store.schema.tables.indices.map(TableID.init) where !store.schema[table].isRemoved {
             try write(store) { transaction in
-                for key in [0, 2, 60, 400] as [Int64] where holds(transaction, table, key) {
+                for key in [0, 2, 60, 400] as [Int64] where holds(transaction, table: table, key: key) {
                     for (number, column) in store.schema[table].columns.enumerated()
                     where !column.isRemoved && column.collection != .map && !column.isLink
                         && store.schema[table].primaryKey != number
                     {
-                        transaction.set(table, number, key, BaseStore.value(column, Int(key) + 1))
+                        transaction.set(table, column: number, key: key, to: BaseStore.value(column, Int(key) + 1))
                     }
                 }
             }
@@ -55,12 +55,12 @@ enum Exercise {
                 var row = transaction.beginRow(table)
                 for (number, column) in store.schema[table].columns.enumerated()
                 where !column.isRemoved && column.collection == .none && !column.isLink {
-                    transaction.fill(&row, number, BaseStore.value(column, 5000 + number))
+                    transaction.fill(&row, column: number, value: BaseStore.value(column, 5000 + number))
                 }
                 try transaction.endRow(row)
             }
             try write(store) { transaction in
-                for key in [1, 61, 401] as [Int64] where holds(transaction, table, key) {
+                for key in [1, 61, 401] as [Int64] where holds(transaction, table: table, key: key) {
                     transaction.delete(table, key)
                 }
             }
@@ -69,7 +69,7 @@ enum Exercise {
 
     /// Whether there is such an object. It reads as the object layer does: damage is recorded so that the commit
     /// throws it, and nothing is read after that.
-    private static func holds(_ transaction: WriteTransaction, _ table: TableID, _ key: Int64) -> Bool {
+    private static func holds(_ transaction: WriteTransaction, table: TableID, key: Int64) -> Bool {
         guard !transaction.hasFault else { return false }
         let found = transaction.recordingDamage { transaction.table(table).find(key) != nil }
         return found && !transaction.hasFault

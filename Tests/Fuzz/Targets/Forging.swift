@@ -3,11 +3,11 @@ import FirnBytes
 /// Gives forged bytes the checksums that they would have if Firn had written them, so that the checks after the
 /// checksums are reached.
 package enum Forging {
-    package static func get<T: FixedWidthInteger>(_ bytes: [UInt8], _ offset: Int, _: T.Type = T.self) -> T {
+    package static func get<T: FixedWidthInteger>(_ bytes: [UInt8], offset: Int, _: T.Type = T.self) -> T {
         bytes.withUnsafeBytes { T(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: T.self)) }
     }
 
-    package static func put<T: FixedWidthInteger>(_ value: T, _ bytes: inout [UInt8], _ offset: Int) {
+    package static func put<T: FixedWidthInteger>(_ value: T, into bytes: inout [UInt8], offset: Int) {
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self) }
     }
 
@@ -22,10 +22,10 @@ package enum Forging {
         var start = 0
         for _ in 0..<2 {
             guard bytes.count - start >= 128 else { return }
-            put(crc(bytes, start..<start + 60), &bytes, start + 60)
-            let count = Int(get(bytes, start + 12, UInt32.self))
+            put(crc(bytes, start..<start + 60), into: &bytes, offset: start + 60)
+            let count = Int(get(bytes, offset: start + 12, UInt32.self))
             guard count >= 132, count <= bytes.count - start else { return }
-            put(crc(bytes, start..<start + count - 4), &bytes, start + count - 4)
+            put(crc(bytes, start..<start + count - 4), into: &bytes, offset: start + count - 4)
             start += count
         }
     }
@@ -39,23 +39,23 @@ package enum Forging {
     @discardableResult
     package static func sealSegment(_ bytes: inout [UInt8], from start: Int) -> UInt32 {
         guard bytes.count >= 64 else { return 0 }
-        if start == 0 { put(crc(bytes, 0..<60), &bytes, 60) }
-        var chain: UInt32 = get(bytes, 60)
+        if start == 0 { put(crc(bytes, 0..<60), into: &bytes, offset: 60) }
+        var chain: UInt32 = get(bytes, offset: 60)
         var offset = 64
-        while offset + 80 <= bytes.count, get(bytes, offset, UInt32.self) == 0x4E52_4946 {
-            let stored = Int(get(bytes, offset + 64, UInt32.self))
+        while offset + 80 <= bytes.count, get(bytes, offset: offset, UInt32.self) == 0x4E52_4946 {
+            let stored = Int(get(bytes, offset: offset + 64, UInt32.self))
             if offset >= start {
-                put(get(bytes, 16, UInt64.self), &bytes, offset + 8)
-                put(get(bytes, 32, UInt32.self), &bytes, offset + 16)
-                put(get(bytes, 12, UInt32.self), &bytes, offset + 20)
-                put(UInt64(offset), &bytes, offset + 24)
-                put(chain, &bytes, offset + 72)
+                put(get(bytes, offset: 16, UInt64.self), into: &bytes, offset: offset + 8)
+                put(get(bytes, offset: 32, UInt32.self), into: &bytes, offset: offset + 16)
+                put(get(bytes, offset: 12, UInt32.self), into: &bytes, offset: offset + 20)
+                put(UInt64(offset), into: &bytes, offset: offset + 24)
+                put(chain, into: &bytes, offset: offset + 72)
                 if offset + 80 + stored <= bytes.count {
-                    put(crc(bytes, offset + 80..<offset + 80 + stored), &bytes, offset + 68)
+                    put(crc(bytes, offset + 80..<offset + 80 + stored), into: &bytes, offset: offset + 68)
                 }
-                put(crc(bytes, offset..<offset + 76), &bytes, offset + 76)
+                put(crc(bytes, offset..<offset + 76), into: &bytes, offset: offset + 76)
             }
-            chain = get(bytes, offset + 76)
+            chain = get(bytes, offset: offset + 76)
             let next = (offset + 80 + stored + 63) & ~63
             guard next <= bytes.count else { break }
             offset = next
@@ -66,12 +66,12 @@ package enum Forging {
     /// The offset at which the frames of a segment end, and the version and time of the last frame.
     package static func end(of segment: [UInt8]) -> (offset: Int, version: UInt64, time: Int64) {
         var offset = 64
-        var version: UInt64 = get(segment, 40) - 1
+        var version: UInt64 = get(segment, offset: 40) - 1
         var time: Int64 = 0
-        while offset + 80 <= segment.count, get(segment, offset, UInt32.self) == 0x4E52_4946 {
-            version = get(segment, offset + 32)
-            time = get(segment, offset + 40)
-            offset = (offset + 80 + Int(get(segment, offset + 64, UInt32.self)) + 63) & ~63
+        while offset + 80 <= segment.count, get(segment, offset: offset, UInt32.self) == 0x4E52_4946 {
+            version = get(segment, offset: offset + 32)
+            time = get(segment, offset: offset + 40)
+            offset = (offset + 80 + Int(get(segment, offset: offset + 64, UInt32.self)) + 63) & ~63
         }
         return (offset, version, time)
     }
@@ -90,16 +90,16 @@ package enum Forging {
             let start = bytes.count
             bytes += [UInt8](repeating: 0, count: 80) + payload
             bytes += [UInt8](repeating: 0, count: -bytes.count & 63)
-            put(UInt32(0x4E52_4946), &bytes, start)
-            put(UInt16(1), &bytes, start + 4)
+            put(UInt32(0x4E52_4946), into: &bytes, offset: start)
+            put(UInt16(1), into: &bytes, offset: start + 4)
             bytes[start + 6] = kind
             bytes[start + 7] = flags
-            put(version, &bytes, start + 32)
-            put(time, &bytes, start + 40)
-            put(mark, &bytes, start + 48)
-            put(part, &bytes, start + 56)
-            put(raw ?? UInt32(payload.count), &bytes, start + 60)
-            put(UInt32(payload.count), &bytes, start + 64)
+            put(version, into: &bytes, offset: start + 32)
+            put(time, into: &bytes, offset: start + 40)
+            put(mark, into: &bytes, offset: start + 48)
+            put(part, into: &bytes, offset: start + 56)
+            put(raw ?? UInt32(payload.count), into: &bytes, offset: start + 60)
+            put(UInt32(payload.count), into: &bytes, offset: start + 64)
         }
     }
 
@@ -113,7 +113,7 @@ package enum Forging {
         var offset = 0
         while offset + 6 <= input.count, bytes.count < 1 << 20 {
             let flags = input[offset + 1]
-            let count = min(Int(get(input, offset + 4, UInt16.self)), input.count - offset - 6)
+            let count = min(Int(get(input, offset: offset + 4, UInt16.self)), input.count - offset - 6)
             var frame = Frame(
                 version: version &+ UInt64(bitPattern: Int64(Int8(bitPattern: input[offset + 2]))), time: time)
             frame.kind = input[offset]
@@ -163,9 +163,9 @@ package enum Forging {
         var commits: [[UInt8]] = []
         var parts: [UInt8] = []
         var offset = 64
-        while offset + 80 <= segment.count, get(segment, offset, UInt32.self) == 0x4E52_4946 {
-            let stored = Int(get(segment, offset + 64, UInt32.self))
-            let raw = Int(get(segment, offset + 60, UInt32.self))
+        while offset + 80 <= segment.count, get(segment, offset: offset, UInt32.self) == 0x4E52_4946 {
+            let stored = Int(get(segment, offset: offset + 64, UInt32.self))
+            let raw = Int(get(segment, offset: offset + 60, UInt32.self))
             var payload = Array(segment[(offset + 80)..<(offset + 80 + stored)])
             if segment[offset + 7] & 2 != 0 {
                 var target = [UInt8](repeating: 0, count: raw)
@@ -192,11 +192,11 @@ package enum Forging {
     /// The ranges of the nodes of a checkpoint's file, as far as their lengths are plausible.
     package static func nodes(of bytes: [UInt8]) -> [Range<Int>] {
         guard bytes.count >= 128 else { return [] }
-        let end = bytes.count - min(Int(get(bytes, bytes.count - 8, UInt32.self)), bytes.count)
+        let end = bytes.count - min(Int(get(bytes, offset: bytes.count - 8, UInt32.self)), bytes.count)
         var nodes: [Range<Int>] = []
         var offset = 64
         while offset + 32 <= end {
-            let count = Int(get(bytes, offset + 28, UInt32.self))
+            let count = Int(get(bytes, offset: offset + 28, UInt32.self))
             guard count >= 32, count % 32 == 0, offset + count <= end else { break }
             nodes.append(offset..<offset + count)
             offset += count
@@ -208,17 +208,17 @@ package enum Forging {
     /// manifest.
     package static func sealCheckpoint(_ bytes: inout [UInt8], in manifest: inout [UInt8]) {
         for node in nodes(of: bytes) {
-            put(UInt32(0), &bytes, node.lowerBound + 8)
-            put(UInt32(node.lowerBound / 32), &bytes, node.lowerBound + 12)
-            put(crc(bytes, node), &bytes, node.lowerBound + 8)
+            put(UInt32(0), into: &bytes, offset: node.lowerBound + 8)
+            put(UInt32(node.lowerBound / 32), into: &bytes, offset: node.lowerBound + 12)
+            put(crc(bytes, node), into: &bytes, offset: node.lowerBound + 8)
         }
         guard bytes.count >= 128, manifest.count >= 128 else { return }
-        let length = Int(get(bytes, bytes.count - 8, UInt32.self))
+        let length = Int(get(bytes, offset: bytes.count - 8, UInt32.self))
         if length >= 8, length <= bytes.count {
-            put(crc(bytes, bytes.count - length..<bytes.count - 4), &bytes, bytes.count - 4)
+            put(crc(bytes, bytes.count - length..<bytes.count - 4), into: &bytes, offset: bytes.count - 4)
         }
-        put(UInt64(bytes.count), &manifest, 80)
-        put(get(bytes, bytes.count - 4, UInt32.self), &manifest, 88)
+        put(UInt64(bytes.count), into: &manifest, offset: 80)
+        put(get(bytes, offset: bytes.count - 4, UInt32.self), into: &manifest, offset: 88)
         sealManifest(&manifest)
     }
 }

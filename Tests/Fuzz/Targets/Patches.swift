@@ -25,9 +25,9 @@ struct Patches {
         for start in stride(from: 0, to: min(input.count & ~15, 16 * 32), by: 16) {
             patches.append(
                 Patch(
-                    target: Forging.get(input, start), offset: Forging.get(input, start + 2),
+                    target: Forging.get(input, offset: start), offset: Forging.get(input, offset: start + 2),
                     width: 1 << Int(input[start + 4] & 3), how: input[start + 5] & 3,
-                    value: Forging.get(input, start + 8)))
+                    value: Forging.get(input, offset: start + 8)))
         }
     }
 
@@ -58,7 +58,7 @@ struct Patches {
             let candidates = byKind[UInt8(patch.target >> 8) & 0x0F] ?? []
             let start: Int
             if candidates.isEmpty {
-                start = bytes.count - Int(Forging.get(bytes, bytes.count - 8, UInt32.self))
+                start = bytes.count - Int(Forging.get(bytes, offset: bytes.count - 8, UInt32.self))
             } else {
                 start = candidates[Int(patch.target & 255) % candidates.count].lowerBound
             }

@@ -152,8 +152,8 @@ final class ThreadedRun: Sendable {
         let transaction = try store.beginWrite()
         let version = transaction.base.version + 1
         var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, 0, .int(Int64(version)))
-        transaction.fill(&row, 1, .string(String(repeating: "x", count: random.next(below: 300))))
+        transaction.fill(&row, column: 0, value: .int(Int64(version)))
+        transaction.fill(&row, column: 1, value: .string(String(repeating: "x", count: random.next(below: 300))))
         try transaction.endRow(row)
         if waits {
             try transaction.commit()
@@ -213,7 +213,7 @@ final class ThreadedRun: Sendable {
         }
         for position in 0..<view.count {
             let (leaf, row) = view.location(at: position)
-            guard view.value(0, leaf, row) == .int(Int64(position) + 2) else {
+            guard view.value(0, leaf: leaf, row: row) == .int(Int64(position) + 2) else {
                 throw Fault(description: "version \(pin.version) lacks the object of version \(position + 2)")
             }
         }

@@ -24,7 +24,7 @@ public final class Table {
         case .update(let items, let deletions, let insertions, let modifications):
             delete(deletions)
             insert(insertions, of: items)
-            reload(modifications, of: items, deletions, insertions)
+            reload(modifications, of: items, deletions: deletions, insertions: insertions)
             changedRowCount += deletions.count + insertions.count + modifications.count
         case .error: return
         }
@@ -43,7 +43,7 @@ public final class Table {
 
     /// Modifications are indices of before the update, so each row is looked up where deletions and insertions have
     /// put it. Each list ascends, so one pass is enough.
-    private func reload(_ modifications: [Int], of items: Results<Item>, _ deletions: [Int], _ insertions: [Int]) {
+    private func reload(_ modifications: [Int], of items: Results<Item>, deletions: [Int], insertions: [Int]) {
         var (gone, come) = (0, 0)
         for old in modifications {
             while gone < deletions.count, deletions[gone] < old { gone += 1 }

@@ -40,14 +40,16 @@ public enum Version1 {
         for list in sample.lists {
             try realm.write {
                 let made = realm.create(TaskList.self, value: ["key": list.key, "title": list.name])
-                for number in list.numbers { made.items.append(item(number, sample.drafts[number], realm)) }
+                for number in list.numbers {
+                    made.items.append(item(number, draft: sample.drafts[number], realm: realm))
+                }
             }
         }
         try realm.write { realm.create(Badge.self, value: ["count": sample.drafts.count { !$0.isDone }]) }
     }
 
     /// The item with a number, made if there is none yet.
-    private static func item(_ number: Int, _ draft: Draft, _ realm: Realm) -> Item {
+    private static func item(_ number: Int, draft: Draft, realm: Realm) -> Item {
         if let item = realm.object(ofType: Item.self, forPrimaryKey: number) { return item }
         let item = Item()
         item.id = number

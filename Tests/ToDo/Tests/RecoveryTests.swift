@@ -22,7 +22,7 @@
                 usleep(UInt32(random.below(2000)))
                 let acknowledged = try await worker.killed()
                 let rows = try Self.recover(url)
-                try Self.expect(url, worker, acknowledged: acknowledged, rows)
+                try Self.expect(url, worker: worker, acknowledged: acknowledged, rows: rows)
             }
         }
 
@@ -44,7 +44,7 @@
             return rows
         }
 
-        private static func expect(_ url: URL, _ worker: Worker, acknowledged: Int, _ rows: [String]) throws {
+        private static func expect(_ url: URL, worker: Worker, acknowledged: Int, rows: [String]) throws {
             let store = try Store(at: url)
             #expect(store.open.map(Row.text) == rows)
             expectConsistency(store)

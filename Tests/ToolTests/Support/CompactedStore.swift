@@ -68,8 +68,8 @@ struct CompactedStore {
 
     static func add(_ transaction: WriteTransaction, _ id: Int) throws {
         try SampleStore.add(
-            transaction, person,
-            [
+            transaction, table: person,
+            values: [
                 0: .int(Int64(id)), 1: .string("Person \(id * 7919 % 1000) of many"), 2: .string("kind \(id % 5)"),
                 3: .string("The notes on person \(id), which say nothing that the notes on others do not say."),
                 4: id % 3 == 0 ? .null : .int(Int64(id * id % 1000)), 5: id % 4 == 0 ? .null : .bool(id % 2 == 0),
@@ -79,13 +79,18 @@ struct CompactedStore {
             ])
         let key = Int64(id)
         if id % 10 == 0 {
-            transaction.edit(person, 8, key) { list in for tag in 0..<4 { list.append(.string("tag \(tag) of \(id)")) }
+            transaction.edit(person, column: 8, key: key) { list in
+                for tag in 0..<4 { list.append(.string("tag \(tag) of \(id)")) }
             }
-            transaction.edit(person, 7, key) { list in for other in 0...id / 10 { list.append(.link(Int64(other))) } }
+            transaction.edit(person, column: 7, key: key) { list in
+                for other in 0...id / 10 { list.append(.link(Int64(other))) }
+            }
         }
         // This one is so long that it is stored in a tree.
         if id == 20 {
-            transaction.edit(person, 8, key) { list in for tag in 0..<1500 { list.append(.string("long \(tag)")) } }
+            transaction.edit(person, column: 8, key: key) { list in
+                for tag in 0..<1500 { list.append(.string("long \(tag)")) }
+            }
         }
     }
 
@@ -94,11 +99,11 @@ struct CompactedStore {
         var maker = ChangesetReaderTests.Maker(random: SeededRandom(seed: seed))
         let columns = Self.schema.tables[0].columns
         try commit { transaction in
-            for _ in 0..<60 { try SampleStore.add(transaction, Self.any, [:]) }
+            for _ in 0..<60 { try SampleStore.add(transaction, table: Self.any, values: [:]) }
             for key in 0..<Int64(12) {
                 // Firn does not assign maps yet: these are always empty.
                 for (number, column) in columns.enumerated() where column.collection != .map {
-                    transaction.set(Self.any, number, key, maker.value(column))
+                    transaction.set(Self.any, column: number, key: key, to: maker.value(column))
                 }
             }
         }

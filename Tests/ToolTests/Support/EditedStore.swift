@@ -91,8 +91,8 @@ struct EditedStore {
         mutating func fill(_ transaction: WriteTransaction, _ people: Int) throws {
             for number in 0..<people {
                 let key = try SampleStore.add(
-                    transaction, SampleStore.person,
-                    [0: .string("b\(number)"), 1: .int(Int64(number % 5)), 2: .string("n\(number % 3)")])
+                    transaction, table: SampleStore.person,
+                    values: [0: .string("b\(number)"), 1: .int(Int64(number % 5)), 2: .string("n\(number % 3)")])
                 state[Identity(table: 0, key: key)] = [
                     "name": .single("\"b\(number)\""), "age": .single("\(number % 5)"),
                     "notes": .single("\"n\(number % 3)\""), "tags": .elements([]),
@@ -111,17 +111,17 @@ struct EditedStore {
                 state[person] = nil
             case 1, 2:
                 let age = Int64(random.next() % 5)
-                transaction.set(SampleStore.person, 1, person.key, .int(age))
+                transaction.set(SampleStore.person, column: 1, key: person.key, to: .int(age))
                 state[person]?["age"] = .single("\(age)")
             case 3:
                 let notes = random.next() % 3 == 0 ? nil : "n\(random.next() % 3)"
-                transaction.set(SampleStore.person, 2, person.key, notes.map { .string($0) } ?? .null)
+                transaction.set(SampleStore.person, column: 2, key: person.key, to: notes.map { .string($0) } ?? .null)
                 state[person]?["notes"] = .single(notes.map { "\"\($0)\"" } ?? "null")
             case 4:
                 let tags = (0..<random.next() % 4).map { "t\($0 + random.next() % 3)" }
-                transaction.set(SampleStore.person, 3, person.key, .list(tags.map { .string($0) }))
+                transaction.set(SampleStore.person, column: 3, key: person.key, to: .list(tags.map { .string($0) }))
                 state[person]?["tags"] = .elements(tags.map { "\"\($0)\"" })
-            default: edit(transaction, person, &random)
+            default: edit(transaction, person: person, random: &random)
             }
         }
 
@@ -132,17 +132,18 @@ struct EditedStore {
             guard let name = names.subtracting(used).sorted().randomElement(using: &random) else { return }
             let age = Int64(random.next() % 5)
             let key = try SampleStore.add(
-                transaction, SampleStore.person, [0: .string(String(name.dropFirst().dropLast())), 1: .int(age)])
+                transaction, table: SampleStore.person,
+                values: [0: .string(String(name.dropFirst().dropLast())), 1: .int(age)])
             state[Identity(table: 0, key: key)] = [
                 "name": .single(name), "age": .single("\(age)"), "notes": .single("null"), "tags": .elements([]),
             ]
         }
 
         private mutating func edit(
-            _ transaction: WriteTransaction, _ person: Identity, _ random: inout SeededRandom
+            _ transaction: WriteTransaction, person: Identity, random: inout SeededRandom
         ) {
             guard case .elements(var tags)? = state[person]?["tags"] else { return }
-            transaction.edit(SampleStore.person, 3, person.key) { list in
+            transaction.edit(SampleStore.person, column: 3, key: person.key) { list in
                 for _ in 0...random.next() % 3 {
                     let tag = "e\(random.next() % 9)"
                     switch random.next() % 4 {

@@ -79,17 +79,18 @@ struct EveryTypeStore {
         for number in 0..<20 {
             let name =
                 ["", "Ä\u{301}\u{202E}", "\"quoted\"", "a\nb,c", "p"][number % 5] + (number < 5 ? "" : "\(number)")
-            try SampleStore.add(transaction, Self.person, [0: .string(name)])
+            try SampleStore.add(transaction, table: Self.person, values: [0: .string(name)])
             try SampleStore.add(
-                transaction, Self.coded, [0: .uuid(UUIDBytes(high: UInt64(number) << 60, low: ~UInt64(number)))])
+                transaction, table: Self.coded,
+                values: [0: .uuid(UUIDBytes(high: UInt64(number) << 60, low: ~UInt64(number)))])
         }
-        for _ in 0..<things { try SampleStore.add(transaction, Self.thing, [:]) }
+        for _ in 0..<things { try SampleStore.add(transaction, table: Self.thing, values: [:]) }
         // A gap in the numbers.
         transaction.delete(Self.thing, [3, 4, 9])
-        for key in 0..<Int64(20) { transaction.set(Self.person, 1, key, .link(19 - key)) }
+        for key in 0..<Int64(20) { transaction.set(Self.person, column: 1, key: key, to: .link(19 - key)) }
         for key in 0..<Int64(things) where ![3, 4, 9].contains(key) {
             for column in Self.schema[Self.thing].columns.indices where random.below(3) > 0 {
-                try fill(transaction, column, key, things)
+                try fill(transaction, number: column, key: key, things: things)
             }
         }
         try transaction.commit()
@@ -98,29 +99,33 @@ struct EveryTypeStore {
         try store.close()
     }
 
-    private mutating func fill(_ transaction: WriteTransaction, _ number: Int, _ key: Int64, _ things: Int) throws {
+    private mutating func fill(_ transaction: WriteTransaction, number: Int, key: Int64, things: Int) throws {
         let column = Self.schema[Self.thing].columns[number]
         let count = random.below(4)
         switch column.collection {
-        case .none: transaction.set(Self.thing, number, key, try element(transaction, column, things))
+        case .none:
+            transaction.set(
+                Self.thing, column: number, key: key, to: try element(transaction, column: column, things: things))
         case .list:
-            let elements = try (0..<count).map { _ in try element(transaction, column, things) }
-            transaction.set(Self.thing, number, key, .list(elements))
+            let elements = try (0..<count).map { _ in try element(transaction, column: column, things: things) }
+            transaction.set(Self.thing, column: number, key: key, to: .list(elements))
         case .set:
-            let elements = try (0..<count).map { _ in try element(transaction, column, things) }
-            transaction.edit(Self.thing, number, key) { set in for element in elements { set.insertMember(element) } }
+            let elements = try (0..<count).map { _ in try element(transaction, column: column, things: things) }
+            transaction.edit(Self.thing, column: number, key: key) { set in
+                for element in elements { set.insertMember(element) }
+            }
         case .map:
             let elements = try (0..<count).map { index in
-                (["", "$link", "k\u{0}", "é"][index], try element(transaction, column, things))
+                (["", "$link", "k\u{0}", "é"][index], try element(transaction, column: column, things: things))
             }
-            transaction.edit(Self.thing, number, key) { map in
+            transaction.edit(Self.thing, column: number, key: key) { map in
                 for (name, element) in elements { map.setValue(element, forKey: name) }
             }
         }
     }
 
     private mutating func element(
-        _ transaction: WriteTransaction, _ column: ColumnSchema, _ things: Int
+        _ transaction: WriteTransaction, column: ColumnSchema, things: Int
     ) throws -> Value {
         if column.isNullable, column.type != .mixed, random.below(4) == 0 { return .null }
         guard column.type == .link else { return value(column.type) }
@@ -129,14 +134,17 @@ struct EveryTypeStore {
             let key = Int64(random.below(things))
             return .link([3, 4, 9].contains(key) ? 0 : key)
         case Self.place:
-            let place = try SampleStore.add(transaction, Self.place, [0: random.below(2) == 0 ? .null : value(.string)])
-            if random.below(2) == 0 { transaction.set(Self.place, 2, place, .link(Int64(random.below(20)))) }
+            let place = try SampleStore.add(
+                transaction, table: Self.place, values: [0: random.below(2) == 0 ? .null : value(.string)])
+            if random.below(2) == 0 {
+                transaction.set(Self.place, column: 2, key: place, to: .link(Int64(random.below(20))))
+            }
             let details = try (0..<random.below(3)).map { _ in
-                let detail = try SampleStore.add(transaction, Self.detail, [:])
-                transaction.set(Self.detail, 0, detail, value(.mixed))
+                let detail = try SampleStore.add(transaction, table: Self.detail, values: [:])
+                transaction.set(Self.detail, column: 0, key: detail, to: value(.mixed))
                 return Value.link(detail)
             }
-            transaction.set(Self.place, 1, place, .list(details))
+            transaction.set(Self.place, column: 1, key: place, to: .list(details))
             return .link(place)
         default: return .link(Int64(random.below(20)))
         }
@@ -177,7 +185,7 @@ struct EveryTypeStore {
                     Timestamp(seconds: 951_782_400, nanoseconds: 1_000_000),
                     Timestamp(seconds: Int64(random.below(1 << 36)), nanoseconds: Int32(random.below(1_000_000_000))),
                 ]))
-        case .objectID: return .objectID(ObjectIDBytes(UInt32(random.below(1 << 32)), 0, .max))
+        case .objectID: return .objectID(ObjectIDBytes(a: UInt32(random.below(1 << 32)), b: 0, c: .max))
         case .uuid: return .uuid(UUIDBytes(high: random.next(), low: random.next()))
         case .decimal:
             return .decimal(

@@ -36,12 +36,13 @@ struct ForgedStore {
             var made = try CompactedStore(schema: CheckpointDamageTests.schema, people: 0)
             try made.commit { transaction in
                 for id in 0..<3 {
-                    try SampleStore.add(transaction, TableID(0), [0: .int(Int64(id)), 1: .string("note \(id)")])
-                    transaction.edit(TableID(0), 2, Int64(id)) { $0.append(.string("word")) }
+                    try SampleStore.add(
+                        transaction, table: TableID(0), values: [0: .int(Int64(id)), 1: .string("note \(id)")])
+                    transaction.edit(TableID(0), column: 2, key: Int64(id)) { $0.append(.string("word")) }
                 }
             }
             _ = try made.compact(wholly: true)
-            try made.commit { $0.set(TableID(0), 1, 0, .string("changed")) }
+            try made.commit { $0.set(TableID(0), column: 1, key: 0, to: .string("changed")) }
             try made.store.close()
             var files: [String: [UInt8]] = [:]
             for path in try made.sample.files() + made.checkpointFiles() + [SampleStore.path + "/shared"] {
@@ -79,9 +80,9 @@ struct ForgedStore {
     mutating func sealCheckpoint() { Forging.sealCheckpoint(&checkpoint, in: &manifest) }
 
     /// The offset of the checkpoint's footer.
-    var footer: Int { checkpoint.count - Int(Forging.get(checkpoint, checkpoint.count - 8, UInt32.self)) }
+    var footer: Int { checkpoint.count - Int(Forging.get(checkpoint, offset: checkpoint.count - 8, UInt32.self)) }
     /// The offset of the footer's state: root, stamp, garbage, schema.
-    var state: Int { footer + 48 + 24 * Int(Forging.get(checkpoint, footer + 40, UInt32.self)) }
+    var state: Int { footer + 48 + 24 * Int(Forging.get(checkpoint, offset: footer + 40, UInt32.self)) }
 
     func nodes(_ kind: NodeKind) -> [Range<Int>] {
         Forging.nodes(of: checkpoint).filter { checkpoint[$0.lowerBound + 16] & 0x3F == kind.rawValue }
@@ -100,9 +101,10 @@ struct ForgedStore {
             end += node.count
         }
         bytes += [UInt8](repeating: 0, count: -bytes.count & 63)
-        Forging.put(UInt64(bytes.count), &tail, 32)
-        let last = 48 + 24 * (Int(Forging.get(tail, 40, UInt32.self)) - 1)
-        Forging.put(UInt64(bytes.count) - Forging.get(tail, last + 8, UInt64.self), &tail, last + 16)
+        Forging.put(UInt64(bytes.count), into: &tail, offset: 32)
+        let last = 48 + 24 * (Int(Forging.get(tail, offset: 40, UInt32.self)) - 1)
+        Forging.put(
+            UInt64(bytes.count) - Forging.get(tail, offset: last + 8, UInt64.self), into: &tail, offset: last + 16)
         checkpoint = bytes + tail
         return positions
     }
@@ -112,13 +114,13 @@ struct ForgedStore {
         -> [UInt8]
     {
         var bytes = [UInt8](repeating: 0, count: (byteCount + 31) & ~31)
-        Forging.put(UInt64(1), &bytes, 0)
+        Forging.put(UInt64(1), into: &bytes, offset: 0)
         bytes[16] = kind.rawValue + 64
         bytes[17] = form
-        Forging.put(UInt16(width), &bytes, 18)
-        Forging.put(UInt32(count), &bytes, 20)
-        Forging.put(UInt32(capacity), &bytes, 24)
-        Forging.put(UInt32(bytes.count), &bytes, 28)
+        Forging.put(UInt16(width), into: &bytes, offset: 18)
+        Forging.put(UInt32(count), into: &bytes, offset: 20)
+        Forging.put(UInt32(capacity), into: &bytes, offset: 24)
+        Forging.put(UInt32(bytes.count), into: &bytes, offset: 28)
         return bytes
     }
 
@@ -130,7 +132,7 @@ struct ForgedStore {
     /// A block of a changeset.
     static func block(_ kind: UInt8, _ body: [UInt8], flags: UInt8 = 0) -> [UInt8] {
         var bytes: [UInt8] = [kind, flags, 0, 0, 0, 0]
-        Forging.put(UInt32(body.count), &bytes, 2)
+        Forging.put(UInt32(body.count), into: &bytes, offset: 2)
         return bytes + body
     }
 

@@ -49,9 +49,11 @@ struct SampleStore {
     }
 
     @discardableResult
-    static func add(_ transaction: WriteTransaction, _ table: TableID, _ values: [Int: Value]) throws -> Int64 {
+    static func add(_ transaction: WriteTransaction, table: TableID, values: [Int: Value]) throws -> Int64 {
         var row = transaction.beginRow(table)
-        for (column, value) in values.sorted(by: { $0.key < $1.key }) { transaction.fill(&row, column, value) }
+        for (column, value) in values.sorted(by: { $0.key < $1.key }) {
+            transaction.fill(&row, column: column, value: value)
+        }
         try transaction.endRow(row)
         return row.key
     }
@@ -72,33 +74,33 @@ struct SampleStore {
         try commit { try $0.changeSchema(to: Self.schema) }
         try commit { transaction in
             let anna = try Self.add(
-                transaction, Self.person,
-                [
+                transaction, table: Self.person,
+                values: [
                     0: .string("Anna"), 1: .int(41), 2: .string("likes \"snow\"\nand Öl"),
                     6: .date(Timestamp(seconds: 86_400, nanoseconds: 5)), 7: .double(61.5),
                     5: .data(Array(repeating: 7, count: 3000)),
                 ])
-            try Self.add(transaction, Self.person, [0: .string("Ben"), 1: .int(-7), 2: .null])
+            try Self.add(transaction, table: Self.person, values: [0: .string("Ben"), 1: .int(-7), 2: .null])
             let rex = try Self.add(
-                transaction, Self.dog,
-                [
+                transaction, table: Self.dog,
+                values: [
                     0: .string("Rex"), 1: .bool(true), 2: .link(anna),
                     3: .uuid(UUIDBytes(high: 0x0011_2233_4455_6677, low: 0x8899_AABB_CCDD_EEFF)),
-                    4: .objectID(ObjectIDBytes(0x0102_0304, 0x0506_0708, 0x090A_0B0C)),
+                    4: .objectID(ObjectIDBytes(a: 0x0102_0304, b: 0x0506_0708, c: 0x090A_0B0C)),
                     5: .decimal(DecimalBits(high: 0x303C_0000_0000_0000, low: 1995)),
                 ])
-            transaction.edit(Self.person, 4, anna) { $0.append(.link(rex)) }
-            transaction.edit(Self.person, 3, anna) { list in
+            transaction.edit(Self.person, column: 4, key: anna) { $0.append(.link(rex)) }
+            transaction.edit(Self.person, column: 3, key: anna) { list in
                 for index in 0..<5 { list.append(.string("tag \(index)")) }
             }
         }
         try commit { transaction in
-            transaction.set(Self.person, 1, 0, .int(42))
-            transaction.set(Self.person, 1, 1, .int(-7))
-            transaction.set(Self.person, 2, 1, .string("was nil"))
+            transaction.set(Self.person, column: 1, key: 0, to: .int(42))
+            transaction.set(Self.person, column: 1, key: 1, to: .int(-7))
+            transaction.set(Self.person, column: 2, key: 1, to: .string("was nil"))
         }
         try commit { transaction in
-            transaction.edit(Self.person, 3, 0) { list in
+            transaction.edit(Self.person, column: 3, key: 0) { list in
                 list.insert(.string("first"), at: 0)
                 list.remove(at: 3)
                 list.set(.string("set"), at: 1)
@@ -106,7 +108,7 @@ struct SampleStore {
             }
         }
         try commit { $0.delete(Self.dog, 0) }
-        for index in 0..<more { try commit { $0.set(Self.person, 1, 0, .int(Int64(1000 + index))) } }
+        for index in 0..<more { try commit { $0.set(Self.person, column: 1, key: 0, to: .int(Int64(1000 + index))) } }
         if closes { try store.close() }
     }
 
@@ -186,11 +188,11 @@ struct Run {
     }
 
     static func log(_ storage: any Storage, from: UInt64 = 1, to: UInt64 = .max, json: Bool = false) throws -> Run {
-        try Run { try LogCommand.run(SampleStore.path, from: from, to: to, json: json, storage: storage, $0) }
+        try Run { try LogCommand.run(SampleStore.path, from: from, to: to, json: json, storage: storage, output: $0) }
     }
 
     static func show(_ storage: any Storage, _ version: UInt64, json: Bool = false) throws -> Run {
-        try Run { try ShowCommand.run(SampleStore.path, version: version, json: json, storage: storage, $0) }
+        try Run { try ShowCommand.run(SampleStore.path, version: version, json: json, storage: storage, output: $0) }
     }
 
     static func verify(

@@ -64,7 +64,7 @@ struct ChangeCollector {
             for index in 0..<rows.keys.count where filter.includes(rows.table, rows.keys[index]) {
                 let identity = Identity(table: rows.table, key: rows.keys[index])
                 if deleted.remove(identity) == nil {
-                    try change(identity, .deleted, nil, lacksOldValues: !rows.hasOldValues)
+                    try change(identity, kind: .deleted, property: nil, lacksOldValues: !rows.hasOldValues)
                 }
             }
         case .update(let update): try add(update)
@@ -85,13 +85,13 @@ struct ChangeCollector {
                 if deleted.count >= Self.deletedMax { deleted.removeAll() }
                 deleted.insert(identity)
             }
-            if rows.columns.isEmpty { try change(identity, kind, nil) }
+            if rows.columns.isEmpty { try change(identity, kind: kind, property: nil) }
             for (column, values) in rows.columns {
                 let cell = values.cell(index)
-                if column == primaryKey { setPrimaryKey(identity, kind, cell) }
+                if column == primaryKey { setPrimaryKey(identity, kind: kind, cell: cell) }
                 try change(
-                    identity, kind,
-                    Property(
+                    identity, kind: kind,
+                    property: Property(
                         name: name(identity.table, column), text: isJSON ? "" : text(cell),
                         json: isJSON ? [(kind == .deleted ? "old" : "new", json(cell))] : []))
             }
@@ -125,7 +125,7 @@ struct ChangeCollector {
                     ? Property(name: name, json: [ChangedObject.oldNotLogged, ("new", json(new))])
                     : Property(name: name, text: "\(ChangedObject.notLogged) -> \(text(new))")
             }
-            try change(Identity(table: update.table, key: update.keys[index]), .updated, property)
+            try change(Identity(table: update.table, key: update.keys[index]), kind: .updated, property: property)
         }
     }
 
@@ -139,7 +139,7 @@ struct ChangeCollector {
             property.text =
                 edits.isEmpty ? "assigned again" : edits.map { $0.text(schema) }.joined(separator: "; ")
         }
-        try change(Identity(table: script.table, key: script.key), .updated, property)
+        try change(Identity(table: script.table, key: script.key), kind: .updated, property: property)
     }
 
     private mutating func add(_ more: MoreElements) throws {
@@ -151,12 +151,12 @@ struct ChangeCollector {
         let property = Property(
             name: name(more.table, more.column), text: isJSON ? "" : "\(which), further: \(text(cell))",
             json: isJSON ? [(which, json(cell)), ("continues", .bool(true))] : [])
-        try change(Identity(table: more.table, key: more.key), kind, property)
+        try change(Identity(table: more.table, key: more.key), kind: kind, property: property)
     }
 
     // MARK: Objects
 
-    private mutating func setPrimaryKey(_ identity: Identity, _ kind: ChangedObject.Change, _ cell: Cell) {
+    private mutating func setPrimaryKey(_ identity: Identity, kind: ChangedObject.Change, cell: Cell) {
         let index = object(identity, kind)
         objects[index].primaryKey = CellText.shown(cell, schema, isJSON: isJSON)
     }
@@ -170,7 +170,7 @@ struct ChangeCollector {
     }
 
     private mutating func change(
-        _ identity: Identity, _ kind: ChangedObject.Change, _ property: Property?, lacksOldValues: Bool = false
+        _ identity: Identity, kind: ChangedObject.Change, property: Property?, lacksOldValues: Bool = false
     ) throws {
         let index = object(identity, kind)
         byteCount += 64

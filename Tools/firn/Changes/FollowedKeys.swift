@@ -31,7 +31,7 @@ final class FollowedKeys: ObjectNames {
             guard !frame.kind.isPart || frame.version < from else { return false }
             var schema = commits.schema
             // What is damaged ends this walk, and that of the caller, which reports it.
-            _ = try commits.take(frame, payload, path: path) { block in
+            _ = try commits.take(frame, payload: payload, path: path) { block in
                 if case .schema(let new) = block { schema = new }
                 self.note(block, schema)
             }
@@ -48,11 +48,13 @@ final class FollowedKeys: ObjectNames {
         }
         guard filter.includes(table: rows.table), let values = rows.primaryKeys(in: schema) else { return }
         for index in 0..<rows.keys.count {
-            keep(ChangedObject.Identity(table: rows.table, key: rows.keys[index]), values.cell(index), schema)
+            keep(
+                ChangedObject.Identity(table: rows.table, key: rows.keys[index]), cell: values.cell(index),
+                schema: schema)
         }
     }
 
-    private func keep(_ identity: ChangedObject.Identity, _ cell: Cell, _ schema: DecodedSchema?) {
+    private func keep(_ identity: ChangedObject.Identity, cell: Cell, schema: DecodedSchema?) {
         let text = CellText.shown(cell, schema, isJSON: isJSON)
         byteCount += 64 + text.byteCount
         if byteCount > Self.byteMax { forget() }
@@ -83,7 +85,7 @@ final class FollowedKeys: ObjectNames {
         if let text = texts[identity] { return text }
         guard let checkpoint, let found = tables[table] else { return nil }
         _ = try? checkpoint.finding {
-            try checkpoint.withPrimaryKey(of: key, in: found) { keep(identity, $0, checkpoint.schema) }
+            try checkpoint.withPrimaryKey(of: key, in: found) { keep(identity, cell: $0, schema: checkpoint.schema) }
         }
         return texts[identity]
     }

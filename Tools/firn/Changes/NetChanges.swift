@@ -118,7 +118,7 @@ struct NetChanges {
     ) throws(BytesError) {
         for index in 0..<rows.keys.count {
             let identity = Identity(table: rows.table, key: rows.keys[index])
-            try change(identity, isInserting ? .inserted : .updated) { object throws(BytesError) in
+            try change(identity, change: isInserting ? .inserted : .updated) { object throws(BytesError) in
                 for (column, values) in rows.columns { body(object, column, values, index) }
             }
         }
@@ -128,7 +128,7 @@ struct NetChanges {
     ///
     /// - Parameter change: what happened to an object that the versions have not mentioned before.
     private mutating func change(
-        _ identity: Identity, _ change: ChangedObject.Change = .updated,
+        _ identity: Identity, change: ChangedObject.Change = .updated,
         _ body: (NetObject) throws(BytesError) -> Void
     ) throws(BytesError) {
         guard identity >= lower, upper.map({ identity < $0 }) ?? true,
@@ -218,10 +218,13 @@ private struct NetText {
             let name = schema?.name(table, column) ?? "column \(column)"
             var property = ChangedObject.Property(name: isJSON ? name : DisplayText.line(name))
             if let value = object.singles[column] {
-                guard show(value.old?.cell, value.new?.cell, lacksOld: value.lacksOld, object.change, &property)
+                guard
+                    show(
+                        value.old?.cell, new: value.new?.cell, lacksOld: value.lacksOld, change: object.change,
+                        property: &property)
                 else { continue }
             } else if let collection = object.collections[column] {
-                guard try show(collection, object.change, &property) else { continue }
+                guard try show(collection, change: object.change, property: &property) else { continue }
             }
             properties.append(property)
         }
@@ -232,8 +235,8 @@ private struct NetText {
     ///
     /// - Parameter lacksOld: whether there is an old value, and it was not logged. Then it may be the same.
     private func show(
-        _ old: Cell?, _ new: Cell?, lacksOld: Bool = false, _ change: ChangedObject.Change,
-        _ property: inout ChangedObject.Property
+        _ old: Cell?, new: Cell?, lacksOld: Bool = false, change: ChangedObject.Change,
+        property: inout ChangedObject.Property
     ) -> Bool {
         if change == .updated, let old, let new, old.isSame(as: new) { return false }
         let (before, after) = isReversed ? (new, old) : (old, new)
@@ -255,7 +258,7 @@ private struct NetText {
     }
 
     private func show(
-        _ collection: NetCollection, _ change: ChangedObject.Change, _ property: inout ChangedObject.Property
+        _ collection: NetCollection, change: ChangedObject.Change, property: inout ChangedObject.Property
     ) throws(BytesError) -> Bool {
         let old = change == .inserted ? nil : try collection.old(isDeleted: change == .deleted)
         let new = change == .deleted ? nil : collection.new
@@ -266,7 +269,8 @@ private struct NetText {
             if let old, let new, old.isSame(as: new) { return false }
             return withExtendedLifetime((old, new)) {
                 show(
-                    old?.cell(collection.kind), new?.cell(collection.kind), lacksOld: lacksOld, change, &property)
+                    old?.cell(collection.kind), new: new?.cell(collection.kind), lacksOld: lacksOld, change: change,
+                    property: &property)
             }
         }
         let versions = isReversed ? collection.edits.reversed() : collection.edits

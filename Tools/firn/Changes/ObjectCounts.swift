@@ -147,7 +147,7 @@ struct ObjectCounts {
             let (inLog, inCheckpoint) = (counts[number] ?? 0, checkpoint.counts[number] ?? 0)
             if inLog != inCheckpoint {
                 return
-                    "the log leads to \(Amount.of(inLog, "object")) of \(table.name), the checkpoint has \(inCheckpoint)"
+                    "the log leads to \(Amount.of(inLog, one: "object")) of \(table.name), the checkpoint has \(inCheckpoint)"
             }
         }
         return nil

@@ -74,7 +74,7 @@ extension OpenedStore {
                 frame.kind == .schema || frame.kind == .segmentSchema
             else { return true }
             // What can't be read is reported by the walk that reads changes.
-            if try commits.take(frame, payload, path: path, { _ in }) == nil, let schema = commits.schema {
+            if try commits.take(frame, payload: payload, path: path, { _ in }) == nil, let schema = commits.schema {
                 schemas.append(schema)
             }
             return true
@@ -109,7 +109,7 @@ extension OpenedStore {
             switch event {
             case .finding(let finding) where finding.kind == .damage: found = finding
             case .frame(let frame, let payload, let path):
-                found = try commits.take(frame, payload, path: path) { _ in }
+                found = try commits.take(frame, payload: payload, path: path) { _ in }
             default: break
             }
             return found == nil
@@ -157,7 +157,7 @@ struct PrimaryKeySearch {
             case .frame(let frame, let payload, let path):
                 var schema = commits.schema
                 // What is damaged is reported by the walk that shows the objects.
-                _ = try commits.take(frame, payload, path: path) { block in
+                _ = try commits.take(frame, payload: payload, path: path) { block in
                     if case .schema(let new) = block { schema = new }
                     if let schema { this.search(block, schema) }
                 }
@@ -200,7 +200,7 @@ struct PrimaryKeySearch {
             try checkpoint.walk {
                 for found in try checkpoint.tables() where found.number == this.table {
                     try checkpoint.forEachLeaf(found) { leaf in
-                        guard let run = try leaf.run(checkpoint, number, column) else { return }
+                        guard let run = try leaf.run(checkpoint, number: number, column: column) else { return }
                         for row in 0..<run.rows { this.take(leaf.keys[row], try run.cell(row)) }
                         run.forget()
                     }

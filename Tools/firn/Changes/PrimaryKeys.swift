@@ -25,7 +25,9 @@ extension OpenedCheckpoint {
         }
         let column = schema.tables[table.number].columns[number]
         try walk {
-            guard let (leaf, row) = try find(key, in: table), let run = try leaf.run(self, number, column) else {
+            guard let (leaf, row) = try find(key, in: table),
+                let run = try leaf.run(self, number: number, column: column)
+            else {
                 return
             }
             try withExtendedLifetime(run) { body(try run.cell(row)) }
@@ -52,7 +54,7 @@ struct PrimaryKeys: ObjectNames {
     /// Reads nothing if `wanted` is empty.
     init(_ store: OpenedStore, before version: UInt64, of wanted: [Int: Set<Int64>], isJSON: Bool) throws {
         guard !wanted.isEmpty, version > 1 else { return }
-        try readCheckpoint(store, wanted, isJSON)
+        try readCheckpoint(store, wanted: wanted, isJSON: isJSON)
         var (texts, byteCount) = (self.texts, self.byteCount)
         var commits = CommitReader()
         var left = wanted.values.reduce(0) { $0 + $1.count } - texts.values.reduce(0) { $0 + $1.count }
@@ -61,7 +63,7 @@ struct PrimaryKeys: ObjectNames {
             guard case .frame(let frame, let payload, let path) = event else { return true }
             guard frame.version < version || !frame.kind.isPart else { return false }
             var schema = commits.schema
-            _ = try commits.take(frame, payload, path: path) { block in
+            _ = try commits.take(frame, payload: payload, path: path) { block in
                 let rows: RowRun
                 switch block {
                 case .schema(let new):
@@ -84,7 +86,7 @@ struct PrimaryKeys: ObjectNames {
     }
 
     private mutating func readCheckpoint(
-        _ store: OpenedStore, _ wanted: [Int: Set<Int64>], _ isJSON: Bool
+        _ store: OpenedStore, wanted: [Int: Set<Int64>], isJSON: Bool
     ) throws {
         let opened = try store.openCheckpoint()
         findings = opened.findings

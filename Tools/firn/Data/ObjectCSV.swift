@@ -14,7 +14,7 @@ struct ObjectCSV {
     private let json: ObjectJSON
     private let columns: [Int]
 
-    init(_ table: TableID, _ schema: StoreSchema, _ snapshot: Snapshot) {
+    init(table: TableID, schema: StoreSchema, snapshot: Snapshot) {
         self.table = table
         description = schema[table]
         view = snapshot.table(table)
@@ -37,7 +37,7 @@ struct ObjectCSV {
         if hasNumber { out += String(leaf.key(row)).utf8 }
         for (index, number) in columns.enumerated() {
             if index > 0 || hasNumber { out.append(UInt8(ascii: ",")) }
-            try appendField(view.value(number, leaf, row), description.columns[number], to: &out)
+            try appendField(view.value(number, leaf: leaf, row: row), description.columns[number], to: &out)
         }
         out.append(UInt8(ascii: "\n"))
     }

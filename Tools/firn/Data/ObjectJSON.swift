@@ -57,7 +57,7 @@ struct ObjectJSON {
 
     /// Appends an object.
     func append(
-        _ table: TableID, _ leaf: Leaf, _ row: Int, withType: Bool, to out: inout [UInt8], depth: Int = 0
+        _ table: TableID, leaf: Leaf, row: Int, withType: Bool, to out: inout [UInt8], depth: Int = 0
     ) throws(ToolError) {
         guard depth < Self.depthMax else {
             throw ToolError(
@@ -79,7 +79,7 @@ struct ObjectJSON {
         for (number, column) in description.columns.enumerated() where !column.isRemoved {
             separate(&out)
             out += members[table.index][number]
-            try append(view.value(number, leaf, row), column, to: &out, depth: depth)
+            try append(view.value(number, leaf: leaf, row: row), column, to: &out, depth: depth)
         }
         out.append(UInt8(ascii: "}"))
     }
@@ -116,14 +116,14 @@ struct ObjectJSON {
     private func appendLink(_ target: TableID, _ key: Int64, to out: inout [UInt8], depth: Int) throws(ToolError) {
         guard let (leaf, row) = snapshot.table(target).find(key) else { return out += "null".utf8 }
         if schema[target].isEmbedded {
-            return try append(target, leaf, row, withType: false, to: &out, depth: depth + 1)
+            return try append(target, leaf: leaf, row: row, withType: false, to: &out, depth: depth + 1)
         }
         guard let primaryKey = schema[target].primaryKey else {
             out += "{\"$object\":".utf8
             Self.append(number: key, to: &out)
             return out.append(UInt8(ascii: "}"))
         }
-        let value = snapshot.table(target).value(primaryKey, leaf, row)
+        let value = snapshot.table(target).value(primaryKey, leaf: leaf, row: row)
         // A plain null would be no link.
         if case .null = value { return out += "{\"$key\":null}".utf8 }
         appendPlain(value, to: &out)
@@ -186,7 +186,7 @@ struct ObjectJSON {
             Self.append(schema[table].name, to: &out)
             if let primaryKey = schema[table].primaryKey {
                 out += ",\"$key\":".utf8
-                appendPlain(snapshot.table(table).value(primaryKey, leaf, row), to: &out)
+                appendPlain(snapshot.table(table).value(primaryKey, leaf: leaf, row: row), to: &out)
             } else {
                 out += ",\"$object\":".utf8
                 Self.append(number: key, to: &out)

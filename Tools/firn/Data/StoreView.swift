@@ -17,7 +17,7 @@ struct StoreView {
     ///
     /// Past versions can be opened as far as the log goes back, whatever the store's configuration retains.
     static func reading<Result>(
-        _ path: String, _ choice: VersionChoice?, storage: any Storage, _ body: (StoreView) throws -> Result
+        _ path: String, choice: VersionChoice?, storage: any Storage, _ body: (StoreView) throws -> Result
     ) throws -> Result {
         let opened = try OpenedStore.open(path, storage: storage)
         let number = try choice?.number(in: opened)

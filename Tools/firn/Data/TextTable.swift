@@ -13,7 +13,7 @@ struct TextTable {
     private static let widthMax = 40
     private static let widthMin = 4
 
-    init(_ table: TableID, _ view: StoreView, _ form: ObjectJSON) {
+    init(table: TableID, view: StoreView, form: ObjectJSON) {
         self.table = table
         self.view = view
         self.form = form
@@ -27,7 +27,7 @@ struct TextTable {
         columns = (description.primaryKey == nil ? [(nil, "#", true)] : []) + own
     }
 
-    func write(_ count: Int, width: Int, _ key: (Int) -> Int64, _ output: Output) throws {
+    func write(_ count: Int, width: Int, key: (Int) -> Int64, output: Output) throws {
         guard count > 0 else { return }
         var sample: [[String]] = []
         for index in 0..<min(count, Self.sampleCount) { sample.append(try cells(key(index))) }
@@ -72,7 +72,7 @@ struct TextTable {
         guard let (leaf, row) = rows.find(key) else { return columns.map { _ in "" } }
         return try columns.map { column in
             guard let number = column.number else { return "#\(key)" }
-            let value = rows.value(number, leaf, row)
+            let value = rows.value(number, leaf: leaf, row: row)
             if case .null = value { return "" }
             var bytes: [UInt8] = []
             if case .string(let text) = value {

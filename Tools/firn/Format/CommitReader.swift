@@ -24,12 +24,12 @@ struct CommitReader {
     ///
     /// Anything that `visit` throws is passed on.
     mutating func take(
-        _ frame: FrameHeader, _ payload: UnsafeRawBufferPointer, path: String, _ visit: (ChangeBlock) throws -> Void
+        _ frame: FrameHeader, payload: UnsafeRawBufferPointer, path: String, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Finding? {
         if frame.kind.isPart, frame.part == 0 { begin() }
         guard frame.kind != .mark, !hasFailed else { return nil }
         do {
-            try withRaw(frame, payload) { reader, raw in
+            try withRaw(frame, payload: payload) { reader, raw in
                 switch frame.kind {
                 case .mark: break
                 case .segmentSchema, .schema: reader.adopt(try DecodedSchema.read(raw))
@@ -43,7 +43,9 @@ struct CommitReader {
             let what =
                 frame.kind == .segmentSchema
                 ? "the segment schema" : "part \(frame.part) of version \(frame.version)"
-            return Finding(.damage, path, Int(frame.offset), "\(what) can't be read: decompressed, \(error)")
+            return Finding(
+                kind: .damage, file: path, offset: Int(frame.offset),
+                text: "\(what) can't be read: decompressed, \(error)")
         }
     }
 
@@ -51,7 +53,7 @@ struct CommitReader {
     ///
     /// - Parameter followsGap: whether the part before it is missing.
     mutating func salvage(
-        _ frame: FrameHeader, _ payload: UnsafeRawBufferPointer, path: String, followsGap: Bool,
+        _ frame: FrameHeader, payload: UnsafeRawBufferPointer, path: String, followsGap: Bool,
         _ visit: (ChangeBlock) throws -> Void
     ) throws -> Finding? {
         if frame.kind.isPart, frame.part == 0 { begin() }
@@ -59,7 +61,7 @@ struct CommitReader {
         var fault: BytesError?
         let adopts = adopts
         do {
-            try withRaw(frame, payload) { reader, raw in
+            try withRaw(frame, payload: payload) { reader, raw in
                 switch frame.kind {
                 case .mark: break
                 case .segmentSchema, .schema:
@@ -74,8 +76,8 @@ struct CommitReader {
         }
         return fault.map {
             Finding(
-                .damage, path, Int(frame.offset),
-                "part \(frame.part) of version \(frame.version) can't be read completely: decompressed, \($0)")
+                kind: .damage, file: path, offset: Int(frame.offset),
+                text: "part \(frame.part) of version \(frame.version) can't be read completely: decompressed, \($0)")
         }
     }
 
@@ -93,7 +95,7 @@ struct CommitReader {
 
     /// Calls `body` with the payload as it was before compression.
     private mutating func withRaw(
-        _ frame: FrameHeader, _ payload: UnsafeRawBufferPointer,
+        _ frame: FrameHeader, payload: UnsafeRawBufferPointer,
         _ body: (inout ChangesetReader, UnsafeRawBufferPointer) throws -> Void
     ) throws {
         guard frame.isCompressed else { return try body(&reader, payload) }

@@ -17,7 +17,7 @@ struct Finding: Error, Equatable, CustomStringConvertible {
     var offset: Int?
     var text: String
 
-    init(_ kind: Kind, _ file: String, _ offset: Int? = nil, _ text: String) {
+    init(kind: Kind, file: String, offset: Int? = nil, text: String) {
         self.kind = kind
         self.file = file
         self.offset = offset

@@ -83,21 +83,20 @@ struct Fields {
     func number(
         _ offset: Int, _ what: String, upTo limit: UInt64 = FormatNumbers.number
     ) throws(NumberFault) -> UInt64 {
-        try checked(u64(offset), offset, what, limit)
+        try checked(u64(offset), offset: offset, what: what, limit: limit)
     }
 
     /// A number of 32 bits that is at most `limit`.
     func number32(_ offset: Int, _ what: String, upTo limit: UInt64) throws(NumberFault) -> UInt32 {
-        UInt32(try checked(UInt64(u32(offset)), offset, what, limit))
+        UInt32(try checked(UInt64(u32(offset)), offset: offset, what: what, limit: limit))
     }
 
     /// A count, length or offset that is at most `limit`.
     func count(_ offset: Int, _ what: String, upTo limit: Int) throws(NumberFault) -> Int {
-        Int(try checked(u64(offset), offset, what, UInt64(limit)))
+        Int(try checked(u64(offset), offset: offset, what: what, limit: UInt64(limit)))
     }
 
-    private func checked(_ value: UInt64, _ offset: Int, _ what: String, _ limit: UInt64) throws(NumberFault) -> UInt64
-    {
+    private func checked(_ value: UInt64, offset: Int, what: String, limit: UInt64) throws(NumberFault) -> UInt64 {
         guard value <= limit else {
             throw NumberFault(offset: offset, text: "\(what) is \(value), but none is above \(limit)")
         }

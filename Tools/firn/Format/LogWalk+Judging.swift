@@ -7,19 +7,22 @@ extension LogWalk {
     /// The bytes behind a break are searched once in a segment: the marks found there are also all that lie behind
     /// the next break.
     func judge(
-        _ problem: String, _ state: inout State, _ offset: Int, _ file: SegmentFile, _ header: SegmentHeader,
+        _ problem: String, state: inout State, offset: Int, file: SegmentFile, header: SegmentHeader,
         isLast: Bool
     ) throws -> Finding {
         let version = state.next
         guard isLast else {
-            return Finding(.damage, file.path, offset, "\(problem); version \(version) should begin here")
+            return Finding(
+                kind: .damage, file: file.path, offset: offset, text: "\(problem); version \(version) should begin here"
+            )
         }
         func damage() -> Finding {
             Finding(
-                .damage, file.path, offset, "\(problem); version \(version), which should begin here, was durable")
+                kind: .damage, file: file.path, offset: offset,
+                text: "\(problem); version \(version), which should begin here, was durable")
         }
         if max(state.mark, state.markBehind, store.page?.durable ?? 0, store.limit ?? 0) >= version { return damage() }
-        let behind = try lookBehind(offset, file, header)
+        let behind = try lookBehind(offset, file: file, header: header)
         state.markBehind = max(state.markBehind, behind.mark)
         if behind.mark >= version { return damage() }
         // The commit's whole parts are cut off, too.
@@ -27,13 +30,13 @@ extension LogWalk {
         let text =
             "\(problem) while version \(version) was being committed: \(byteCount) bytes with \(frames) intact frames. "
             + "No durable mark covers any of it; the next opening for writing cuts it off"
-        return Finding(.tornTail, file.path, offset, text)
+        return Finding(kind: .tornTail, file: file.path, offset: offset, text: text)
     }
 
     /// Looks at what lies behind a break: the highest durable mark in the headers of frames, the number of intact
     /// frames, and where only zeros follow.
     private func lookBehind(
-        _ start: Int, _ file: SegmentFile, _ header: SegmentHeader
+        _ start: Int, file: SegmentFile, header: SegmentHeader
     ) throws -> (mark: UInt64, frames: Int, end: Int) {
         var mark: UInt64 = 0
         var frames = 0
@@ -59,7 +62,7 @@ extension LogWalk {
 
     /// Finds the frame behind a break from which reading can continue: the first part of a commit, or a mark.
     func resume(
-        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ header: SegmentHeader,
+        _ state: inout State, offset: inout Int, file: SegmentFile, header: SegmentHeader,
         _ call: (Event) throws -> Void
     ) throws -> Bool {
         var candidate = try file.nextCandidate(behind: offset)
@@ -78,7 +81,9 @@ extension LogWalk {
                 if before > state.version {
                     let which =
                         before == state.next ? "version \(before)" : "versions \(state.next) to \(before)"
-                    try call(.finding(Finding(.damage, file.path, offset, "\(which) can't be read")))
+                    try call(
+                        .finding(
+                            Finding(kind: .damage, file: file.path, offset: offset, text: "\(which) can't be read")))
                 }
                 state.version = before
                 state.isBroken = false
@@ -93,11 +98,11 @@ extension LogWalk {
 
     /// Checks that a segment ends where it should. Returns true if the walk continues with the next one.
     func finish(
-        _ state: State, _ offset: Int, _ file: SegmentFile, _ entry: Manifest.Segment, isLast: Bool,
+        _ state: State, offset: Int, file: SegmentFile, entry: Manifest.Segment, isLast: Bool,
         _ call: (Event) throws -> Void
     ) throws -> Bool {
         func damage(_ text: String) throws -> Bool {
-            try call(.finding(Finding(.damage, file.path, offset, text)))
+            try call(.finding(Finding(kind: .damage, file: file.path, offset: offset, text: text)))
             return continuesAfterDamage
         }
         if let seal = entry.seal {

@@ -4,11 +4,11 @@ import FirnStorage
 extension LogWalk {
     /// Opens a segment and checks its header. Returns nil (and sets `isBroken`) if nothing in it can be read.
     func open(
-        _ entry: Manifest.Segment, chain: UInt32?, _ state: inout State, _ call: (Event) throws -> Void
+        _ entry: Manifest.Segment, chain: UInt32?, state: inout State, _ call: (Event) throws -> Void
     ) throws -> (SegmentFile, SegmentHeader)? {
         let path = store.files.segment(entry.number)
         func damage(_ offset: Int?, _ text: String) throws {
-            try call(.finding(Finding(.damage, path, offset, text)))
+            try call(.finding(Finding(kind: .damage, file: path, offset: offset, text: text)))
             state.isBroken = true
         }
         let file: SegmentFile
@@ -32,7 +32,7 @@ extension LogWalk {
                 let text =
                     "\(size - seal.byteCount) bytes behind the segment's end are ignored: a crash left them, and the next opening "
                     + "for writing cuts them off"
-                try call(.finding(Finding(.note, path, seal.byteCount, text)))
+                try call(.finding(Finding(kind: .note, file: path, offset: seal.byteCount, text: text)))
             }
             file.limit(to: seal.byteCount)
         }

@@ -99,7 +99,7 @@ struct LogWalk {
         }
         do {
             for index in first..<segments.count {
-                if try !segment(index, &state, &end, resumes: index == resumed, call) { break }
+                if try !segment(index, state: &state, end: &end, resumes: index == resumed, call) { break }
             }
         } catch is VisitorStopped {
             summary.wasStopped = true
@@ -133,18 +133,18 @@ struct LogWalk {
     ///   - end: is moved behind each complete version.
     ///   - resumes: whether the walk goes on within the segment, at `state`.
     private func segment(
-        _ index: Int, _ state: inout State, _ end: inout Position?, resumes: Bool, _ call: (Event) throws -> Void
+        _ index: Int, state: inout State, end: inout Position?, resumes: Bool, _ call: (Event) throws -> Void
     ) throws -> Bool {
         let entry = store.manifest.segments[index]
         let isLast = index == store.manifest.segments.count - 1
-        guard let (file, header) = try open(entry, chain: resumes ? nil : state.chain, &state, call) else {
+        guard let (file, header) = try open(entry, chain: resumes ? nil : state.chain, state: &state, call) else {
             return continuesAfterDamage
         }
         try call(.segment(header, path: file.path))
         if resumes {
             state.markBehind = 0
         } else {
-            try begin(header, &state, call)
+            try begin(header, state: &state, call)
         }
         // Without a seal, the next segment's first version says where this one ends: what lies behind that was
         // rewritten there.
@@ -158,25 +158,25 @@ struct LogWalk {
             }
             try Interrupts.check()
             let problem: String
-            switch try step(&state, &offset, file, header, isSealed: !isLast, call) {
+            switch try step(&state, offset: &offset, file: file, header: header, isSealed: !isLast, call) {
             case .passed: continue
             case .ended:
-                return try finish(state, offset, file, entry, isLast: isLast, call)
+                return try finish(state, offset: offset, file: file, entry: entry, isLast: isLast, call)
             case .problem(let text): problem = text
             }
-            let finding = try judge(problem, &state, offset, file, header, isLast: isLast)
+            let finding = try judge(problem, state: &state, offset: offset, file: file, header: header, isLast: isLast)
             try call(.finding(finding))
             guard finding.kind == .damage, continuesAfterDamage else { return false }
             state.isBroken = true
             state.chain = nil
             state.nextPart = 0
-            guard try resume(&state, &offset, file, header, call) else { return true }
+            guard try resume(&state, offset: &offset, file: file, header: header, call) else { return true }
         }
     }
 
     /// Moves to the beginning of a segment.
     private func begin(
-        _ header: SegmentHeader, _ state: inout State, _ call: (Event) throws -> Void
+        _ header: SegmentHeader, state: inout State, _ call: (Event) throws -> Void
     ) throws {
         if state.isBroken || header.firstVersion != state.next {
             state.version = header.firstVersion - 1
@@ -198,7 +198,7 @@ struct LogWalk {
 
     /// Reads one frame and moves behind it.
     private func step(
-        _ state: inout State, _ offset: inout Int, _ file: SegmentFile, _ header: SegmentHeader, isSealed: Bool,
+        _ state: inout State, offset: inout Int, file: SegmentFile, header: SegmentHeader, isSealed: Bool,
         _ call: (Event) throws -> Void
     ) throws -> Step {
         let frame: FrameHeader
@@ -210,7 +210,7 @@ struct LogWalk {
         case .bad(let reason, _): return .problem(reason)
         case .frame(let found): frame = found
         }
-        if let problem = check(frame, state, offset) { return .problem(problem) }
+        if let problem = check(frame, state: state, offset: offset) { return .problem(problem) }
         try call(.frame(frame, try file.payload(of: frame), path: file.path))
         offset = frame.end
         state.chain = frame.crc
@@ -228,7 +228,7 @@ struct LogWalk {
     }
 
     /// Why a good frame does not belong at its offset; nil if it does.
-    private func check(_ frame: FrameHeader, _ state: State, _ offset: Int) -> String? {
+    private func check(_ frame: FrameHeader, state: State, offset: Int) -> String? {
         if let chain = state.chain, frame.chain != chain {
             return "the frame does not follow the one before it (chain)"
         }

@@ -115,16 +115,16 @@ struct Manifest: Equatable {
                 optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
         }
         if fields.u64(64) != 0 {
-            block.checkpoint = try checkpoint(fields, 64, "its checkpoint")
+            block.checkpoint = try checkpoint(fields, at: 64, what: "its checkpoint")
         } else if !isZero(bytes, 64..<92) {
             throw .damage("it has no checkpoint, but fields of one", offset: 64)
         }
         for index in 0..<count {
-            block.segments.append(try entry(fields, index, isLast: index == count - 1, block))
+            block.segments.append(try entry(fields, index: index, isLast: index == count - 1, block: block))
         }
         for index in 0..<earlierCount {
             let at = checkpoints + index * checkpointByteCount
-            let entry = try checkpoint(fields, at, "entry \(index) of its earlier checkpoints")
+            let entry = try checkpoint(fields, at: at, what: "entry \(index) of its earlier checkpoints")
             guard fields.u32(at + 28) == 0, let live = block.checkpoint, entry.id < live.id,
                 entry.version <= live.version, entry.id > block.earlier.last?.id ?? 0,
                 entry.version >= block.earlier.last?.version ?? 0
@@ -143,7 +143,7 @@ struct Manifest: Equatable {
         }
     }
 
-    private static func checkpoint(_ fields: Fields, _ at: Int, _ what: String) throws(Refusal) -> Checkpoint {
+    private static func checkpoint(_ fields: Fields, at: Int, what: String) throws(Refusal) -> Checkpoint {
         try bounded { () throws(NumberFault) in
             Checkpoint(
                 id: try fields.number(at, "the id of \(what)"),
@@ -155,7 +155,7 @@ struct Manifest: Equatable {
     }
 
     private static func entry(
-        _ fields: Fields, _ index: Int, isLast: Bool, _ block: Manifest
+        _ fields: Fields, index: Int, isLast: Bool, block: Manifest
     ) throws(Refusal) -> Segment {
         let at = headerByteCount + index * entryByteCount
         func refuse(_ text: String) -> Refusal { .damage("entry \(index) of its segments \(text)", offset: at) }

@@ -38,7 +38,7 @@ struct StoreOpener: Equatable {
     var text: String {
         var text = "process \(process)\(isReadOnly ? ", read-only" : "")  since \(TimeText.milliseconds(opened))  "
         if version == 0 { return text + "opening the store" }
-        text += active == 0 ? "no active version" : Amount.of(active, "active version")
+        text += active == 0 ? "no active version" : Amount.of(active, one: "active version")
         if active > 0 { text += ", the oldest \(oldest)" }
         if byteCount > 0 { text += ", \(Amount.bytes(Int(clamping: byteCount))) retained" }
         return text

@@ -81,7 +81,11 @@ struct OpenedStore {
                 created: 0, segments: [])
             return OpenedStore(
                 files: files, manifest: manifest,
-                findings: [Finding(.damage, files.manifest, nil, "neither it nor any segment of the log can be read")],
+                findings: [
+                    Finding(
+                        kind: .damage, file: files.manifest, offset: nil,
+                        text: "neither it nor any segment of the log can be read")
+                ],
                 isSalvaged: true)
         }
     }
@@ -114,14 +118,16 @@ struct OpenedStore {
     private static func readManifest(_ files: StoreFiles) throws(ToolError) -> OpenedStore {
         let path = files.manifest
         guard try stored({ () throws(StorageError) in try files.storage.status(path) }) != nil else {
-            return try salvage(files, [Finding(.damage, path, nil, "it is missing")], previous: nil)
+            return try salvage(
+                files, [Finding(kind: .damage, file: path, offset: nil, text: "it is missing")], previous: nil)
         }
         let bytes: [UInt8]
         do {
             bytes = try files.contents(of: path, limit: 2 * Manifest.byteCountMax)
         } catch  where error.status == .damage {
             return try salvage(
-                files, [Finding(.damage, path, nil, "it is longer than a manifest can be")], previous: nil)
+                files, [Finding(kind: .damage, file: path, offset: nil, text: "it is longer than a manifest can be")],
+                previous: nil)
         }
         var findings: [Finding] = []
         let current: (block: Manifest, byteCount: Int)
@@ -133,11 +139,11 @@ struct OpenedStore {
                 throw ToolError(
                     .input, "\(path) was written by a later release of Firn (\(what)). Use that release's `firn`.")
             case .damage(let text, let offset):
-                findings.append(Finding(.damage, path, offset, text))
+                findings.append(Finding(kind: .damage, file: path, offset: offset, text: text))
                 return try salvage(files, findings, previous: previousBlock(bytes))
             }
         }
-        findings += checkRest(bytes, current, path) + checkBeginning(current.block, path)
+        findings += checkRest(bytes, current: current, path: path) + checkBeginning(current.block, path)
         return OpenedStore(files: files, manifest: current.block, findings: findings)
     }
 
@@ -160,32 +166,49 @@ struct OpenedStore {
         let present = manifest.checkpoint == nil ? "there is no checkpoint" : "the checkpoint is of version \(end)"
         return [
             Finding(
-                .damage, path, nil,
-                "the log begins with version \(first), but \(present): the versions in between are missing")
+                kind: .damage, file: path, offset: nil,
+                text: "the log begins with version \(first), but \(present): the versions in between are missing")
         ]
     }
 
     /// Checks that the generation before the current one follows it, and nothing else.
     private static func checkRest(
-        _ bytes: [UInt8], _ current: (block: Manifest, byteCount: Int), _ path: String
+        _ bytes: [UInt8], current: (block: Manifest, byteCount: Int), path: String
     ) -> [Finding] {
         let start = current.byteCount
         if start == bytes.count {
             if current.block.generation == 1 { return [] }
-            return [Finding(.damage, path, start, "the generation before the current one is missing")]
+            return [
+                Finding(
+                    kind: .damage, file: path, offset: start, text: "the generation before the current one is missing")
+            ]
         }
         do throws(Manifest.Refusal) {
             let previous = try read(bytes, from: start)
             guard start + previous.byteCount == bytes.count, previous.block.storeID == current.block.storeID,
                 previous.block.generation &+ 1 == current.block.generation
-            else { return [Finding(.damage, path, start, "the generation before the current one does not fit it")] }
+            else {
+                return [
+                    Finding(
+                        kind: .damage, file: path, offset: start,
+                        text: "the generation before the current one does not fit it")
+                ]
+            }
             return []
         } catch {
             switch error {
             case .newer(let what):
-                return [Finding(.damage, path, start, "the generation before the current one is of \(what)")]
+                return [
+                    Finding(
+                        kind: .damage, file: path, offset: start,
+                        text: "the generation before the current one is of \(what)")
+                ]
             case .damage(let text, let offset):
-                return [Finding(.damage, path, start + offset, "in the generation before the current one: \(text)")]
+                return [
+                    Finding(
+                        kind: .damage, file: path, offset: start + offset,
+                        text: "in the generation before the current one: \(text)")
+                ]
             }
         }
     }

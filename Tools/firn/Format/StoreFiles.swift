@@ -85,7 +85,10 @@ struct StoreFiles {
         defer { file.close() }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard size <= limit else {
-            throw ToolError(Finding(.damage, path, nil, "it is \(size) bytes long, but at most \(limit) are possible"))
+            throw ToolError(
+                Finding(
+                    kind: .damage, file: path, offset: nil,
+                    text: "it is \(size) bytes long, but at most \(limit) are possible"))
         }
         var bytes = [UInt8](repeating: 0, count: size)
         let count: Int

@@ -55,7 +55,8 @@ struct StoreMaker {
             if let checkpoint {
                 for file in checkpoint.files {
                     made.append(files.checkpoint(file.entry.id))
-                    checkpointByteCount += try CheckpointCopy(file, storeHigh, storeLow).write(to: files)
+                    checkpointByteCount += try CheckpointCopy(source: file, storeHigh: storeHigh, storeLow: storeLow)
+                        .write(to: files)
                 }
                 try storage.syncFolder(files.checkpoints)
             }

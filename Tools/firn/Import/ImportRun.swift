@@ -32,7 +32,7 @@ struct ImportRun {
         if isNew {
             let new = NewStore(at: path, storage: storage)
             do {
-                result = try run(into: new.partial, storage, clock, &hasCommitted)
+                result = try run(into: new.partial, storage: storage, clock: clock, hasCommitted: &hasCommitted)
             } catch {
                 // With --batch, what is committed stays.
                 if hasCommitted { try finish(new) } else { new.partial.removeAll() }
@@ -42,7 +42,7 @@ struct ImportRun {
             }
             try finish(new)
         } else {
-            result = try run(into: files, storage, clock, &hasCommitted)
+            result = try run(into: files, storage: storage, clock: clock, hasCommitted: &hasCommitted)
         }
         output.clearProgress()
         do {
@@ -54,7 +54,7 @@ struct ImportRun {
                     ]).text)
             } else {
                 try output.line(
-                    "\(DisplayText.line(files.path)) got \(Amount.of(result.inserted, "new object")), and \(Amount.of(result.changed, "object")) changed; version \(result.version)"
+                    "\(DisplayText.line(files.path)) got \(Amount.of(result.inserted, one: "new object")), and \(Amount.of(result.changed, one: "object")) changed; version \(result.version)"
                 )
             }
             try output.flush()
@@ -74,7 +74,7 @@ struct ImportRun {
     }
 
     private func run(
-        into files: StoreFiles, _ storage: any Storage, _ clock: any Clock, _ hasCommitted: inout Bool
+        into files: StoreFiles, storage: any Storage, clock: any Clock, hasCommitted: inout Bool
     ) throws -> Result {
         do {
             let store = try Store(StoreOptions(log: LogOptions(folder: files.path)), storage: storage, clock: clock)

@@ -34,7 +34,7 @@ struct ImportSchema {
                 columns[column.name] = number
             }
             for property in new.properties {
-                try add(property.name, property.type, property.isIndexed, to: table, &columns)
+                try add(property.name, type: property.type, isIndexed: property.isIndexed, to: table, columns: &columns)
             }
             try setPrimaryKey(new, table, isNew: known[new.name] == nil)
         }
@@ -42,13 +42,14 @@ struct ImportSchema {
 
     /// - Parameter columns: the table's columns by their names.
     private mutating func add(
-        _ name: String, _ type: NamedType, _ isIndexed: Bool, to table: TableID, _ columns: inout [String: Int]
+        _ name: String, type: NamedType, isIndexed: Bool, to table: TableID, columns: inout [String: Int]
     ) throws(ToolError) {
         var target: TableID?
         if type.type == .link {
             guard let found = type.target.flatMap({ tables[$0] }) else {
                 throw refusal(
-                    table, name, "links to the class \(DisplayText.name(type.target ?? "")), which does not exist")
+                    table, name: name,
+                    text: "links to the class \(DisplayText.name(type.target ?? "")), which does not exist")
             }
             target = found
         }
@@ -61,15 +62,15 @@ struct ImportSchema {
             let old = TypeText.text(schema[table].columns[known], schema)
             let new = TypeText.text(column, schema)
             guard old == new else {
-                throw refusal(table, name, "is \(old) already, not \(new)")
+                throw refusal(table, name: name, text: "is \(old) already, not \(new)")
             }
             return
         }
         guard !["$object", "$type", "$schema"].contains(name) else {
-            throw refusal(table, name, "has a name by which exports mark what is no property")
+            throw refusal(table, name: name, text: "has a name by which exports mark what is no property")
         }
         guard !(isEmbedded && type.collection == .set) else {
-            throw refusal(table, name, "is a set of embedded objects")
+            throw refusal(table, name: name, text: "is a set of embedded objects")
         }
         columns[name] = schema.tables[table.index].columns.count
         schema.tables[table.index].columns.append(column)
@@ -89,15 +90,17 @@ struct ImportSchema {
         let description = schema[table].columns[column]
         guard description.collection == .none, [.int, .string, .uuid, .objectID].contains(description.type) else {
             throw refusal(
-                table, primaryKey,
-                "is \(TypeText.text(description, schema)): a primary key is an int, a string, a UUID or an object id")
+                table, name: primaryKey,
+                text:
+                    "is \(TypeText.text(description, schema)): a primary key is an int, a string, a UUID or an object id"
+            )
         }
         schema.tables[table.index].primaryKey = column
         // Every primary key has an index.
         schema.tables[table.index].columns[column].isIndexed = true
     }
 
-    private func refusal(_ table: TableID, _ name: String, _ text: String) -> ToolError {
+    private func refusal(_ table: TableID, name: String, text: String) -> ToolError {
         ToolError(
             .usage,
             "the property \(DisplayText.name(schema[table].name)).\(DisplayText.name(name)) \(DisplayText.line(text)).")

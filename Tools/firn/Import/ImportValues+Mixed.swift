@@ -70,7 +70,7 @@ extension ImportValues {
                 guard let table = link?.table, let primaryKey = schema[table].primaryKey else {
                     throw InputFault("$key should follow $link with a class that has a primary key", at: offset)
                 }
-                link?.target = .primaryKey(try readKey(table, primaryKey, &reader))
+                link?.target = .primaryKey(try readKey(table, primaryKey: primaryKey, reader: &reader))
             case "$object":
                 guard link != nil, try reader.kind() == .number, case .int(let number) = try reader.number(),
                     number >= 0
@@ -81,7 +81,8 @@ extension ImportValues {
                     "$float": .float, "$double": .double, "$data": .data, "$date": .date, "$objectId": .objectID,
                     "$uuid": .uuid, "$decimal": .decimal,
                 ]
-                guard let type = types[key], let value = try readScalar(type, try reader.kind(), &reader) else {
+                guard let type = types[key], let value = try readScalar(type, kind: try reader.kind(), reader: &reader)
+                else {
                     throw InputFault("\(DisplayText.name(key)) names no type, or has no value of it", at: offset)
                 }
                 marked = .value(value)

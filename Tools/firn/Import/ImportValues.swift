@@ -89,7 +89,7 @@ struct ImportValues {
             return .value(.null)
         }
         if column.type == .link { return try readLink(column, &reader) }
-        guard let value = try readScalar(column.type, kind, &reader) else {
+        guard let value = try readScalar(column.type, kind: kind, reader: &reader) else {
             throw wrong(column, start)
         }
         return .value(value)
@@ -97,7 +97,7 @@ struct ImportValues {
 
     /// Reads a value of a type; nil if it is none of that type.
     func readScalar(
-        _ type: ColumnType, _ kind: JSONReader.Kind, _ reader: inout JSONReader
+        _ type: ColumnType, kind: JSONReader.Kind, reader: inout JSONReader
     ) throws(InputFault) -> Value? {
         switch (type, kind) {
         case (.bool, .bool): return .bool(try reader.bool())
@@ -105,10 +105,10 @@ struct ImportValues {
         case (.float, .number):
             // Not by way of a double, which would round twice.
             let start = reader.offset
-            return .float(try Self.kept(try reader.numberText(), "float", at: start, Float.init))
+            return .float(try Self.kept(try reader.numberText(), type: "float", at: start, Float.init))
         case (.double, .number):
             let start = reader.offset
-            return .double(try Self.kept(try reader.numberText(), "double", at: start, Double.init))
+            return .double(try Self.kept(try reader.numberText(), type: "double", at: start, Double.init))
         case (.decimal, .number):
             let text = try reader.numberText()
             return Self.decimal(String(decoding: text, as: UTF8.self)).map { .decimal($0) }
@@ -131,7 +131,7 @@ struct ImportValues {
     /// The binary number that a text of JSON stands for: the nearest one, as usual, for a fraction. Throws if it is an
     /// integer that is no such number, too large, or so small that it would become 0.
     private static func kept<Number: BinaryFloatingPoint>(
-        _ text: UnsafeRawBufferPointer, _ type: String, at start: Int, _ read: (String) -> Number?
+        _ text: UnsafeRawBufferPointer, type: String, at start: Int, _ read: (String) -> Number?
     ) throws(InputFault) -> Number {
         guard let number = read(String(decoding: text, as: UTF8.self)), number.isFinite, isZero(text) || number != 0,
             JSONReader.integer(text).map({ Int64(exactly: number) == $0 }) ?? true
@@ -177,7 +177,7 @@ struct ImportValues {
             guard text.utf8.count == 24, let high = UInt64(text.prefix(16), radix: 16),
                 let low = UInt32(text.suffix(8), radix: 16), text.utf8.allSatisfy({ JSONReader.digit($0) != nil })
             else { return nil }
-            return .objectID(ObjectIDBytes(UInt32(high >> 32), UInt32(truncatingIfNeeded: high), low))
+            return .objectID(ObjectIDBytes(a: UInt32(high >> 32), b: UInt32(truncatingIfNeeded: high), c: low))
         case .uuid:
             let parts = text.split(separator: "-", omittingEmptySubsequences: false)
             guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12] else { return nil }
@@ -261,14 +261,14 @@ struct ImportValues {
             guard let number else { throw InputFault("a link to a \(schema[table].name) lacks $object", at: start) }
             return .number(number)
         }
-        guard kind == .object else { return .primaryKey(try readKey(table, primaryKey, &reader)) }
+        guard kind == .object else { return .primaryKey(try readKey(table, primaryKey: primaryKey, reader: &reader)) }
         // A link to an object whose primary key is nil: null would be no link.
         var key: Value?
         try reader.object { (name, offset, reader) throws(InputFault) in
             guard name.elementsEqual("$key".utf8), key == nil else {
                 throw InputFault("a link to a \(schema[table].name) should be its primary key", at: offset)
             }
-            key = try readKey(table, primaryKey, &reader)
+            key = try readKey(table, primaryKey: primaryKey, reader: &reader)
         }
         guard let key else {
             throw InputFault("a link to a \(schema[table].name) should be its primary key", at: start)
@@ -277,7 +277,7 @@ struct ImportValues {
     }
 
     func readKey(
-        _ table: TableID, _ primaryKey: Int, _ reader: inout JSONReader
+        _ table: TableID, primaryKey: Int, reader: inout JSONReader
     ) throws(InputFault) -> Value {
         let column = schema[table].columns[primaryKey]
         let kind = try reader.kind()
@@ -286,7 +286,7 @@ struct ImportValues {
             try reader.null()
             return .null
         }
-        guard let value = try readScalar(column.type, kind, &reader) else {
+        guard let value = try readScalar(column.type, kind: kind, reader: &reader) else {
             throw InputFault("this is no primary key of a \(schema[table].name)", at: start)
         }
         return value

@@ -72,7 +72,7 @@ extension Importer {
             }
             var missing = Missing()
             let value = try existing(property.value, &missing)
-            if try set(place.table, place.column, place.key, value, line: property.line, isNew: false),
+            if try set(place.table, column: place.column, key: place.key, to: value, line: property.line, isNew: false),
                 uncounted[place.table]?.contains(place.key) ?? false
             {
                 uncounted[place.table]?.remove(place.key)

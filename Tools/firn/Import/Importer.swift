@@ -93,7 +93,7 @@ final class Importer {
                 values[primaryKey] = nil
                 if let number { try note(key, of: number, table) }
                 let before = deferred.count
-                if try change(table, key, values, line: line) {
+                if try change(table, key: key, values: values, line: line) {
                     changed += 1
                 } else if deferred.count > before {
                     uncounted[table, default: KeySet()].insert(key)
@@ -148,37 +148,37 @@ final class Importer {
             }
             switch parsed {
             case .value(.null): break
-            case .value(let value): transaction.fill(&row, column, value)
-            default: if let value = try resolved(parsed, line) { transaction.fill(&row, column, value) }
+            case .value(let value): transaction.fill(&row, column: column, value: value)
+            default: if let value = try resolved(parsed, line) { transaction.fill(&row, column: column, value: value) }
             }
         }
         try transaction.endRow(row)
         try note(row.key, of: number, table)
         guard later else { return row.key }
         for (column, parsed) in values.enumerated() where !isPlain(columns[column]) {
-            if let parsed { _ = try set(table, column, row.key, parsed, line: line, isNew: true) }
+            if let parsed { _ = try set(table, column: column, key: row.key, to: parsed, line: line, isNew: true) }
         }
         return row.key
     }
 
     /// Returns whether anything was different.
-    private func change(_ table: TableID, _ key: Int64, _ values: [Parsed?], line: Int) throws -> Bool {
+    private func change(_ table: TableID, key: Int64, values: [Parsed?], line: Int) throws -> Bool {
         var isChanged = false
         for (column, parsed) in values.enumerated() {
             guard let parsed else { continue }
-            if try set(table, column, key, parsed, line: line, isNew: false) { isChanged = true }
+            if try set(table, column: column, key: key, to: parsed, line: line, isNew: false) { isChanged = true }
         }
         return isChanged
     }
 
     /// Sets a property, unless it has the value. Returns whether it was different: not if it has to wait.
     func set(
-        _ table: TableID, _ column: Int, _ key: Int64, _ parsed: Parsed, line: Int, isNew: Bool
+        _ table: TableID, column: Int, key: Int64, to parsed: Parsed, line: Int, isNew: Bool
     ) throws -> Bool {
         if isNew, case .value(.null) = parsed { return false }
         let place = Place(table: table, column: column, key: key)
         if !isNew, waiting[table]?.contains(key) ?? false { superseded[place] = deferred.count }
-        if !isNew, hasEmbedded(parsed), try isSame(table, column, key, parsed) { return false }
+        if !isNew, hasEmbedded(parsed), try isSame(table, column: column, key: key, parsed: parsed) { return false }
         guard let value = try resolved(parsed, line) else {
             deferred.append(Deferred(place: place, value: parsed, line: line))
             waiting[table, default: KeySet()].insert(key)
@@ -187,14 +187,14 @@ final class Importer {
         let old = isNew ? nil : transaction.table(table).value(column, of: key)
         if case .set(let elements) = value, schema[table].columns[column].collection == .set {
             if case .set(let known)? = old, Set(known) == Set(elements) { return false }
-            transaction.edit(table, column, key) { set in
+            transaction.edit(table, column: column, key: key) { set in
                 set.removeAll()
                 for element in elements { set.insertMember(element) }
             }
             return true
         }
         if let old, ExactValue(old) == ExactValue(value) { return false }
-        transaction.set(table, column, key, value)
+        transaction.set(table, column: column, key: key, to: value)
         return true
     }
 
@@ -210,28 +210,31 @@ final class Importer {
     }
 
     /// Whether the embedded objects of a property are as they were read, so that they need not be made again.
-    private func isSame(_ table: TableID, _ column: Int, _ key: Int64, _ parsed: Parsed) throws -> Bool {
+    private func isSame(_ table: TableID, column: Int, key: Int64, parsed: Parsed) throws -> Bool {
         guard let value = transaction.table(table).value(column, of: key) else { return false }
-        return try isSame(value, parsed, schema[table].columns[column].target)
+        return try isSame(value, parsed: parsed, target: schema[table].columns[column].target)
     }
 
-    private func isSame(_ value: Value, _ parsed: Parsed, _ target: TableID?) throws -> Bool {
+    private func isSame(_ value: Value, parsed: Parsed, target: TableID?) throws -> Bool {
         switch (value, parsed) {
         case (.link(let key), .embedded(let table, let values)):
             guard table == target, let (leaf, row) = transaction.table(table).find(key) else { return false }
             for (number, column) in schema[table].columns.enumerated() where !column.isRemoved {
-                let old = transaction.table(table).value(number, leaf, row)
-                guard let new = values[number], try isSame(old, new, column.target) else { return false }
+                let old = transaction.table(table).value(number, leaf: leaf, row: row)
+                guard let new = values[number], try isSame(old, parsed: new, target: column.target) else {
+                    return false
+                }
             }
             return true
         case (.list(let old), .list(let new)), (.set(let old), .set(let new)):
             guard old.count == new.count else { return false }
-            for (old, new) in zip(old, new) where try !isSame(old, new, target) { return false }
+            for (old, new) in zip(old, new) where try !isSame(old, parsed: new, target: target) { return false }
             return true
         case (.map(let old), .map(let new)):
             guard old.count == new.count else { return false }
             for (old, new) in zip(old, new) {
-                guard old.key.utf8.elementsEqual(new.key.utf8), try isSame(old.value, new.value, target) else {
+                guard old.key.utf8.elementsEqual(new.key.utf8), try isSame(old.value, parsed: new.value, target: target)
+                else {
                     return false
                 }
             }

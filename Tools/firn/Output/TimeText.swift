@@ -51,7 +51,7 @@ enum TimeText {
 /// Amounts as people write them.
 enum Amount {
     /// `1 version`, `2 versions`.
-    static func of<T: BinaryInteger>(_ count: T, _ one: String, _ many: String? = nil) -> String {
+    static func of<T: BinaryInteger>(_ count: T, one: String, many: String? = nil) -> String {
         "\(count) \(count == 1 ? one : many ?? one + "s")"
     }
 

@@ -18,7 +18,7 @@ extension Cell {
             return .date(Timestamp(seconds: seconds, nanoseconds: Int32(truncatingIfNeeded: nanoseconds)))
         case .objectID(let bytes):
             func word(_ start: Int) -> UInt32 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) } }
-            return .objectID(ObjectIDBytes(word(0), word(4), word(8)))
+            return .objectID(ObjectIDBytes(a: word(0), b: word(4), c: word(8)))
         case .uuid(let high, let low): return .uuid(UUIDBytes(high: high, low: low))
         case .decimal(let high, let low): return .decimal(DecimalBits(high: high, low: low))
         case .link(let key): return isThere(nil, key) ? .link(key) : .null

@@ -15,7 +15,7 @@ final class OlderValues {
     private var found: [Int: [Int64: Found]] = [:]
 
     /// - Parameter bases: the checkpoints, newest first.
-    init(_ schema: DecodedSchema, _ bases: ArraySlice<SalvageBase>, _ table: Int, _ keys: ClosedRange<Int64>) {
+    init(schema: DecodedSchema, bases: ArraySlice<SalvageBase>, table: Int, keys: ClosedRange<Int64>) {
         self.schema = schema
         self.bases = bases
         self.table = table
@@ -33,9 +33,11 @@ final class OlderValues {
     private func all(_ column: Int) throws -> [Int64: Found] {
         var values: [Int64: Found] = [:]
         for base in bases {
-            try base.forEachLeaf(table, Range(keys.clamped(to: 0...FormatNumbers.keyLimit - 1))) { _ in
+            try base.forEachLeaf(table, range: Range(keys.clamped(to: 0...FormatNumbers.keyLimit - 1))) { _ in
             } _: { leaf in
-                guard let run = try SalvageLeaf.run(schema, base, leaf, table, column) else { return }
+                guard let run = try SalvageLeaf.run(schema, base: base, leaf: leaf, table: table, number: column) else {
+                    return
+                }
                 for (row, key) in leaf.keys.enumerated() where keys.contains(key) && values[key] == nil {
                     guard let cell = try base.salvaging({ try run.cell(row) }) else { continue }
                     values[key] = (KeptCell(cell), base.version)

@@ -26,7 +26,7 @@ extension OpenedStore {
 
     private func opened(_ entry: Manifest.Checkpoint, _ footer: CheckpointFooter) throws -> OpenedCheckpoint {
         var findings: [Finding] = []
-        let opened = try footer.files.indices.map { try open($0, footer, isLenient: true, &findings) }
+        let opened = try footer.files.indices.map { try open($0, footer: footer, isLenient: true, findings: &findings) }
         return OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage)
     }
 

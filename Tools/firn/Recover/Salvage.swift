@@ -28,7 +28,7 @@ final class Salvage {
     /// Whether losses are noted: in the first of several walks.
     private var isNoting = true
 
-    init(_ log: SalvageLog, _ sources: SalvageSources, _ schema: DecodedSchema, byteMax: Int) {
+    init(log: SalvageLog, sources: SalvageSources, schema: DecodedSchema, byteMax: Int) {
         self.log = log
         self.sources = sources
         self.schema = schema
@@ -103,7 +103,7 @@ final class Salvage {
                 let first = number == start.table ? start.key : 0
                 var end = FormatNumbers.keyLimit
                 if let upper = changes.upper, number >= upper.table { end = number == upper.table ? upper.key : 0 }
-                if first < end { try merge(number, first..<end, changes, visit) }
+                if first < end { try merge(number, range: first..<end, changes: changes, visit) }
             }
             lower = changes.upper
         }
@@ -127,20 +127,22 @@ final class Salvage {
 
     /// Merges the rows of the checkpoints with what the log has changed since.
     private func merge(
-        _ table: Int, _ range: Range<Int64>, _ changes: NetChanges, _ visit: @escaping (Row) throws -> Void
+        _ table: Int, range: Range<Int64>, changes: NetChanges, _ visit: @escaping (Row) throws -> Void
     ) throws {
-        let merge = SalvageMerge(self, table, range, changes, visit)
+        let merge = SalvageMerge(salvage: self, table: table, range: range, changes: changes, visit)
         if let start = sources.start(of: table) { try merge.takeRows(from: start, range) }
         try merge.visitChanged(before: .max)
     }
 
     /// Visits an object of which no checkpoint has anything.
-    func visit(_ table: Int, _ key: Int64, _ object: NetObject, _ visit: (Row) throws -> Void) throws {
+    func visit(_ table: Int, key: Int64, object: NetObject, _ visit: (Row) throws -> Void) throws {
         guard object.change != .deleted else { return }
         var row = Row(table: table, key: key, cells: [Cell?](repeating: nil, count: schema.tables[table].columns.count))
         var lost: [Int] = []
         for (number, column) in schema.tables[table].columns.enumerated() where !column.isRemoved {
-            if !take(object, number, column, &row), object.change == .updated { lost.append(number) }
+            if !take(object, number: number, column: column, row: &row), object.change == .updated {
+                lost.append(number)
+            }
         }
         try finish(row, lost: lost, visit)
     }
@@ -149,7 +151,7 @@ final class Salvage {
     ///
     /// - Parameter outdatedSince: the checkpoint's version, if the row is missing in a newer one.
     func visit(
-        _ leaf: SalvageLeaf, _ row: Int, _ key: Int64, _ change: NetObject?, outdatedSince: UInt64?,
+        _ leaf: SalvageLeaf, row: Int, key: Int64, change: NetObject?, outdatedSince: UInt64?,
         _ visit: (Row) throws -> Void
     ) throws {
         let columns = schema.tables[leaf.table].columns
@@ -157,7 +159,7 @@ final class Salvage {
         var lost: [Int] = []
         var outdated: [(column: Int, version: UInt64)] = []
         for (number, column) in columns.enumerated() where !column.isRemoved {
-            if let change, take(change, number, column, &result) { continue }
+            if let change, take(change, number: number, column: column, row: &result) { continue }
             if !leaf.isOlder[number] {
                 if let cell = try leaf.cell(number, row) {
                     result.cells[number] = cell
@@ -173,7 +175,7 @@ final class Salvage {
             guard let collection = change?.collections[number] else { continue }
             // A collection that was added later was empty.
             let elements = collection.edited(KeptCollection(result.cells[number] ?? .list([])))
-            put(elements, collection, number, column, &result)
+            put(elements, collection: collection, number: number, column: column, row: &result)
         }
         try finish(result, lost: lost, outdated: outdated, outdatedSince: outdatedSince, visit)
         leaf.forget()
@@ -190,7 +192,7 @@ final class Salvage {
 
     /// Puts the value that the log has for a column into a row. Returns false if it has none.
     private func take(
-        _ object: NetObject, _ number: Int, _ column: DecodedSchema.Column, _ row: inout Row
+        _ object: NetObject, number: Int, column: DecodedSchema.Column, row: inout Row
     ) -> Bool {
         if column.collection == .none {
             guard let cell = object.singles[number]?.new?.cell else { return false }
@@ -198,14 +200,14 @@ final class Salvage {
             return true
         }
         guard let collection = object.collections[number], let elements = collection.new else { return false }
-        put(elements, collection, number, column, &row)
+        put(elements, collection: collection, number: number, column: column, row: &row)
         return true
     }
 
     /// Puts a collection's elements into a row.
     private func put(
-        _ elements: KeptCollection, _ collection: NetCollection, _ number: Int, _ column: DecodedSchema.Column,
-        _ row: inout Row
+        _ elements: KeptCollection, collection: NetCollection, number: Int, column: DecodedSchema.Column,
+        row: inout Row
     ) {
         if isDoubtful(collection) { note(\.doubtful, row.table, column: number, key: row.key) }
         row.kept.append(elements)

@@ -89,13 +89,13 @@ final class SalvageBase {
         guard tables[number] != nil else { return true }
         struct Broken: Error {}
         do {
-            try forEachLeaf(number, Self.allKeys) { _ in
+            try forEachLeaf(number, range: Self.allKeys) { _ in
                 throw Broken()
             } _: { leaf in
                 try Interrupts.check()
                 for (column, description) in schema.tables[number].columns.enumerated() where !description.isRemoved {
                     let isRead: Void? = try salvaging {
-                        guard let run = try leaf.run(checkpoint, column, description) else { return }
+                        guard let run = try leaf.run(checkpoint, number: column, column: description) else { return }
                         for row in 0..<leaf.keys.count { _ = try run.cell(row) }
                         run.forget()
                     }
@@ -112,22 +112,24 @@ final class SalvageBase {
     ///
     /// - Parameter lose: called with the rows that can't be read, where they would come.
     func forEachLeaf(
-        _ number: Int, _ range: Range<Int64>, lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
+        _ number: Int, range: Range<Int64>, lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         if headless.contains(number) {
-            return try visitStrays(number, Self.allKeys, rows: nil, range, lose, visit)
+            return try visitStrays(number, bounds: Self.allKeys, rows: nil, range: range, lose: lose, visit)
         }
         guard let table = tables[number] else { return }
         try checkpoint.walk {
             let root = try salvaging { try table.node.reference(32) } ?? 0
             guard let root else { return }
-            try follow(root, of: table.node, Self.allKeys, rows: table.rowCount, number, range, lose, visit)
+            try follow(
+                root, of: table.node, bounds: Self.allKeys, rows: table.rowCount, table: number, range: range,
+                lose: lose, visit)
         }
     }
 
     /// Visits the leaves of a table that no reference leads to any more, and tells of what may lie between them.
     private func visitStrays(
-        _ number: Int, _ bounds: Range<Int64>, rows: Int64?, _ range: Range<Int64>, _ lose: (Lost) throws -> Void,
+        _ number: Int, bounds: Range<Int64>, rows: Int64?, range: Range<Int64>, lose: (Lost) throws -> Void,
         _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         let rivals = schema.tables.enumerated().filter { $0.offset != number && !$0.element.isRemoved }
@@ -152,15 +154,16 @@ final class SalvageBase {
     }
 
     private func follow(
-        _ position: Int, of parent: OnDiskNode, _ bounds: Range<Int64>, rows: Int64, _ table: Int,
-        _ range: Range<Int64>, _ lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
+        _ position: Int, of parent: OnDiskNode, bounds: Range<Int64>, rows: Int64, table: Int,
+        range: Range<Int64>, lose: (Lost) throws -> Void, _ visit: (OnDiskLeaf) throws -> Void
     ) throws {
         guard bounds.overlaps(range) else { return }
         func lost() throws { try lose(Lost(keys: bounds, group: bounds.lowerBound, rows: rows)) }
         guard let node = try salvaging({ try checkpoint.node(position, of: parent, .rowInner, .leaf) }) ?? nil else {
             // If it was a leaf, its rows are lost. Those below an inner node are not.
             let isInner = parent.kind == .rowInner ? parent.header.width > 1 : rows > Int64(OnDiskNode.rowsPerLeaf)
-            return isInner ? try visitStrays(table, bounds, rows: rows, range, lose, visit) : try lost()
+            return isInner
+                ? try visitStrays(table, bounds: bounds, rows: rows, range: range, lose: lose, visit) : try lost()
         }
         guard parent.kind != .rowInner || node.kind == .leaf || node.header.width < parent.header.width else {
             note(parent.fault("a child of the inner node is not of a lower level"))
@@ -184,7 +187,8 @@ final class SalvageBase {
                 try lose(Lost(keys: lower..<upper, group: lower, rows: counted))
                 continue
             }
-            try follow(below, of: node, lower..<upper, rows: counted, table, range, lose, visit)
+            try follow(
+                below, of: node, bounds: lower..<upper, rows: counted, table: table, range: range, lose: lose, visit)
         }
     }
 }

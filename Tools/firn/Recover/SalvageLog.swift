@@ -101,8 +101,8 @@ struct SalvageLog {
                 // A disk that fails in one place is no reason to give up the others.
                 found(
                     Finding(
-                        .damage, path, nil,
-                        error.code == .notFound
+                        kind: .damage, file: path, offset: nil,
+                        text: error.code == .notFound
                             ? "the manifest lists this segment, but it is missing" : "it can't be read: \(error)"))
             }
         }
@@ -115,8 +115,12 @@ struct SalvageLog {
         switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
         case .header(let header)
         where header.storeHigh == store.manifest.storeHigh && header.segment == segment.number: return header
-        case .header: found(Finding(.damage, file.path, 0, "the segment's header is not that of this segment"))
-        case .refused(let reason): found(Finding(.damage, file.path, 0, reason))
+        case .header:
+            found(
+                Finding(
+                    kind: .damage, file: file.path, offset: 0, text: "the segment's header is not that of this segment")
+            )
+        case .refused(let reason): found(Finding(kind: .damage, file: file.path, offset: 0, text: reason))
         }
         return SegmentHeader(
             segment: segment.number, storeHigh: store.manifest.storeHigh, storeLow: store.manifest.storeLow,
@@ -135,7 +139,7 @@ struct SalvageLog {
             switch try file.itemBehind(at: offset, of: header) {
             case .end, .zeros: return
             case .bad(let reason, _):
-                if damage == nil { found(Finding(.damage, file.path, offset, reason)) }
+                if damage == nil { found(Finding(kind: .damage, file: file.path, offset: offset, text: reason)) }
                 damage = damage ?? offset
                 guard let next = try file.nextCandidate(behind: offset) else { return }
                 offset = next
@@ -190,7 +194,7 @@ struct SalvageLog {
             if path == lastPath { hasLastFrames = true }
             if frame.mark <= FormatNumbers.number { limit = max(limit, frame.mark) }
             if frame.kind == .schema || frame.kind == .segmentSchema,
-                try commits.salvage(frame, payload, path: path, followsGap: false, { _ in }) == nil,
+                try commits.salvage(frame, payload: payload, path: path, followsGap: false, { _ in }) == nil,
                 let schema = commits.schema
             {
                 schemas.append((frame.version, schema))
@@ -239,7 +243,7 @@ struct SalvageLog {
             let isWanted = frame.kind.isPart && frame.version > base
             guard isWanted || frame.kind != .changes else { return }
             let finding = try commits.salvage(
-                frame, payload, path: path, followsGap: isAfterDamage || frame.part > 0 && !isContinued
+                frame, payload: payload, path: path, followsGap: isAfterDamage || frame.part > 0 && !isContinued
             ) { block in
                 if isWanted { try visit(block, frame.version) }
             }

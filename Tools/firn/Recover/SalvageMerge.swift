@@ -13,7 +13,7 @@ final class SalvageMerge {
     private var partialCount = 0
 
     init(
-        _ salvage: Salvage, _ table: Int, _ range: Range<Int64>, _ changes: NetChanges,
+        salvage: Salvage, table: Int, range: Range<Int64>, changes: NetChanges,
         _ visit: @escaping (Salvage.Row) throws -> Void
     ) {
         self.salvage = salvage
@@ -30,7 +30,7 @@ final class SalvageMerge {
         while next < changed.count, changed[next] < key {
             if let object = object(changed[next]) {
                 if object.change != .inserted { partialCount += 1 }
-                try salvage.visit(table, changed[next], object, visit)
+                try salvage.visit(table, key: changed[next], object: object, visit)
             }
             next += 1
         }
@@ -46,7 +46,7 @@ final class SalvageMerge {
         guard salvage.sources.bases.indices.contains(index) else { return 0 }
         let base = salvage.sources.bases[index]
         var count = 0
-        try base.forEachLeaf(table, range) { lost in
+        try base.forEachLeaf(table, range: range) { lost in
             let keys = lost.keys.clamped(to: range)
             guard !keys.isEmpty else { return }
             let partialBefore = partialCount
@@ -58,7 +58,8 @@ final class SalvageMerge {
             salvage.lose(lost, of: table, outdated: older, partial: partialCount - partialBefore)
         } _: { leaf in
             let rows = try SalvageLeaf(
-                salvage.schema, base, leaf, table, before: salvage.sources.bases[(index + 1)...])
+                schema: salvage.schema, base: base, leaf: leaf, table: table,
+                before: salvage.sources.bases[(index + 1)...])
             for (row, key) in leaf.keys.enumerated() where range.contains(key) {
                 try visitChanged(before: key)
                 count += 1
@@ -68,7 +69,8 @@ final class SalvageMerge {
                     next += 1
                 }
                 if change?.change == .deleted { continue }
-                try salvage.visit(rows, row, key, change, outdatedSince: isOutdated ? base.version : nil, visit)
+                try salvage.visit(
+                    rows, row: row, key: key, change: change, outdatedSince: isOutdated ? base.version : nil, visit)
             }
         }
         return count
@@ -88,21 +90,22 @@ struct SalvageLeaf {
 
     /// - Parameter older: the checkpoints before this one, newest first.
     init(
-        _ schema: DecodedSchema, _ base: SalvageBase, _ leaf: OnDiskLeaf, _ table: Int,
+        schema: DecodedSchema, base: SalvageBase, leaf: OnDiskLeaf, table: Int,
         before older: ArraySlice<SalvageBase>
     ) throws {
         self.base = base
         self.table = table
-        self.older = OlderValues(schema, older, table, leaf.keys[0]...leaf.keys[leaf.keys.count - 1])
+        self.older = OlderValues(
+            schema: schema, bases: older, table: table, keys: leaf.keys[0]...leaf.keys[leaf.keys.count - 1])
         for number in schema.tables[table].columns.indices {
-            isOlder.append(Self.column(number, of: table, base, leaf) == nil)
-            runs.append(try Self.run(schema, base, leaf, table, number))
+            isOlder.append(Self.column(number, of: table, base: base, leaf: leaf) == nil)
+            runs.append(try Self.run(schema, base: base, leaf: leaf, table: table, number: number))
         }
     }
 
     /// A column of a leaf; nil if the leaf is too old to have it.
     private static func column(
-        _ number: Int, of table: Int, _ base: SalvageBase, _ leaf: OnDiskLeaf
+        _ number: Int, of table: Int, base: SalvageBase, leaf: OnDiskLeaf
     ) -> DecodedSchema.Column? {
         guard number < leaf.columnCount else { return nil }
         return base.schema.column(table, number)
@@ -110,11 +113,12 @@ struct SalvageLeaf {
 
     /// The values of a column; nil if they can't be read, or if there are none.
     static func run(
-        _ schema: DecodedSchema, _ base: SalvageBase, _ leaf: OnDiskLeaf, _ table: Int, _ number: Int
+        _ schema: DecodedSchema, base: SalvageBase, leaf: OnDiskLeaf, table: Int, number: Int
     ) throws -> ChunkRun? {
-        guard !schema.tables[table].columns[number].isRemoved, let column = column(number, of: table, base, leaf)
+        guard !schema.tables[table].columns[number].isRemoved,
+            let column = column(number, of: table, base: base, leaf: leaf)
         else { return nil }
-        return try base.salvaging { try leaf.run(base.checkpoint, number, column) } ?? nil
+        return try base.salvaging { try leaf.run(base.checkpoint, number: number, column: column) } ?? nil
     }
 
     /// A value; nil if it can't be read.

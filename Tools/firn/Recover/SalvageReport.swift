@@ -107,29 +107,32 @@ struct SalvageReport {
 
     func text(_ schema: DecodedSchema) -> [String] {
         var lines: [String] = []
-        func list(_ losses: [Place: Loss], _ one: String, _ many: String, _ what: String) {
+        func list(_ losses: [Place: Loss], one: String, many: String, what: String) {
             for (place, loss) in losses.sorted(by: { $0.key < $1.key }) {
-                let amount = Amount.of(loss.count, one, many)
+                let amount = Amount.of(loss.count, one: one, many: many)
                 lines.append("  \(DisplayText.line(name(place, schema)))  \(amount) \(what)\(loss.text)")
             }
         }
         for (number, table) in schema.tables.enumerated() where !table.isRemoved {
-            lines.append("  \(DisplayText.line(table.name))  \(Amount.of(recovered[number] ?? 0, "object")) recovered")
+            lines.append(
+                "  \(DisplayText.line(table.name))  \(Amount.of(recovered[number] ?? 0, one: "object")) recovered")
         }
-        list(lost, "object", "objects", "lost")
+        list(lost, one: "object", many: "objects", what: "lost")
         for table in unknown.sorted() {
             lines.append(
                 "  \(schema.shownName(table))  further objects of the checkpoint may be lost, how many is not known"
             )
         }
         for (place, (version, objects)) in outdated.sorted(by: { $0.key < $1.key }) {
-            let amount = Amount.of(objects.count, place.column == nil ? "object" : "value")
+            let amount = Amount.of(objects.count, one: place.column == nil ? "object" : "value")
             let what = "as of version \(version), since newer states of them are lost"
             lines.append("  \(DisplayText.line(name(place, schema)))  \(amount) \(what)\(objects.text)")
         }
-        list(lostValues, "value", "values", "lost, which are as in a new object")
-        list(doubtful, "collection", "collections", "edited after a lost version, which may lack its edits")
-        list(cutLinks, "link", "links", "to lost objects removed")
+        list(lostValues, one: "value", many: "values", what: "lost, which are as in a new object")
+        list(
+            doubtful, one: "collection", many: "collections",
+            what: "edited after a lost version, which may lack its edits")
+        list(cutLinks, one: "link", many: "links", what: "to lost objects removed")
         if isEndLost { lines.append("  the end of the log is missing, and with it any later versions") }
         if !versions.isEmpty {
             let ranges = versions.map { $0.words() }.joined(separator: ", ")

@@ -14,7 +14,7 @@ struct SalvageSources {
     private var starts: [Int?] = []
 
     /// - Parameter found: gets what is wrong with the checkpoint that the manifest lists.
-    init(_ store: OpenedStore, _ log: SalvageLog, _ found: inout [Finding]) throws {
+    init(store: OpenedStore, log: SalvageLog, found: inout [Finding]) throws {
         if let listed = store.manifest.checkpoint { found += try store.open(listed).findings }
         var bases: [SalvageBase] = []
         for entry in try Self.entries(store) {

@@ -91,7 +91,7 @@ final class SalvageWriter {
         case .bool: return .bool(false)
         case .int: return .int(0)
         case .string: return .string("")
-        case .objectID: return .objectID(ObjectIDBytes(0, 0, 0))
+        case .objectID: return .objectID(ObjectIDBytes(a: 0, b: 0, c: 0))
         case .uuid: return .uuid(UUIDBytes(high: 0, low: 0))
         default: return .null
         }
@@ -125,12 +125,14 @@ final class SalvageWriter {
             if case .set(let elements) = value {
                 sets.append((number, elements))
             } else {
-                transaction.fill(&fresh, number, value)
+                transaction.fill(&fresh, column: number, value: value)
             }
         }
         try transaction.endRow(fresh)
         for (column, elements) in sets {
-            transaction.edit(id, column, row.key) { set in for element in elements { set.insertMember(element) } }
+            transaction.edit(id, column: column, key: row.key) { set in
+                for element in elements { set.insertMember(element) }
+            }
         }
         keys[row.table].insert(row.key)
     }
@@ -155,7 +157,7 @@ final class SalvageWriter {
             let value = cell.value { table, key in
                 allowed.contains(ChangedObject.Identity(table: table ?? column.target ?? -1, key: key))
             }
-            set(value, TableID(row.table), number, row.key)
+            set(value, table: TableID(row.table), column: number, key: row.key)
         }
     }
 
@@ -167,12 +169,14 @@ final class SalvageWriter {
         return !schema.tables[target.table].isEmbedded || owned[target.table].insert(target.key)
     }
 
-    private func set(_ value: Value, _ id: TableID, _ column: Int, _ key: Int64) {
+    private func set(_ value: Value, table id: TableID, column: Int, key: Int64) {
         switch value {
         case .null: return
         case .set(let elements) where schema.tables[id.index].columns[column].collection == .set:
-            transaction.edit(id, column, key) { set in for element in elements { set.insertMember(element) } }
-        default: transaction.set(id, column, key, value)
+            transaction.edit(id, column: column, key: key) { set in
+                for element in elements { set.insertMember(element) }
+            }
+        default: transaction.set(id, column: column, key: key, to: value)
         }
     }
 

@@ -84,7 +84,7 @@ final class StrayNodes {
         do {
             let leaf = try OnDiskLeaf(checkpoint, checkpoint.node(at: position))
             for (number, column) in table.columns.enumerated() where number < leaf.columnCount && !column.isRemoved {
-                guard try leaf.run(checkpoint, number, column) != nil else { return nil }
+                guard try leaf.run(checkpoint, number: number, column: column) != nil else { return nil }
             }
             return leaf
         } catch is NodeFault {

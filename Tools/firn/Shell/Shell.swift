@@ -97,6 +97,6 @@ final class Shell {
 
     /// The classes that can be completed: none if the store can't be read.
     private func currentSchema() -> StoreSchema {
-        (try? StoreView.reading(store, nil, storage: PosixStorage.shared) { $0.schema }) ?? StoreSchema()
+        (try? StoreView.reading(store, choice: nil, storage: PosixStorage.shared) { $0.schema }) ?? StoreSchema()
     }
 }

@@ -79,7 +79,7 @@ enum ChunkEncoding {
 
     /// Makes the chunk that a node is decoded into, with a heap of `heap` bytes. Its values are not initialised.
     private static func makeChunk(
-        _ node: Node, _ mapping: ScratchNode.Mapping, _ layout: ChunkLayout, heap: Int = 0
+        _ node: Node, mapping: ScratchNode.Mapping, layout: ChunkLayout, heap: Int = 0
     ) -> Chunk {
         let scratch = ScratchNode.make(
             for: node, mapping, byteCount: layout.byteCount(capacity: node.capacity, heap: heap))
@@ -93,7 +93,7 @@ enum ChunkEncoding {
         let rows = node.capacity
         let isNullable = hasNulls(node)
         let layout = ChunkLayout(form: isNullable ? .nullable : .fixed, width: MemoryLayout<Int64>.size)
-        let chunk = makeChunk(node, mapping, layout)
+        let chunk = makeChunk(node, mapping: mapping, layout: layout)
         let width = width(node)
         let target = chunk.data.assumingMemoryBound(to: Int64.self)
         firn_unpack_i64(
@@ -109,7 +109,7 @@ enum ChunkEncoding {
         let rows = node.capacity
         let isNullable = hasNulls(node)
         let layout = ChunkLayout(form: isNullable ? .nullable : .fixed, width: MemoryLayout<Bool>.size)
-        let chunk = makeChunk(node, mapping, layout)
+        let chunk = makeChunk(node, mapping: mapping, layout: layout)
         firn_unpack_bits(payload(node), UInt32(rows), chunk.data)
         if isNullable {
             (chunk.data + layout.width * rows).copyMemory(from: payload(node) + bitByteCount(rows), byteCount: rows)
@@ -123,7 +123,7 @@ enum ChunkEncoding {
         let rows = node.capacity
         let heap = heapByteCount(node)
         let width = width(node)
-        let chunk = makeChunk(node, mapping, .variable(), heap: heap)
+        let chunk = makeChunk(node, mapping: mapping, layout: .variable(), heap: heap)
         chunk.heapUsed = heap
         firn_unpack_slots(payload, UInt32(width), UInt32(rows), chunk.data)
         chunk.heap.copyMemory(from: payload + width * rows, byteCount: heap)
@@ -153,7 +153,7 @@ enum ChunkEncoding {
     }
 
     /// The length of the value in a row of encoded text, as a slot on the heap states it.
-    static func length(_ row: Int, _ width: Int, _ lengths: UnsafeRawPointer) -> Int {
+    static func length(_ row: Int, width: Int, lengths: UnsafeRawPointer) -> Int {
         guard width == 1 else { return Int(lengths.loadUnaligned(fromByteOffset: 2 * row, as: UInt16.self)) }
         return length(ofByte: Int(lengths.load(fromByteOffset: row, as: UInt8.self)))
     }
@@ -175,7 +175,7 @@ enum ChunkEncoding {
         guard let lengths = bytes.baseAddress else { return rows == 0 }
         var end = 0
         for row in 0..<rows {
-            let length = length(row, width, lengths)
+            let length = length(row, width: width, lengths: lengths)
             if length == Int(Chunk.Slot.null) { continue }
             guard length < Int(Chunk.Slot.tree), end <= 0xFFFF else { return false }
             end += length
@@ -187,7 +187,7 @@ enum ChunkEncoding {
         let rows = node.capacity
         let words = Chunk(dictionaryRef(node).node)
         let heap = words.heapUsed
-        let chunk = makeChunk(node, mapping, .variable(), heap: heap)
+        let chunk = makeChunk(node, mapping: mapping, layout: .variable(), heap: heap)
         chunk.heapUsed = heap
         let codes = payload(node).assumingMemoryBound(to: UInt8.self)
         let slots = words.data.assumingMemoryBound(to: UInt32.self)

@@ -26,7 +26,7 @@ package struct PackedIntegers {
 
     /// Sets the bits of those of the first `count` values that are in `low ... high`, and clears the others. Returns
     /// false and does nothing if there is no kernel for this form.
-    package func select(_ low: Int64, _ high: Int64, count: Int, _ mask: UnsafeMutablePointer<UInt64>) -> Bool {
+    package func select(_ low: Int64, high: Int64, count: Int, into mask: UnsafeMutablePointer<UInt64>) -> Bool {
         guard step == 0, width > 0 else { return false }
         let most = UInt64(truncatingIfNeeded: (1 << (8 * width)) - 1)
         let from = low <= base ? 0 : UInt64(bitPattern: low &- base)

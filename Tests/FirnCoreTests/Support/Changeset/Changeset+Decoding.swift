@@ -98,7 +98,7 @@ extension Changeset {
                 old = value
             }
             tables[cells.table, default: TableChanges()].update(
-                cells.column, key, CellChange(new: new, old: old, isUnchanged: isUnchanged))
+                cells.column, key: key, cell: CellChange(new: new, old: old, isUnchanged: isUnchanged))
         }
     }
 
@@ -115,7 +115,7 @@ extension Changeset {
             old = elements
         }
         let edits = ListScript.edits(block.operations, new: new, old: old)
-        tables[block.table, default: TableChanges()].edit(block.column, block.key, edits)
+        tables[block.table, default: TableChanges()].edit(block.column, key: block.key, edits: edits)
     }
 
     private mutating func add(_ block: inout ChangesetBlock.Elements) throws {

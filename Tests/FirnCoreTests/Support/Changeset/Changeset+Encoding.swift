@@ -69,13 +69,13 @@ extension ChangesetEncoder {
                     (rows[keys[end]]?[column.number] != nil) == present.contains { $0.number == column.number }
                 })
             { end += 1 }
-            rowBlocks(kind, keys[start..<end], present, rows)
+            rowBlocks(kind, keys: keys[start..<end], present: present, rows: rows)
             start = end
         }
     }
 
     private mutating func rowBlocks(
-        _ kind: BlockKind, _ keys: ArraySlice<Int64>, _ present: [NumberedColumn], _ rows: [Int64: [Int: Value]]
+        _ kind: BlockKind, keys: ArraySlice<Int64>, present: [NumberedColumn], rows: [Int64: [Int: Value]]
     ) {
         let isOld = kind == .deleteOld
         var size = RowsSize(bytes: 256 + 2 * IntRun.bound(keys.count), cells: 2 * keys.count, blobs: 0)
@@ -83,7 +83,8 @@ extension ChangesetEncoder {
         var later: [(NumberedColumn, Int64, Value)] = []
         for (index, column) in present.enumerated() {
             // Slot 0 is for elements.
-            let stage = stage(index + 1, column.type, column.collection, isNullable: column.isNullable)
+            let stage = stage(
+                index + 1, type: column.type, collection: column.collection, isNullable: column.isNullable)
             for key in keys {
                 guard let value = rows[key]?[column.number] else {
                     preconditionFailure("Firn: row \(key) lacks a value")
@@ -100,12 +101,13 @@ extension ChangesetEncoder {
         guard size.fits || keys.count == 1 && present.count <= 1 else {
             if keys.count > 1 {
                 let middle = keys.startIndex + keys.count / 2
-                rowBlocks(kind, keys[..<middle], present, rows)
-                rowBlocks(kind, keys[middle...], present, rows)
+                rowBlocks(kind, keys: keys[..<middle], present: present, rows: rows)
+                rowBlocks(kind, keys: keys[middle...], present: present, rows: rows)
             } else {
                 let half = present.count / 2
-                rowBlocks(kind, keys, Array(present[..<half]), rows)
-                rowBlocks(kind == .insert ? .insertMore : kind, keys, Array(present[half...]), rows)
+                rowBlocks(kind, keys: keys, present: Array(present[..<half]), rows: rows)
+                rowBlocks(
+                    kind == .insert ? .insertMore : kind, keys: keys, present: Array(present[half...]), rows: rows)
             }
             return
         }
@@ -115,32 +117,34 @@ extension ChangesetEncoder {
         let scratch = integers(count + 2 * staged.reduce(count) { max($0, $1.valueCount) })
         for (index, key) in keys.enumerated() { scratch[index] = key }
         let table = table
-        block(kind, old: isOld, size.bytes) { cursor in
+        block(kind, old: isOld, bound: size.bytes) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
-            IntRun.encode(scratch, count, &cursor)
+            IntRun.encode(scratch, count: count, into: &cursor)
             cursor.varint(present.count)
             for (column, stage) in zip(present, staged) {
                 cursor.varint(column.number)
-                ColumnCoding.encode(stage, scratch + count, &cursor)
+                ColumnCoding.encode(stage, scratch: scratch + count, into: &cursor)
             }
         }
-        for (column, key, value) in later { elements(column, key, isOld ? .deleted : .inserted, value) }
+        for (column, key, value) in later {
+            elements(column, key: key, owner: isOld ? .deleted : .inserted, value: value)
+        }
         guard isOld else { return }
         reserve(128 + IntRun.bound(count), cells: count)
         let keyIntegers = integers(count)
         for (index, key) in keys.enumerated() { keyIntegers[index] = key }
-        block(.delete, 64 + IntRun.bound(count)) { cursor in
+        block(.delete, bound: 64 + IntRun.bound(count)) { cursor in
             cursor.varint(table.index)
             cursor.varint(count)
-            IntRun.encode(keyIntegers, count, &cursor)
+            IntRun.encode(keyIntegers, count: count, into: &cursor)
         }
     }
 
-    private mutating func elements(_ column: NumberedColumn, _ key: Int64, _ owner: ElementsOwner, _ value: Value) {
+    private mutating func elements(_ column: NumberedColumn, key: Int64, owner: ElementsOwner, value: Value) {
         var rest = (value.scriptElements ?? [])[...]
         while !rest.isEmpty {
-            let stage = stage(0, column.type, column.collection, isNullable: column.isNullable)
+            let stage = stage(0, type: column.type, collection: column.collection, isNullable: column.isNullable)
             var taken = 0
             while let element = rest.first,
                 stage.valueCount == 0 || taken + element.roughByteCount < ChangesetFormat.cellByteCount
@@ -150,7 +154,7 @@ extension ChangesetEncoder {
                 rest = rest.dropFirst()
             }
             stage.endCollection(since: 0)
-            elementsBlock(column.number, key, owner, stage)
+            elementsBlock(column.number, key: key, owner: owner, stage: stage)
         }
     }
 
@@ -162,8 +166,8 @@ extension ChangesetEncoder {
         guard !cells.isEmpty else { return }
         let count = cells.count
         let (new, old) = (
-            stage(1, column.type, column.collection, isNullable: column.isNullable),
-            stage(2, column.type, column.collection, isNullable: column.isNullable)
+            stage(1, type: column.type, collection: column.collection, isNullable: column.isNullable),
+            stage(2, type: column.type, collection: column.collection, isNullable: column.isNullable)
         )
         var unchanged = [UInt8](repeating: 0, count: count)
         var unchangedCount = 0
@@ -200,10 +204,11 @@ extension ChangesetEncoder {
         for (index, cell) in cells.enumerated() { scratch[index] = cell.key }
         unchanged.withUnsafeBufferPointer { unchanged in
             updateBlock(
-                column, scratch, count, unchanged.baseAddress.unsafelyUnwrapped, unchangedCount, new, newBound, old,
-                oldBound)
+                column, keys: scratch, count: count, unchanged: unchanged.baseAddress.unsafelyUnwrapped,
+                unchangedCount: unchangedCount, new: new, newBound: newBound, old: old,
+                oldBound: oldBound)
         }
-        for (key, owner, value) in later { elements(column, key, owner, value) }
+        for (key, owner, value) in later { elements(column, key: key, owner: owner, value: value) }
     }
 }
 

@@ -103,7 +103,7 @@ extension TableChanges {
         deleted[key] = before
     }
 
-    mutating func update(_ column: Int, _ key: Int64, _ cell: CellChange) {
+    mutating func update(_ column: Int, key: Int64, cell: CellChange) {
         if inserted[key] != nil {
             inserted[key]?[column] = cell.new
         } else if let first = updated[column]?[key] {
@@ -117,7 +117,7 @@ extension TableChanges {
         }
     }
 
-    mutating func edit(_ column: Int, _ key: Int64, _ edits: [ListEdit]) {
+    mutating func edit(_ column: Int, key: Int64, edits: [ListEdit]) {
         if let value = inserted[key]?[column] {
             inserted[key]?[column] = value.applying(edits) ?? value
         } else if let cell = updated[column]?[key] {

@@ -63,7 +63,7 @@ final class CodableProgram {
         return try decoder.decode(type, from: data)
     }
 
-    private func compare(_ found: PlainObject, _ expected: PlainObject, _ what: String) {
+    private func compare(_ found: PlainObject, expected: PlainObject, what: String) {
         let (found, expected) = (found.canonical, expected.canonical)
         if found == expected { return }
         // The texts are long: only what is around the first difference.
@@ -87,24 +87,24 @@ final class CodableProgram {
             let text = try encode(random.object())
             let plain = try decode(PlainObject.self, text)
             let object = try decode(CodedObject.self, text)
-            compare(PlainObject(object), plain, "decoded")
+            compare(PlainObject(object), expected: plain, what: "decoded")
             check(object.realm == nil && object.link?.realm == nil && object.part?.realm == nil, "decoded into a realm")
             // What is encoded says the same, to Swift's structures and to the class.
             let again = try encode(object)
-            compare(try decode(PlainObject.self, again), plain, "encoded")
-            compare(PlainObject(try decode(CodedObject.self, again)), plain, "decoded again")
-            try add(object, plain, again, round)
+            compare(try decode(PlainObject.self, again), expected: plain, what: "encoded")
+            compare(PlainObject(try decode(CodedObject.self, again)), expected: plain, what: "decoded again")
+            try add(object, plain: plain, text: again, round: round)
             if !usesLists { for _ in 0..<12 { damage(text) } }
         }
     }
 
     // MARK: In a realm
 
-    private func add(_ object: CodedObject, _ plain: PlainObject, _ text: Data, _ round: Int) throws {
+    private func add(_ object: CodedObject, plain: PlainObject, text: Data, round: Int) throws {
         let policy: Realm.UpdatePolicy = round > 0 || random.below(2) == 0 ? .all : .error
         try realm.write { realm.add(object, update: policy) }
         let stored = plain.stored
-        compare(PlainObject(object), stored, "managed")
+        compare(PlainObject(object), expected: stored, what: "managed")
         let frozen = object.freeze()
         for object in [object, frozen] {
             check(isRefused(object), "a managed object are encoded")
@@ -118,13 +118,15 @@ final class CodableProgram {
             copy.links.removeAll()
             var alone = stored
             (alone.link, alone.links) = (nil, [])
-            compare(try decode(PlainObject.self, encode(copy)), try decode(PlainObject.self, encode(alone)), "a copy")
+            compare(
+                try decode(PlainObject.self, encode(copy)), expected: try decode(PlainObject.self, encode(alone)),
+                what: "a copy")
         }
         // What was encoded is added again, over what is there.
         let again = try decode(CodedObject.self, text)
         try realm.write { realm.add(again, update: random.below(2) == 0 ? .all : .modified) }
-        compare(PlainObject(again), stored, "added again")
-        compare(PlainObject(frozen), stored, "frozen")
+        compare(PlainObject(again), expected: stored, what: "added again")
+        compare(PlainObject(frozen), expected: stored, what: "frozen")
         let all = Set(plain.all.map(\.id))
         check(Set(realm.objects(CodedObject.self).map(\.id)).isSuperset(of: all), "linked objects were not added")
     }
@@ -148,7 +150,7 @@ final class CodableProgram {
         expected.uuid = alone.uuid
         expected.anys = try decode([PlainValue].self, encode(stored.anys))
         (expected.prices, expected.datas) = (stored.prices, stored.datas)
-        compare(alone, expected, "managed collections")
+        compare(alone, expected: expected, what: "managed collections")
         if !object.parts.isEmpty {
             check(isRefused(object.parts), "managed parts are encoded")
         }
@@ -167,7 +169,7 @@ final class CodableProgram {
                 Issue.record("seed \(seed): accepted \(difference(damaged, text))")
                 return
             }
-            compare(PlainObject(object), plain, "damaged")
+            compare(PlainObject(object), expected: plain, what: "damaged")
         } catch {
             refused += 1
             if plain != nil { Issue.record("seed \(seed): \(error) for \(difference(damaged, text))") }

@@ -18,7 +18,7 @@ indirect enum GeoCondition {
 
     static let words = ["ANY", "ALL", "NONE"]
 
-    func answer(_ id: Int, _ spot: GeoProgram.Spot, _ spots: [Int: GeoProgram.Spot]) -> GeoAnswer {
+    func answer(_ id: Int, spot: GeoProgram.Spot, spots: [Int: GeoProgram.Spot]) -> GeoAnswer {
         func lies(_ place: GeoPlace?, _ shape: GeoShape) -> GeoAnswer { place.map(shape.contains) ?? .no }
         func quantified(_ word: String, _ answers: [GeoAnswer]) -> GeoAnswer {
             switch word {
@@ -38,9 +38,9 @@ indirect enum GeoCondition {
             return quantified(word, near.map { lies($0.location, shape) })
         case .kind(let kind): return GeoAnswer(spot.kind == kind)
         case .id(let limit): return GeoAnswer(id < limit)
-        case .not(let part): return !part.answer(id, spot, spots)
-        case .and(let a, let b): return a.answer(id, spot, spots) && b.answer(id, spot, spots)
-        case .or(let a, let b): return a.answer(id, spot, spots) || b.answer(id, spot, spots)
+        case .not(let part): return !part.answer(id, spot: spot, spots: spots)
+        case .and(let a, let b): return a.answer(id, spot: spot, spots: spots) && b.answer(id, spot: spot, spots: spots)
+        case .or(let a, let b): return a.answer(id, spot: spot, spots: spots) || b.answer(id, spot: spot, spots: spots)
         }
     }
 

@@ -136,7 +136,7 @@ struct GeoLine {
     /// Whether a place is inside; unknown if it lies on the line.
     func contains(_ place: GeoPlace) -> GeoAnswer {
         let direction = place.direction
-        for (a, b) in zip(corners, corners.dropFirst() + corners.prefix(1)) where isNear(direction, a, b) {
+        for (a, b) in zip(corners, corners.dropFirst() + corners.prefix(1)) where isNear(direction, a: a, b: b) {
             return .unknown
         }
         switch shape {
@@ -155,7 +155,7 @@ struct GeoLine {
         }
     }
 
-    private func isNear(_ place: SIMD3<Double>, _ a: SIMD3<Double>, _ b: SIMD3<Double>) -> Bool {
+    private func isNear(_ place: SIMD3<Double>, a: SIMD3<Double>, b: SIMD3<Double>) -> Bool {
         let margin = 2e-10
         if length(place - a) < margin || length(place - b) < margin { return true }
         let normal = cross(a, b) / length(cross(a, b))

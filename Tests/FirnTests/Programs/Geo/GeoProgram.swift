@@ -65,7 +65,8 @@ final class GeoProgram: RandomProgram {
             try realm.write { for _ in 0..<(step == 0 ? 40 : 15) { change() } }
             if step == 0, let region = shapes.first?.region {
                 followed = FollowedCollection(
-                    "observed", realm.objects(GeoSpot.self).where { within($0, region) }.sorted(by: \.id)
+                    what: "observed",
+                    collection: realm.objects(GeoSpot.self).where { within($0, region) }.sorted(by: \.id)
                 ) { "\($0.id)" }
             }
             for (shape, region) in shapes {
@@ -102,7 +103,7 @@ final class GeoProgram: RandomProgram {
             results.append(("one after the other", Set(left.map(\.id))))
         }
         for (id, spot) in spots {
-            let expected = condition.answer(id, spot, spots)
+            let expected = condition.answer(id, spot: spot, spots: spots)
             if expected == .unknown { continue }
             compared += 1
             for (how, found) in results where found.contains(id) != (expected == .yes) {

@@ -75,7 +75,7 @@ final class ProjectionFollower {
     }
 
     /// Compares what was shown with what there is, after everything was delivered.
-    func check(_ what: String, _ cards: [Int: PlainCard], _ log: [String]) {
+    func check(_ what: String, cards: [Int: PlainCard], log: [String]) {
         if let now = PlainCard.texts(id, cards), !isDeleted {
             for name in names where seen[name] != now[name] {
                 faults.append("\(name) became \(now[name]!) unseen, from \(seen[name]!)")

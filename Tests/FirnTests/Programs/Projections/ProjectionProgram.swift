@@ -66,7 +66,7 @@ final class ProjectionProgram: RandomProgram {
         log.append("\(elsewhere ? "elsewhere" : "here") \(changes)")
         for observer in observers { observer.isOwn = !elsewhere }
         if elsewhere {
-            try onAnotherThread(storeName, [CardBase.self, CardPart.self]) { realm in
+            try onAnotherThread(storeName, types: [CardBase.self, CardPart.self]) { realm in
                 try realm.write { for change in changes { change.apply(realm, isProjected: isProjected) } }
             }
         } else {
@@ -83,16 +83,16 @@ final class ProjectionProgram: RandomProgram {
     private func check() {
         let shown = realm.objects(LinkedCard.self)
         #expect(shown.count == cards.count, "seed \(seed)")
-        for card in shown { compare(card.texts, PlainCard.texts(card.id, cards), "\(card.id)") }
+        for card in shown { compare(card.texts, expected: PlainCard.texts(card.id, cards), what: "\(card.id)") }
         for (card, texts) in frozen {
-            compare(card.texts, texts, "frozen \(card.id)")
+            compare(card.texts, expected: texts, what: "frozen \(card.id)")
             let thawed = card.thaw()
             if thawed.map({ $0.isFrozen || $0.texts != PlainCard.texts(card.id, cards) }) ?? false {
                 Issue.record("seed \(seed): thawed \(card.id) is \(thawed!.texts)")
             }
         }
         if frozen.count > 3 { frozen.removeFirst() }
-        for observer in observers { observer.check("seed \(seed)", cards, log) }
+        for observer in observers { observer.check("seed \(seed)", cards: cards, log: log) }
         for followed in results { followed.check("seed \(seed) \(log)") }
         for followed in values { followed.check("seed \(seed) \(log)") }
         for followed in optionals { followed.check("seed \(seed) \(log)") }
@@ -103,7 +103,7 @@ final class ProjectionProgram: RandomProgram {
         #expect(Set(found.map(\.id)) == Set(expected), "seed \(seed): a query of projections \(log)")
     }
 
-    private func compare(_ found: [String: String], _ expected: [String: String]?, _ what: String) {
+    private func compare(_ found: [String: String], expected: [String: String]?, what: String) {
         if found == expected { return }
         for (name, text) in found where text != expected?[name] {
             Issue.record("seed \(seed): \(what).\(name) is \(text), not \(expected?[name] as Any); \(log)")
@@ -118,12 +118,12 @@ final class ProjectionProgram: RandomProgram {
         let reference = ThreadSafeReference(to: card)
         frozen.append((copy, expected))
         let texts = await Task.detached { copy.texts }.value
-        compare(texts, expected, "frozen elsewhere \(id)")
+        compare(texts, expected: expected, what: "frozen elsewhere \(id)")
         nonisolated(unsafe) var resolved: [String: String]?
-        try onAnotherThread(storeName, [CardBase.self, CardPart.self]) { realm in
+        try onAnotherThread(storeName, types: [CardBase.self, CardPart.self]) { realm in
             resolved = realm.resolve(reference)?.texts
         }
-        compare(resolved ?? [:], expected, "handed over \(id)")
+        compare(resolved ?? [:], expected: expected, what: "handed over \(id)")
         if resolved == nil { Issue.record("seed \(seed): \(id) was not handed over") }
     }
 
@@ -155,11 +155,12 @@ final class ProjectionProgram: RandomProgram {
                 .map { texts[$0] ?? "" }.joined(separator: " ")
         }
         results = [
-            FollowedCollection("all", all, text),
-            FollowedCollection("sorted", all.sorted(by: \.name).sorted(by: \.number, ascending: false), text),
-            FollowedCollection("filtered", all.where { $0.number > 1 || $0.nextName == "b" }, text),
-            FollowedCollection("by city", all.where { $0.city != nil }.sorted(by: \.city), text),
-            FollowedCollection("chosen", all.sorted(by: \.id), keyPaths: ["name", "next.name"]) {
+            FollowedCollection(what: "all", collection: all, text),
+            FollowedCollection(
+                what: "sorted", collection: all.sorted(by: \.name).sorted(by: \.number, ascending: false), text),
+            FollowedCollection(what: "filtered", collection: all.where { $0.number > 1 || $0.nextName == "b" }, text),
+            FollowedCollection(what: "by city", collection: all.where { $0.city != nil }.sorted(by: \.city), text),
+            FollowedCollection(what: "chosen", collection: all.sorted(by: \.id), keyPaths: ["name", "next.name"]) {
                 "\($0.id) \($0.name) \($0.nextName ?? "nil")"
             },
         ]

@@ -84,7 +84,7 @@ final class FollowedSections<
 
     // MARK: Frames
 
-    private func isFrame(_ deletions: [IndexPath], _ insertions: [IndexPath], _ modifications: [IndexPath]) -> Bool {
+    private func isFrame(_ deletions: [IndexPath], insertions: [IndexPath], modifications: [IndexPath]) -> Bool {
         let all = [deletions, insertions, modifications]
         return all.allSatisfy { $0 == $0.sorted() && Set($0).count == $0.count }
             && Set(deletions).isDisjoint(with: modifications)
@@ -98,7 +98,7 @@ final class FollowedSections<
             guard let old = copy else { return faults.append("an update came first") }
             let frame = "-\(deletions) +\(insertions) ~\(modifications) S+\(Array(new)) S-\(Array(gone)) of \(old)"
             let shown = now.map { $0.map(text) }
-            guard isFrame(deletions, insertions, modifications),
+            guard isFrame(deletions, insertions: insertions, modifications: modifications),
                 (deletions + modifications).allSatisfy({
                     old.indices.contains($0[0]) && old[$0[0]].indices.contains($0[1])
                 }), insertions.allSatisfy({ shown.indices.contains($0[0]) && shown[$0[0]].indices.contains($0[1]) }),
@@ -147,7 +147,7 @@ final class FollowedSections<
                     frames += 1
                     let (old, shown) = (copies[id] ?? [], now.map(text))
                     let frame = "\(id): -\(deletions) +\(insertions) ~\(modifications) S+\(Array(new)) S-\(Array(gone))"
-                    guard isFrame(deletions, insertions, modifications),
+                    guard isFrame(deletions, insertions: insertions, modifications: modifications),
                         Set((deletions + modifications).map { $0[0] }).count <= 1,
                         Set(insertions.map { $0[0] }).count <= 1,
                         (deletions + modifications).allSatisfy({ old.indices.contains($0[1]) }),

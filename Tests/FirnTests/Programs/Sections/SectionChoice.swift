@@ -11,26 +11,27 @@ enum SectionChoice {
     static func random(_ program: SectionProgram, _ owner: SectionRow) -> any FollowsSections {
         let objects = program.realm.objects(SectionRow.self).where { $0.id >= 0 }
         switch program.random.below(11) {
-        case 0, 1: return of(objects, "all", program) { $0.ids }
+        case 0, 1: return of(objects, name: "all", program: program) { $0.ids }
         case 2:
-            return of(objects.where { $0.number > 0 }, "filtered", program) { program in
+            return of(objects.where { $0.number > 0 }, name: "filtered", program: program) { program in
                 program.ids.filter { program.rows[$0]?.number ?? 0 > 0 }
             }
         case 3:
-            return of(objects.filter("link.number >= 0"), "filtered by a link", program) { program in
+            return of(objects.filter("link.number >= 0"), name: "filtered by a link", program: program) { program in
                 program.ids.filter { id in program.rows[id]?.link.flatMap { program.rows[$0]?.number } ?? -1 >= 0 }
             }
         case 4:
-            return of(objects.sorted(by: \.id).distinct(by: [\.number]), "distinct", program) { program in
+            return of(objects.sorted(by: \.id).distinct(by: [\.number]), name: "distinct", program: program) {
+                program in
                 var numbers: Set<Int?> = []
                 return program.ids.sorted().filter { numbers.insert(program.rows[$0]?.number).inserted }
             }
         case 5:
-            return of(objects.sorted(by: \.text, ascending: false), "sorted", program) { program in
+            return of(objects.sorted(by: \.text, ascending: false), name: "sorted", program: program) { program in
                 program.ids.sorted(by: [(false, { SectionKey($0.text) })]) { program.rows[$0] ?? .init() }
             }
-        case 6: return of(owner.list, "list", program) { [owner] _ in owner.list.map(\.id) }
-        case 7: return of(owner.set, "set", program) { [owner] _ in owner.set.map(\.id) }
+        case 6: return of(owner.list, name: "list", program: program) { [owner] _ in owner.list.map(\.id) }
+        case 7: return of(owner.set, name: "set", program: program) { [owner] _ in owner.set.map(\.id) }
         case 8: return cards(program)
         case 9: return words(owner, program)
         default: return numbers(owner, program)
@@ -40,7 +41,7 @@ enum SectionChoice {
     // MARK: Objects
 
     private static func of<C: RealmCollection>(
-        _ base: C, _ name: String, _ program: SectionProgram, ids: @escaping (SectionProgram) -> [Int]
+        _ base: C, name: String, program: SectionProgram, ids: @escaping (SectionProgram) -> [Int]
     ) -> any FollowsSections where C.Element == SectionRow {
         let isAscending = program.random.below(2) == 0
         let isAscendingNext = program.random.below(2) == 0
@@ -66,7 +67,7 @@ enum SectionChoice {
             }
             return FollowedSections(
                 "\(name) by \(path) \(isAscending) \(hasNext)", sections, key: key, text: { $0.content },
-                expected: expected(ids, orders, plain))
+                expected: expected(ids, orders: orders, key: plain))
         }
 
         /// By what a block computes, sorted by a property or as the collection is.
@@ -80,7 +81,7 @@ enum SectionChoice {
             return FollowedSections(
                 "\(name) by a block: \(what) \(isAscending) \(hasNext)",
                 base.sectioned(by: block, sortDescriptors: descriptors), key: key, text: { $0.content },
-                expected: expected(ids, orders, plain))
+                expected: expected(ids, orders: orders, key: plain))
         }
 
         func linked(_ row: Row, _ rows: [Int: Row]) -> SectionKey { SectionKey(row.link.flatMap { rows[$0]?.number }) }
@@ -122,7 +123,7 @@ enum SectionChoice {
     }
 
     private static func expected(
-        _ ids: @escaping (SectionProgram) -> [Int], _ orders: [(isAscending: Bool, key: Key)], _ key: @escaping Key
+        _ ids: @escaping (SectionProgram) -> [Int], orders: [(isAscending: Bool, key: Key)], key: @escaping Key
     ) -> (SectionProgram) -> PlainSections {
         { program in
             let all = program.rows
@@ -143,7 +144,8 @@ enum SectionChoice {
         ) -> any FollowsSections {
             FollowedSections(
                 "cards by \(name) \(isAscending)", cards.sectioned(by: keyPath, ascending: isAscending), key: key,
-                text: { $0.rootObject.content }, expected: expected({ $0.ids }, [(isAscending, sort ?? plain)], plain))
+                text: { $0.rootObject.content },
+                expected: expected({ $0.ids }, orders: [(isAscending, sort ?? plain)], key: plain))
         }
         func linked(_ row: Row, _ rows: [Int: Row]) -> SectionKey { SectionKey(row.link.flatMap { rows[$0]?.number }) }
         switch program.random.below(4) {

@@ -84,6 +84,7 @@ extension SectionProgram.Row {
     /// The same as `SectionRow.content`.
     func content(_ id: Int, _ rows: [Int: SectionProgram.Row]) -> String {
         SectionRow.content(
-            id, number, text, double, date, mood, flag, link, link.flatMap { rows[$0]?.text })
+            id, number: number, text: text, double: double, date: date, mood: mood, flag: flag, link: link,
+            linked: link.flatMap { rows[$0]?.text })
     }
 }

@@ -26,11 +26,15 @@ class SectionRow: Object {
     var parity: Int { (number ?? -1) & 1 }
 
     /// All that makes an element count as modified.
-    var content: String { Self.content(id, number, text, double, date, mood, flag, link?.id, link?.text) }
+    var content: String {
+        Self.content(
+            id, number: number, text: text, double: double, date: date, mood: mood, flag: flag, link: link?.id,
+            linked: link?.text)
+    }
 
     static func content(
-        _ id: Int, _ number: Int?, _ text: String, _ double: Double, _ date: Date?, _ mood: SectionMood, _ flag: Bool,
-        _ link: Int?, _ linked: String?
+        _ id: Int, number: Int?, text: String, double: Double, date: Date?, mood: SectionMood, flag: Bool,
+        link: Int?, linked: String?
     ) -> String {
         let values: [Any?] = [id, number, text, double, date?.timeIntervalSinceReferenceDate, mood, flag, link, linked]
         return values.map { $0.map { "\($0)" } ?? "nil" }.joined(separator: " ")
@@ -179,7 +183,7 @@ final class SectionProgram: RandomProgram {
 
     private func apply(_ changes: [Change], elsewhere: Bool) throws {
         guard elsewhere else { return try realm.write { for change in changes { Self.apply(change, realm) } } }
-        try onAnotherThread(name, [SectionRow.self]) { realm in
+        try onAnotherThread(name, types: [SectionRow.self]) { realm in
             try realm.write { for change in changes { Self.apply(change, realm) } }
         }
     }

@@ -138,7 +138,7 @@ struct CellRun {
         self.count = count
         nulls = hasNulls ? try Bitmap(&reader, count: count) : nil
         guard collection == .none else {
-            content = try Self.collections(&reader, type, collection, count, &context)
+            content = try Self.collections(&reader, type: type, collection: collection, count: count, context: &context)
             return
         }
         switch type {
@@ -164,13 +164,14 @@ struct CellRun {
             let width = type == .float ? 4 : type == .double ? 8 : type == .objectID ? 12 : 16
             content = .fixed(try reader.readBytes(count * width), width: width)
         case .string, .data, .mixed:
-            content = try Self.variable(&reader, type, count, hasBlobs: hasBlobs, nulls: nulls, &context)
+            content = try Self.variable(
+                &reader, type: type, count: count, hasBlobs: hasBlobs, nulls: nulls, context: &context)
         }
     }
 
     private static func variable(
-        _ reader: inout ByteReader, _ type: CellType, _ count: Int, hasBlobs: Bool, nulls: Bitmap?,
-        _ context: inout Context
+        _ reader: inout ByteReader, type: CellType, count: Int, hasBlobs: Bool, nulls: Bitmap?,
+        context: inout Context
     ) throws(BytesError) -> Content {
         let start = reader.offset
         var blobs: [Int: UnsafeRawBufferPointer] = [:]
@@ -220,8 +221,8 @@ struct CellRun {
     }
 
     private static func collections(
-        _ reader: inout ByteReader, _ type: CellType, _ collection: CellCollection, _ count: Int,
-        _ context: inout Context
+        _ reader: inout ByteReader, type: CellType, collection: CellCollection, count: Int,
+        context: inout Context
     ) throws(BytesError) -> Content {
         let start = reader.offset
         let counts = try IntRun(&reader, count: count)

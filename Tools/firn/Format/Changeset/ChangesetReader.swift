@@ -41,7 +41,7 @@ struct ChangesetReader {
         while let block = next {
             next = try raw(&reader)
             do {
-                let taken = try read(block, followedBy: next, &context, visit)
+                let taken = try read(block, followedBy: next, context: &context, visit)
                 if taken { next = try raw(&reader) }
             } catch let error as BytesError {
                 guard let skip else { throw error }
@@ -75,7 +75,7 @@ struct ChangesetReader {
 
     /// Reads one block. Returns true if it has also read the next one, which has the old values that belong to it.
     private mutating func read(
-        _ raw: Raw, followedBy next: Raw?, _ context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
+        _ raw: Raw, followedBy next: Raw?, context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Bool {
         try Self.within(raw) { () throws(BytesError) in try checkOld(raw) }
         switch raw.kind {
@@ -117,7 +117,7 @@ struct ChangesetReader {
     private mutating func block(_ raw: Raw, _ context: inout CellRun.Context) throws(BytesError) -> ChangeBlock {
         var reader = ByteReader(raw.body)
         context.isOld = raw.isOld
-        let block = try content(raw, &reader, &context)
+        let block = try content(raw, reader: &reader, context: &context)
         if case .unknown = block { return block }
         try reader.expectEnd()
         guard raw.isOld == Self.mustBeOld(block) else {
@@ -157,7 +157,7 @@ struct ChangesetReader {
     }
 
     private mutating func content(
-        _ raw: Raw, _ reader: inout ByteReader, _ context: inout CellRun.Context
+        _ raw: Raw, reader: inout ByteReader, context: inout CellRun.Context
     ) throws(BytesError) -> ChangeBlock {
         switch raw.kind {
         case 1: return .schema(try readSchema(&reader))

@@ -33,7 +33,7 @@ struct CheckpointCheck {
             }
             try checkpoint.forEachLeaf(table) { leaf in
                 for (number, column) in schema.columns.enumerated() where !column.isRemoved {
-                    links[number] += try check(leaf, number, column)
+                    links[number] += try check(leaf, number: number, column: column)
                 }
             }
         }
@@ -43,20 +43,20 @@ struct CheckpointCheck {
             let name = "\(schema.name).\(column.name)"
             let isIndexed = column.isIndexed || schema.primaryKey == number
             let index = try add("the index of \(name)") {
-                try checkIndex(table, number, column, isIndexed: isIndexed)
+                try checkIndex(table, number: number, column: column, isIndexed: isIndexed)
             }
             if let index { findings.append(index) }
             if checkpoint.isSpent { return }
             let backlinks = try add("the backlinks of \(name)") {
-                try checkBacklinks(table, number, column, links: rows == nil ? links[number] : nil)
+                try checkBacklinks(table, number: number, column: column, links: rows == nil ? links[number] : nil)
             }
             if let backlinks { findings.append(backlinks) }
         }
     }
 
     /// Reads a column's values in a leaf. Returns how many links there are.
-    private func check(_ leaf: OnDiskLeaf, _ number: Int, _ column: DecodedSchema.Column) throws -> Int64 {
-        guard let run = try leaf.run(checkpoint, number, column) else {
+    private func check(_ leaf: OnDiskLeaf, number: Int, column: DecodedSchema.Column) throws -> Int64 {
+        guard let run = try leaf.run(checkpoint, number: number, column: column) else {
             throw leaf.node.fault("the leaf lacks the chunk of \(column.name)")
         }
         try run.checkReferences()
@@ -78,7 +78,7 @@ struct CheckpointCheck {
     /// Checks an index: it has one entry for each row. The index of a link column has the entries of the backlinks
     /// instead, which leave out links that lead nowhere.
     private func checkIndex(
-        _ table: OnDiskTable, _ number: Int, _ column: DecodedSchema.Column, isIndexed: Bool
+        _ table: OnDiskTable, number: Int, column: DecodedSchema.Column, isIndexed: Bool
     ) throws {
         let root = try table.index(number)
         guard isIndexed else {
@@ -101,7 +101,7 @@ struct CheckpointCheck {
     }
 
     private func checkBacklinks(
-        _ table: OnDiskTable, _ number: Int, _ column: DecodedSchema.Column, links: Int64?
+        _ table: OnDiskTable, number: Int, column: DecodedSchema.Column, links: Int64?
     ) throws {
         let root = try table.backlinks(number)
         guard column.type == .link || column.type == .mixed else {

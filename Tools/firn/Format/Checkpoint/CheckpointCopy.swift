@@ -8,7 +8,7 @@ struct CheckpointCopy {
     private let storeHigh: UInt64
     private let storeLow: UInt64
 
-    init(_ source: OpenedCheckpoint.File, _ storeHigh: UInt64, _ storeLow: UInt64) {
+    init(source: OpenedCheckpoint.File, storeHigh: UInt64, storeLow: UInt64) {
         self.source = source
         self.storeHigh = storeHigh
         self.storeLow = storeLow

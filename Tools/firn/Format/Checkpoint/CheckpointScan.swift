@@ -62,12 +62,13 @@ struct CheckpointScan {
             case .bad(let reason, _): problem = reason
             }
             let start = offset
-            offset = try nextNode(behind: start, file, bytes, &searchBudget)
+            offset = try nextNode(behind: start, file: file, bytes: bytes, searchBudget: &searchBudget)
             passed(offset - start)
             damage.append(file.entry.start + start..<file.entry.start + offset)
             findings.append(
                 Finding(
-                    .damage, file.path, start, "\(problem); \(Amount.bytes(offset - start)) from here on can't be read")
+                    kind: .damage, file: file.path, offset: start,
+                    text: "\(problem); \(Amount.bytes(offset - start)) from here on can't be read")
             )
         }
     }
@@ -104,7 +105,7 @@ struct CheckpointScan {
 
     /// The offset at which the next intact node behind damage begins, or at which the nodes end.
     private func nextNode(
-        behind offset: Int, _ file: OpenedCheckpoint.File, _ bytes: SegmentFile, _ searchBudget: inout Int
+        behind offset: Int, file: OpenedCheckpoint.File, bytes: SegmentFile, searchBudget: inout Int
     ) throws(StorageError) -> Int {
         var offset = offset + NodeHeader.unit
         while offset < file.entry.byteCount, searchBudget > 0 {

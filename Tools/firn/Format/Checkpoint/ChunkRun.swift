@@ -48,7 +48,7 @@ final class ChunkRun {
     var kept: [OnDiskNode] = []
 
     /// - Parameter rows: how many rows of the chunk its leaf has.
-    init(_ checkpoint: OpenedCheckpoint, _ node: OnDiskNode, _ column: DecodedSchema.Column, rows: Int) throws {
+    init(checkpoint: OpenedCheckpoint, node: OnDiskNode, column: DecodedSchema.Column, rows: Int) throws {
         self.checkpoint = checkpoint
         self.node = node
         self.column = column
@@ -166,10 +166,10 @@ final class ChunkRun {
         do {
             switch content {
             case .fixed(let node, let offset, let width, let nulls):
-                if try isNull(node, nulls, row) { return .null }
+                if try isNull(node, nulls: nulls, row: row) { return .null }
                 return try Cell.plain(column.type, node.slice(offset + row * width, width))
             case .integers(let node, let width, let base, let step, let nulls):
-                if try isNull(node, nulls, row) { return .null }
+                if try isNull(node, nulls: nulls, row: row) { return .null }
                 let number: Int64 =
                     switch width {
                     case 0: 0
@@ -180,7 +180,7 @@ final class ChunkRun {
                 let value = base &+ Int64(row) &* step &+ number
                 return column.type == .link ? try Cell.link(key: value) : .int(value)
             case .bits(let node, let nulls):
-                if try isNull(node, nulls, row) { return .null }
+                if try isNull(node, nulls: nulls, row: row) { return .null }
                 return .bool(try node.u8(64 + row / 8) >> UInt8(row % 8) & 1 != 0)
             case .variable(let texts): return try cell(texts, row)
             case .dictionary(let node, let texts):
@@ -195,7 +195,7 @@ final class ChunkRun {
         }
     }
 
-    private func isNull(_ node: OnDiskNode, _ nulls: Int?, _ row: Int) throws -> Bool {
+    private func isNull(_ node: OnDiskNode, nulls: Int?, row: Int) throws -> Bool {
         guard let nulls else { return false }
         let flag = try node.u8(nulls + row)
         guard flag <= 1 else { throw node.fault("the null flag of row \(row) is \(flag)") }

@@ -39,7 +39,7 @@ struct OnDiskLeaf {
             keys = (0..<node.count).map { first + Int64($0) }
             return
         }
-        let run = try ChunkRun(checkpoint, chunk, Self.keyColumn, rows: node.count)
+        let run = try ChunkRun(checkpoint: checkpoint, node: chunk, column: Self.keyColumn, rows: node.count)
         var keys: [Int64] = []
         for row in 0..<node.count {
             guard case .int(let key) = try run.cell(row), key >= 0, key < FormatNumbers.keyLimit,
@@ -56,12 +56,12 @@ struct OnDiskLeaf {
         target: nil)
 
     /// The values of a column for the leaf's rows; nil if the leaf has no chunk for it.
-    func run(_ checkpoint: OpenedCheckpoint, _ number: Int, _ column: DecodedSchema.Column) throws -> ChunkRun? {
+    func run(_ checkpoint: OpenedCheckpoint, number: Int, column: DecodedSchema.Column) throws -> ChunkRun? {
         guard number < columnCount, let chunk = try checkpoint.node(node.reference(64 + 8 * number), of: node, .chunk)
         else {
             return nil
         }
-        return try ChunkRun(checkpoint, chunk, column, rows: node.count)
+        return try ChunkRun(checkpoint: checkpoint, node: chunk, column: column, rows: node.count)
     }
 }
 
@@ -97,7 +97,7 @@ extension OpenedCheckpoint {
         var last: Int64 = -1
         var count: Int64 = 0
         if let root = try node(table.node.reference(32), of: table.node, .rowInner, .leaf) {
-            count = try forEachLeaf(root, level: root.kind == .leaf ? 0 : root.header.width, &last, visit)
+            count = try forEachLeaf(root, level: root.kind == .leaf ? 0 : root.header.width, last: &last, visit)
         }
         guard count == table.rowCount else {
             throw table.node.fault("the table counts \(table.rowCount) rows and has \(count)")
@@ -108,7 +108,7 @@ extension OpenedCheckpoint {
     }
 
     private func forEachLeaf(
-        _ node: OnDiskNode, level: Int, _ last: inout Int64, _ visit: (OnDiskLeaf) throws -> Void
+        _ node: OnDiskNode, level: Int, last: inout Int64, _ visit: (OnDiskLeaf) throws -> Void
     ) throws -> Int64 {
         guard node.header.width == level, (node.kind == .leaf) == (level == 0) else {
             throw node.fault("a \(node.kind.name.one) of level \(node.header.width) is at level \(level)")
@@ -130,7 +130,7 @@ extension OpenedCheckpoint {
             guard child == 0 || bound > last, try bound <= lowestKey(below) else {
                 throw node.fault("the key \(bound) of child \(child) is not between its keys and those before")
             }
-            let rows = try forEachLeaf(below, level: level - 1, &last, visit)
+            let rows = try forEachLeaf(below, level: level - 1, last: &last, visit)
             guard try node.childRows(child) == rows else {
                 throw node.fault(
                     "child \(child) is counted with \(try node.childRows(child)) rows and has \(rows)")

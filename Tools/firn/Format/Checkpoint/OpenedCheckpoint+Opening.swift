@@ -18,23 +18,37 @@ extension OpenedStore {
         let footer: CheckpointFooter
         do {
             guard let file = try files.openIfPresent(path) else {
-                return (nil, [Finding(.damage, path, nil, "the manifest names this checkpoint, but it is missing")])
+                return (
+                    nil,
+                    [
+                        Finding(
+                            kind: .damage, file: path, offset: nil,
+                            text: "the manifest names this checkpoint, but it is missing")
+                    ]
+                )
             }
             defer { file.close() }
             let size = try stored { () throws(StorageError) in try file.size() }
             guard size == Int(clamping: entry.byteCount) else {
                 let text = "the file has \(size) bytes, but the manifest says \(entry.byteCount)"
-                return (nil, [Finding(.damage, path, min(size, Int(clamping: entry.byteCount)), text)])
+                return (
+                    nil,
+                    [Finding(kind: .damage, file: path, offset: min(size, Int(clamping: entry.byteCount)), text: text)]
+                )
             }
             footer = try Self.footer(of: file, size)
             let start = size - footer.byteCount
             guard footer.crc == entry.crc else {
-                throw Finding(.damage, path, size - 4, "the footer's checksum is not the one that the manifest names")
+                throw Finding(
+                    kind: .damage, file: path, offset: size - 4,
+                    text: "the footer's checksum is not the one that the manifest names")
             }
             guard footer.files[footer.files.count - 1].id == entry.id, footer.version == entry.version,
                 footer.files[footer.files.count - 1].byteCount == start
             else {
-                throw Finding(.damage, path, start, "the footer is not that of the checkpoint that the manifest names")
+                throw Finding(
+                    kind: .damage, file: path, offset: start,
+                    text: "the footer is not that of the checkpoint that the manifest names")
             }
         } catch let finding as Finding {
             return (nil, [finding])
@@ -42,7 +56,7 @@ extension OpenedStore {
             throw error as! ToolError
         }
         let opened = try footer.files.indices.map { index throws(ToolError) in
-            try open(index, footer, &findings)
+            try open(index, footer: footer, findings: &findings)
         }
         return (OpenedCheckpoint(entry: entry, footer: footer, files: opened, storage: files.storage), findings)
     }
@@ -53,7 +67,7 @@ extension OpenedStore {
     /// - Parameter isLenient: whether the file is used although its header is damaged, or it is cut off. Its nodes have
     ///   checksums of their own.
     func open(
-        _ index: Int, _ footer: CheckpointFooter, isLenient: Bool = false, _ findings: inout [Finding]
+        _ index: Int, footer: CheckpointFooter, isLenient: Bool = false, findings: inout [Finding]
     ) throws(ToolError) -> OpenedCheckpoint.File {
         let entry = footer.files[index]
         let path = files.checkpoint(entry.id)
@@ -63,21 +77,23 @@ extension OpenedStore {
         }
         guard let file = try files.openIfPresent(path) else {
             let text = "the checkpoint of version \(footer.version) needs this file, but it is missing"
-            return damaged(Finding(.damage, path, nil, text), byteCount: 0)
+            return damaged(Finding(kind: .damage, file: path, offset: nil, text: text), byteCount: 0)
         }
         let size = try stored { () throws(StorageError) in try file.size() }
         guard size <= FormatNumbers.fileByteCount else {
             file.close()
             return damaged(
-                Finding(.damage, path, nil, "the file has \(size) bytes, more than a checkpoint's file can have"),
+                Finding(
+                    kind: .damage, file: path, offset: nil,
+                    text: "the file has \(size) bytes, more than a checkpoint's file can have"),
                 byteCount: 0)
         }
         do {
             try Self.checkHeader(of: file, entry, manifest, isSalvaged: isSalvaged, isLenient: isLenient)
             guard size > entry.byteCount || isLenient else {
                 throw Finding(
-                    .damage, path, size,
-                    "the file ends here, but the checkpoint needs \(entry.byteCount) bytes and a footer")
+                    kind: .damage, file: path, offset: size,
+                    text: "the file ends here, but the checkpoint needs \(entry.byteCount) bytes and a footer")
             }
         } catch let finding as Finding {
             file.close()
@@ -92,7 +108,8 @@ extension OpenedStore {
                 let isOwn = own.files.last == entry && footer.files[...index].allSatisfy(own.files.contains)
                 if !isOwn || own.byteCount != size - entry.byteCount {
                     throw Finding(
-                        .damage, path, entry.byteCount, "the footer is not the one that this file should have")
+                        kind: .damage, file: path, offset: entry.byteCount,
+                        text: "the footer is not the one that this file should have")
                 }
             } catch let finding as Finding {
                 findings.append(finding)
@@ -110,15 +127,18 @@ extension OpenedStore {
     ) throws {
         let bytes = try bytes(of: file, at: 0, count: CheckpointHeader.byteCount)
         switch bytes.withUnsafeBytes(CheckpointHeader.read) {
-        case .refused(let reason): if !isLenient { throw Finding(.damage, file.path, 0, reason) }
+        case .refused(let reason):
+            if !isLenient { throw Finding(kind: .damage, file: file.path, offset: 0, text: reason) }
         case .header(let header):
             guard header.storeHigh == manifest.storeHigh, isSalvaged || header.storeLow == manifest.storeLow else {
-                throw Finding(.damage, file.path, 0, "the checkpoint belongs to another store")
+                throw Finding(
+                    kind: .damage, file: file.path, offset: 0, text: "the checkpoint belongs to another store")
             }
             guard header.id == entry.id, header.start == UInt64(entry.start) else {
                 throw Finding(
-                    .damage, file.path, 0,
-                    "the header (id \(header.id), from \(header.start) on) is not the one that the checkpoint's footer lists"
+                    kind: .damage, file: file.path, offset: 0,
+                    text:
+                        "the header (id \(header.id), from \(header.start) on) is not the one that the checkpoint's footer lists"
                 )
             }
         }
@@ -128,13 +148,15 @@ extension OpenedStore {
     static func footer(of file: any StorageFile, _ size: Int) throws -> CheckpointFooter {
         let tail = try bytes(of: file, at: max(0, size - 8), count: min(8, size))
         guard let count = tail.withUnsafeBytes({ CheckpointFooter.byteCount(tail: $0, fileByteCount: size) }) else {
-            throw Finding(.damage, file.path, max(0, size - 8), "the file does not end with a checkpoint's footer")
+            throw Finding(
+                kind: .damage, file: file.path, offset: max(0, size - 8),
+                text: "the file does not end with a checkpoint's footer")
         }
         let bytes = try bytes(of: file, at: size - count, count: count)
         do {
             return try bytes.withUnsafeBytes(CheckpointFooter.read)
         } catch let refusal as CheckpointFooter.Refusal {
-            throw Finding(.damage, file.path, size - count + refusal.offset, refusal.text)
+            throw Finding(kind: .damage, file: file.path, offset: size - count + refusal.offset, text: refusal.text)
         }
     }
 

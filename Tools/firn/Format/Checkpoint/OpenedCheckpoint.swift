@@ -72,7 +72,7 @@ final class OpenedCheckpoint {
         let header = try header(at: position)
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: header.nodeByteCount, alignment: 16)
         let node = OnDiskNode(position: position, header: header, owning: memory)
-        try read(index, offset, into: memory, position)
+        try read(index, offset: offset, into: memory, position: position)
         guard NodeHeader.isIntact(node.bytes) else { throw NodeFault(position, "the node's checksum is wrong") }
         try node.checkShape()
         return node
@@ -84,7 +84,7 @@ final class OpenedCheckpoint {
         let available = files[index].entry.byteCount - offset
         return try withUnsafeTemporaryAllocation(byteCount: NodeHeader.byteCount, alignment: 8) { bytes in
             let start = UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(NodeHeader.byteCount, available)])
-            try read(index, offset, into: start, position)
+            try read(index, offset: offset, into: start, position: position)
             switch NodeHeader.read(UnsafeRawBufferPointer(start), position: position, available: available) {
             case .refused(let reason): throw NodeFault(position, reason)
             case .header(let header): return header
@@ -137,7 +137,7 @@ final class OpenedCheckpoint {
         }
     }
 
-    private func read(_ index: Int, _ offset: Int, into target: UnsafeMutableRawBufferPointer, _ position: Int) throws {
+    private func read(_ index: Int, offset: Int, into target: UnsafeMutableRawBufferPointer, position: Int) throws {
         guard let file = files[index].file else {
             throw NodeFault(position, "the file that the node lies in can't be read")
         }
@@ -191,7 +191,7 @@ final class OpenedCheckpoint {
 
     func finding(_ fault: NodeFault) -> Finding {
         let (path, offset) = location(of: fault.position)
-        return Finding(.damage, path, offset, fault.text)
+        return Finding(kind: .damage, file: path, offset: offset, text: fault.text)
     }
 
     /// Runs `body`, and returns the damage that it throws.

@@ -21,7 +21,7 @@ final class PropertySizes {
     private var sizes: [Place: Size] = [:]
 
     /// Adds a node that a walk has come to.
-    func add(_ owner: ReferenceWalk.Owner, _ node: NodeHeader, _ position: Int) {
+    func add(_ owner: ReferenceWalk.Owner, node: NodeHeader, position: Int) {
         guard let table = owner.table, let column = owner.column else { return }
         let place = Place(table: table, column: column)
         switch owner.part {

@@ -42,7 +42,8 @@ final class ReferenceWalk {
         var total: Int64 = 0
         for (offset, rule, number) in references {
             do {
-                total += try follow(offset, of: node, rule, number, Self.owner(rule, number, owner))
+                total += try follow(
+                    offset, of: node, rule: rule, number: number, owner: Self.owner(rule, number: number, owner: owner))
             } catch let fault as NodeFault {
                 guard let passOver else { throw fault }
                 passOver(fault)
@@ -53,11 +54,11 @@ final class ReferenceWalk {
 
     /// Follows one reference. Returns how many entries its node counts below it.
     private func follow(
-        _ offset: Int, of node: OnDiskNode, _ rule: ReferenceRule, _ number: Int, _ owner: Owner
+        _ offset: Int, of node: OnDiskNode, rule: ReferenceRule, number: Int, owner: Owner
     ) throws -> Int64 {
         var entries: Int64 = 0
         if let position = try node.reference(offset) {
-            entries = try follow(position, from: node, rule, owner)
+            entries = try follow(position, from: node, rule: rule, owner: owner)
         } else if rule.counts != nil {
             throw node.fault("the \(node.kind.name.one) lacks its child \(number)")
         }
@@ -75,7 +76,7 @@ final class ReferenceWalk {
     }
 
     private func follow(
-        _ position: Int, from parent: OnDiskNode, _ rule: ReferenceRule, _ owner: Owner
+        _ position: Int, from parent: OnDiskNode, rule: ReferenceRule, owner: Owner
     ) throws -> Int64 {
         let header = try checkpoint.header(at: position)
         guard rule.targets.contains(header.kind) else {
@@ -97,7 +98,7 @@ final class ReferenceWalk {
         return Int64(header.count)
     }
 
-    private static func owner(_ rule: ReferenceRule, _ number: Int, _ owner: Owner) -> Owner {
+    private static func owner(_ rule: ReferenceRule, number: Int, owner: Owner) -> Owner {
         switch rule.part {
         case nil: owner
         case .table: Owner(table: number, part: .table)

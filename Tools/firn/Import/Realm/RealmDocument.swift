@@ -29,7 +29,7 @@ struct RealmDocument {
 
     /// Where the piece ends that begins at the first byte: at the `[`, `,` or `]` that belongs to no piece. See
     /// `RecordSource.next`.
-    func end(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool, _ seen: inout RecordSource.Seen) -> Int? {
+    func end(_ bytes: UnsafeRawBufferPointer, isLast: Bool, seen: inout RecordSource.Seen) -> Int? {
         while seen.count < bytes.count {
             let byte = bytes[seen.count]
             if seen.isQuoted {

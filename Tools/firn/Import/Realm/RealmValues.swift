@@ -163,7 +163,7 @@ struct RealmValues {
         if kind == .string, type == .float || type == .double || type == .decimal {
             return Self.converted(.string(try reader.string()), to: type)
         }
-        return try plain.readScalar(type, kind, &reader)
+        return try plain.readScalar(type, kind: kind, reader: &reader)
     }
 
     private func readMixed(_ reader: inout JSONReader, depth: Int) throws(InputFault) -> Parsed {

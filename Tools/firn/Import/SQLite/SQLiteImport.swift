@@ -83,7 +83,7 @@
 
         /// Throws unless a foreign key refers to what the property links to: its class, by its primary key.
         private func check(
-            _ column: SQLiteTable.Column, of table: SQLiteTable, _ property: ColumnSchema, _ schema: StoreSchema
+            _ column: SQLiteTable.Column, of table: SQLiteTable, property: ColumnSchema, schema: StoreSchema
         ) throws(ToolError) {
             guard property.type == .link, let target = property.target.map({ schema[$0] }) else { return }
             let key = target.primaryKey.map { target.columns[$0].name }
@@ -114,7 +114,7 @@
                     guard let found = properties[column.name] else {
                         throw ToolError(.input, "another process has changed the classes of the store. Import again.")
                     }
-                    try check(column, of: table, schema[id].columns[found], schema)
+                    try check(column, of: table, property: schema[id].columns[found], schema: schema)
                     return found
                 }
                 var values = [ImportValues.Parsed?](repeating: nil, count: schema[id].columns.count)
@@ -123,7 +123,8 @@
                     line += 1
                     do {
                         for (index, column) in columns.enumerated() {
-                            values[column] = try Self.value(rows, index, schema[id].columns[column], schema)
+                            values[column] = try Self.value(
+                                rows, index: index, column: schema[id].columns[column], schema: schema)
                         }
                         try body(id, nil, &values, line)
                     } catch let fault as InputFault {
@@ -131,7 +132,7 @@
                     }
                     if line & 0xFF == 0 {
                         try Interrupts.check()
-                        output.progress("importing", line, of: rowCount, in: { Amount.of($0, "row") })
+                        output.progress("importing", line, of: rowCount, in: { Amount.of($0, one: "row") })
                     }
                 }
             }
@@ -139,7 +140,7 @@
 
         /// The value that a property gets.
         private static func value(
-            _ rows: SQLiteFile.Rows, _ index: Int, _ column: ColumnSchema, _ schema: StoreSchema
+            _ rows: SQLiteFile.Rows, index: Int, column: ColumnSchema, schema: StoreSchema
         ) throws(InputFault) -> ImportValues.Parsed {
             guard rows.type(index) != SQLITE_NULL else {
                 if column.isNullable || column.type == .link || column.type == .mixed, column.collection == .none {
@@ -153,7 +154,8 @@
                 (wanted, linked) = (schema[target].columns[key], target)
             }
             guard column.collection == .none,
-                let value = try value(rows, index, wanted.type) ?? (linked == nil ? nil : key(rows, index, wanted.type))
+                let value = try value(rows, index: index, type: wanted.type)
+                    ?? (linked == nil ? nil : key(rows, index: index, type: wanted.type))
             else {
                 let type = TypeText.text(column, schema)
                 throw InputFault("\(DisplayText.line(column.name)) has a value that is no \(type)", at: 0)
@@ -162,7 +164,7 @@
         }
 
         /// A foreign key in another type than that of the key that it refers to: SQLite takes them for the same.
-        private static func key(_ rows: SQLiteFile.Rows, _ index: Int, _ type: ColumnType) -> Value? {
+        private static func key(_ rows: SQLiteFile.Rows, index: Int, type: ColumnType) -> Value? {
             switch (type, rows.type(index)) {
             case (.int, SQLITE_TEXT): Int64(String(decoding: rows.bytes(index), as: UTF8.self)).map { .int($0) }
             case (.int, SQLITE_FLOAT): Int64(exactly: rows.double(index)).map { .int($0) }
@@ -173,7 +175,7 @@
 
         /// The value as a type has it; nil if it is none of that type.
         private static func value(
-            _ rows: SQLiteFile.Rows, _ index: Int, _ type: ColumnType
+            _ rows: SQLiteFile.Rows, index: Int, type: ColumnType
         ) throws(InputFault) -> Value? {
             switch rows.type(index) {
             case SQLITE_INTEGER:

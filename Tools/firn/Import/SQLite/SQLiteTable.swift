@@ -55,7 +55,7 @@
             return try tables.keys.sorted().map { name in
                 var table = tables[name]!
                 // Of a table that is not imported, only the catalogue is of interest.
-                try table.readReferences(file, note) { target in
+                try table.readReferences(file, note: note) { target in
                     guard let name = folded[ascii(target)] else { return nil }
                     return try tables[name] ?? SQLiteTable(named: name, in: file)
                 }
@@ -125,7 +125,7 @@
         // MARK: Foreign keys
 
         private mutating func readReferences(
-            _ file: SQLiteFile, _ note: (String) -> Void, _ table: (String) throws -> SQLiteTable?
+            _ file: SQLiteFile, note: (String) -> Void, _ table: (String) throws -> SQLiteTable?
         ) throws {
             var found: [Int64: [(table: String, from: String, to: String)]] = [:]
             let keys = try SQLiteFile.Rows(file, "PRAGMA main.foreign_key_list(\(SQLiteFile.quoted(name)))")

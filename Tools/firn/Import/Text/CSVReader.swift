@@ -9,7 +9,7 @@ enum CSVReader {
     }
 
     /// Where the record ends that begins at the first byte. See `RecordSource.next`.
-    static func end(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool, _ seen: inout RecordSource.Seen) -> Int? {
+    static func end(_ bytes: UnsafeRawBufferPointer, isLast: Bool, seen: inout RecordSource.Seen) -> Int? {
         // A quote within quotes is doubled, so that the number of quotes tells what is within.
         while seen.count < bytes.count {
             let byte = bytes[seen.count]
@@ -80,7 +80,7 @@ enum CSVReader {
 
 /// Reads lines: records of NDJSON.
 enum LineReader {
-    static func end(_ bytes: UnsafeRawBufferPointer, _ isLast: Bool, _ seen: inout RecordSource.Seen) -> Int? {
+    static func end(_ bytes: UnsafeRawBufferPointer, isLast: Bool, seen: inout RecordSource.Seen) -> Int? {
         let rest = UnsafeRawBufferPointer(rebasing: bytes[seen.count...])
         if let found = rest.withMemoryRebound(to: UInt8.self, { $0.firstIndex(of: 0x0A) }) { return seen.count + found }
         seen.count = bytes.count

@@ -4,7 +4,7 @@ import FirnCore
 // MARK: CSV
 
 extension TextImport {
-    func forEachRow(_ form: ImportValues, _ table: TableID, _ body: Body) throws {
+    func forEachRow(_ form: ImportValues, table: TableID, body: Body) throws {
         var columns: [Int?]?
         let known = names(table)
         try forEachRecord(skipsEmpty: { columns?.count != 1 }) { record, line in

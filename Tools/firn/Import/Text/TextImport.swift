@@ -52,7 +52,7 @@ final class TextImport: ImportSource {
 
     private var names: [Names?] = []
 
-    init(_ source: RecordSource, _ options: Options, _ output: Output) {
+    init(source: RecordSource, options: Options, output: Output) {
         self.source = source
         self.options = options
         self.output = output
@@ -123,7 +123,7 @@ final class TextImport: ImportSource {
         } catch {
             throw ToolError(.usage, "\(error.text).")
         }
-        if options.isCSV { return try forEachRow(form, given!, body) }
+        if options.isCSV { return try forEachRow(form, table: given!, body: body) }
         try forEachRecord { record, line in
             var reader = JSONReader(record)
             var table = given
