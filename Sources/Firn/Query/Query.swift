@@ -211,13 +211,6 @@ extension Optional: _QueryTextual where Wrapped: _QueryTextual {}
 extension Optional: _QueryText where Wrapped: _QueryText {}
 extension Optional: _QueryBytes where Wrapped: _QueryBytes {}
 
-/// An optional, for generic constraints.
-public protocol _OptionalProtocol {
-    /// The type that the optional wraps.
-    associatedtype Wrapped
-}
-extension Optional: _OptionalProtocol {}
-
 /// How a query compares strings: by their bytes if there is no option, so that "é" as one character differs from "e"
 /// with an accent.
 ///

@@ -1,7 +1,17 @@
 public import Dispatch
 import FirnCore
 
-extension SectionedResults {
+/// What `SectionedResults` and `ResultsSection` have in common: a live collection that observers are shown by index
+/// paths.
+public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection where Index == Int {
+    /// Calls a block with the collection, and then after each write that changes it.
+    func observe(
+        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void,
+        file: StaticString, line: UInt
+    ) -> NotificationToken
+}
+
+extension SectionedResults: RealmSectionedResult {
     /// Calls `block` once with the sections, then after each write that changes them: by index paths.
     ///
     /// ```swift
@@ -64,7 +74,7 @@ extension SectionedResults where SectionElement: _QueriedObject {
     }
 }
 
-extension ResultsSection {
+extension ResultsSection: RealmSectionedResult {
     /// Calls `block` once with the section, then after each write that changes it: by index paths that begin with the
     /// section's index.
     ///

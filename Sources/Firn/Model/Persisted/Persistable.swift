@@ -290,3 +290,10 @@ public protocol _Indexable {}
 
 extension Optional: _PrimaryKey where Wrapped: _PrimaryKey {}
 extension Optional: _Indexable where Wrapped: _Indexable {}
+
+/// An optional, for generic constraints.
+public protocol _OptionalProtocol {
+    /// The type that the optional wraps.
+    associatedtype Wrapped
+}
+extension Optional: _OptionalProtocol {}

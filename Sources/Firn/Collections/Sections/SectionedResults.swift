@@ -1,16 +1,5 @@
-public import Dispatch
 import FirnCore
 public import Foundation
-
-/// What `SectionedResults` and `ResultsSection` have in common: a live collection that observers are shown by index
-/// paths.
-public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection where Index == Int {
-    /// Calls a block with the collection, and then after each write that changes it.
-    func observe(
-        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void,
-        file: StaticString, line: UInt
-    ) -> NotificationToken
-}
 
 /// The elements of a collection in sections: live, and divided when they are read.
 ///
@@ -32,7 +21,9 @@ public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection
 /// They belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones
 /// may be used on any thread, where they call the block that computes keys. An index that is out of bounds stops the
 /// program.
-public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue>: RealmSectionedResult
+public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue>:
+    RandomAccessCollection,
+    _SourcedCollection
 {
     /// What the collection consists of.
     public typealias Element = ResultsSection<Key, SectionElement>
