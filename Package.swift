@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The layers of Firn, lowest first: a target imports only targets that stand before it in this list.
+// A target imports only targets that stand before it in the list. Sources/README.md says what each one holds.
 let package = Package(
     name: "Firn",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -13,7 +13,7 @@ let package = Package(
         // Empty without the traits `Metrics` and `Combine`.
         .library(name: "FirnMetrics", targets: ["FirnMetrics"]),
         .library(name: "FirnCombine", targets: ["FirnCombine"]),
-        // For `Benchmarks`, which is compiled as a part of this package: all that these targets show is `package`.
+        // For `Benchmarks`, which is compiled as a part of this package. Programs import Firn alone.
         .library(name: "FirnCore", targets: ["FirnCore", "FirnQuery", "FirnLog", "FirnStorage"]),
         .executable(name: "firn", targets: ["firn"]),
         .executable(name: "firn-quickstart", targets: ["FirnQuickstart"]),
@@ -81,25 +81,27 @@ let package = Package(
             path: "Tools/indexer"),
         // Commits from many threads until a test kills it.
         .executableTarget(
-            name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/CrashChild"),
+            name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
+            path: "Tests/Harness/CrashChild"),
         // All of the life of a store that is larger than memory: `Tools/prove-memory`.
         .executableTarget(
-            name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"], path: "Tests/MemoryProof"),
+            name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
+            path: "Tests/Harness/MemoryProof"),
         // Forged stores: `Tools/fuzz`. What it found is replayed by the tests.
         .target(
             name: "FuzzTargets",
             dependencies: [
                 "FirnTool", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport",
             ],
-            path: "Tests/Fuzz/Targets"),
-        .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver"),
+            path: "Tests/Harness/Fuzz/Targets"),
+        .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Harness/Fuzz/Driver"),
         .target(name: "FirnTestSupport", dependencies: ["FirnStorage"], path: "Tests/FirnTestSupport"),
         // A store on a simulated machine against an oracle: `Tools/simulate`, and its short run among the tests.
         .target(
             name: "FirnSimulation", dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"],
-            path: "Tests/Simulation"),
+            path: "Tests/Harness/Simulation"),
         .executableTarget(
-            name: "firn-simulate", dependencies: ["FirnSimulation", "FirnStorage"], path: "Tests/Simulate"),
+            name: "firn-simulate", dependencies: ["FirnSimulation", "FirnStorage"], path: "Tests/Harness/Simulate"),
         .testTarget(
             name: "SimulationTests",
             dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
@@ -116,7 +118,8 @@ let package = Package(
             ],
             exclude: ["Golden"]),
         .testTarget(
-            name: "FuzzTests", dependencies: ["FuzzTargets", "firn-fuzz", "FirnTestSupport"], path: "Tests/Fuzz/Tests"),
+            name: "FuzzTests", dependencies: ["FuzzTargets", "firn-fuzz", "FirnTestSupport"],
+            path: "Tests/Harness/Fuzz/Tests"),
         .testTarget(
             name: "FirnQueryTests",
             dependencies: ["FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
@@ -150,17 +153,18 @@ let package = Package(
         .testTarget(name: "RealmSwiftTests", dependencies: ["RealmSwift", "FirnRLM", "FirnTestSupport"]),
         // A to-do application as somebody would write it for Realm, and its load: two processes, one of which is
         // killed.
-        .target(name: "ToDo", dependencies: ["RealmSwift"], path: "Tests/ToDo/App"),
+        .target(name: "ToDo", dependencies: ["RealmSwift"], path: "Tests/Applications/ToDo/App"),
         // What `firn-todo` and the tests share: the classes of earlier versions, and random edits.
         .target(
             name: "ToDoTestSupport", dependencies: ["ToDo", "RealmSwift", "FirnTestSupport"],
-            path: "Tests/ToDo/Support"),
+            path: "Tests/Applications/ToDo/Support"),
         .executableTarget(
-            name: "firn-todo", dependencies: ["ToDo", "ToDoTestSupport", "RealmSwift"], path: "Tests/ToDo/Main"),
+            name: "firn-todo", dependencies: ["ToDo", "ToDoTestSupport", "RealmSwift"],
+            path: "Tests/Applications/ToDo/Main"),
         .testTarget(
             name: "ToDoTests",
             dependencies: ["ToDo", "ToDoTestSupport", "RealmSwift", "FirnTestSupport", "firn-todo"],
-            path: "Tests/ToDo/Tests"),
+            path: "Tests/Applications/ToDo/Tests"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,5 @@
-// Prints the public symbols of a module without documentation, and those that throw and do not say what:
-// `Tools/check documentation` runs it.
+// Prints the public symbols of a module without documentation, and throwing symbols whose documentation does not say
+// what they throw. `Tools/check documentation` runs it.
 //
 //   swift Tools/documentation.swift GRAPHS SOURCES
 //

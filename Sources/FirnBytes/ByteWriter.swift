@@ -60,7 +60,7 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
         capacity = wanted
     }
 
-    /// Appends `count` bytes, all of which `fill` must write.
+    /// Appends `count` bytes. `fill` must write all of them.
     @inlinable
     public mutating func append(count added: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Void) {
         reserve(added)

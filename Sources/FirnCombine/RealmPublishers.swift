@@ -26,10 +26,10 @@
         ///     .store(in: &subscriptions)
         /// ```
         ///
-        /// What a subscriber has not asked for is kept until it asks, so a subscriber with a limited demand is given
+        /// What a subscriber has not asked for is kept until it asks. So a subscriber with a limited demand is given
         /// every change; a live value shows the present data then. To hand changes on to another thread, freeze them
-        /// first (`freeze()`), hand over references (`threadSafeReference()`), or observe on the other queue in the
-        /// first place (`subscribe(on:)`).
+        /// first (`freeze()`), or hand over references (`threadSafeReference()`). Or observe on the other queue from
+        /// the start (`subscribe(on:)`).
         public struct Observation<Output, Failure: Error>: Publisher {
             private let observe: (DispatchQueue?, @escaping (Output?) -> Void) -> NotificationToken?
             private var queue: DispatchQueue?

@@ -1,4 +1,5 @@
-/// All limits of a store. Each is enforced with an error that names the value, and is tested at its edge.
+/// The limits of nodes, values, classes and versions; `LogLimits` has the log's. Each is enforced with an error that
+/// names the value, and is tested at its edge.
 package enum Limits {
     /// Rows in a leaf.
     package static var rowsPerLeaf: Int { @inline(__always) get { 256 } }

@@ -21,7 +21,7 @@ package enum GlobalLock: Int32, CaseIterable {
     case checkpointMappings
     /// What is known about classes.
     case classes
-    /// The classes that the program's images declare, and those that were registered.
+    /// The classes that the program's images declare, and the registered classes.
     case discoveredClasses
     /// The properties that key paths name.
     case keyPaths

@@ -21,6 +21,9 @@ public final class Lock: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     #if DEBUG
         let rank: LockRank
+        // The number of the thread that holds the lock; 0 if none does. Guarded by the lock itself: another thread
+        // reads it only if it is about to be stopped.
+        private var owner: UInt64 = 0
     #endif
 
     /// Makes a lock. For locks that live as long as the process, see `GlobalLock`.
@@ -41,14 +44,36 @@ public final class Lock: @unchecked Sendable {
 
     #if DEBUG
         @usableFromInline func willLock() { rank.willLock() }
-        @usableFromInline func willUnlock() { rank.willUnlock() }
+        @usableFromInline func didLock() { owner = firn_thread_number() }
+        @usableFromInline func willUnlock() {
+            owner = 0
+            rank.willUnlock()
+        }
+
+        fileprivate func willWait() {
+            LockRank.willWait(under: rank)
+            owner = 0
+        }
     #endif
+
+    /// Stops a debug build if the calling thread does not hold the lock. Call it in a function that its caller must
+    /// call with the lock held.
+    @inline(__always) package func assertHeld() {
+        #if DEBUG
+            if owner != firn_thread_number() {
+                fatalError("Firn: what a lock of rank \(rank) guards is used by a thread that does not hold it.")
+            }
+        #endif
+    }
 
     @inlinable public func lock() {
         #if DEBUG
             willLock()
         #endif
         pthread_mutex_lock(mutex)
+        #if DEBUG
+            didLock()
+        #endif
     }
 
     @inlinable public func unlock() {
@@ -63,6 +88,7 @@ public final class Lock: @unchecked Sendable {
         guard pthread_mutex_trylock(mutex) == 0 else { return false }
         #if DEBUG
             willLock()
+            didLock()
         #endif
         return true
     }
@@ -98,7 +124,8 @@ public final class Condition: @unchecked Sendable {
     /// Waits for a signal. The caller holds `lock`, which is released during the wait and held again on return.
     public func wait(_ lock: Lock) {
         #if DEBUG
-            LockRank.willWait(under: lock.rank)
+            lock.willWait()
+            defer { lock.didLock() }
         #endif
         pthread_cond_wait(condition, lock.mutex)
     }
@@ -107,7 +134,8 @@ public final class Condition: @unchecked Sendable {
     /// has passed.
     public func wait(_ lock: Lock, until deadline: Int64) -> Bool {
         #if DEBUG
-            LockRank.willWait(under: lock.rank)
+            lock.willWait()
+            defer { lock.didLock() }
         #endif
         return firn_condition_wait_until(condition, lock.mutex, deadline) != ETIMEDOUT
     }

@@ -33,8 +33,8 @@ import CFirn
 /// - `OwnRunLoop` adds its timer to the run loop under its lock, so that the end of the thread misses none.
 /// - Waking the waiters of a condition or a word, and allocating memory, may enter the system anywhere.
 ///
-/// Below all of these are two mutexes of CFirn (that of the list of lock files, under which such files are opened and
-/// closed, and that of the list of realm cores) and the locks of disks in memory.
+/// Below all of these are two mutexes of CFirn and the locks of disks in memory. One mutex guards the list of lock
+/// files, and such files are opened and closed under it. The other one guards the list of realm cores.
 package enum LockRank: UInt8, CaseIterable {
     /// Outside of the order, and not checked: the locks of tests and tools.
     case unranked

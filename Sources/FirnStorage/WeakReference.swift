@@ -2,8 +2,8 @@ import CFirn
 
 /// A reference to an object that does not keep the object alive.
 ///
-/// It takes the place of Swift's `weak` for objects that are retained and released often. One weak reference gives an
-/// object a side table, and from then on each retain and release of it, by anyone, takes a slow path: that was half the
+/// It replaces Swift's `weak` for objects that are retained and released often. One weak reference gives an object a
+/// side table. From then on, each retain and release of the object, by anyone, takes a slow path. That was half the
 /// time of an iteration over a realm's objects.
 ///
 /// The object owns its reference. It calls `begin` at the end of its initialiser, and `end` first of all in its

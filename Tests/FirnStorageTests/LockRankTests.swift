@@ -1,5 +1,6 @@
 import FirnStorage
 import FirnTestSupport
+import Foundation
 import Testing
 
 #if DEBUG
@@ -33,6 +34,40 @@ import Testing
         @Test func twoLocksOfOneRankStopTheProgram() async {
             await #expect(processExitsWith: .failure) {
                 Lock(.innermost).withLock { Lock(.innermost).withLock {} }
+            }
+        }
+
+        @Test func aLockIsHeldUntilItIsReleasedAlsoAfterAWait() {
+            let (lock, condition) = (Lock(.versionTable), Condition())
+            lock.withLock {
+                lock.assertHeld()
+                _ = condition.wait(lock, until: SystemClock.shared.monotonic())
+                lock.assertHeld()
+            }
+            #expect(lock.tryLock())
+            lock.assertHeld()
+            lock.unlock()
+        }
+
+        @Test func aLockThatIsNotHeldStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                let lock = Lock(.innermost)
+                lock.withLock {}
+                lock.assertHeld()
+            }
+        }
+
+        @Test func aLockThatAnotherThreadHoldsStopsTheProgram() async {
+            await #expect(processExitsWith: .failure) {
+                let lock = Lock(.innermost)
+                lock.lock()
+                let hasReturned = DispatchSemaphore(value: 0)
+                let other = Thread {
+                    lock.assertHeld()
+                    hasReturned.signal()
+                }
+                other.start()
+                hasReturned.wait()
             }
         }
 

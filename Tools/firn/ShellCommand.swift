@@ -48,7 +48,7 @@ struct ShellCommand: ParsableCommand {
         } else {
             status = try shell.runLines(RecordSource("-", storage: PosixStorage.shared))
         }
-        // As shells do, whatever the last subcommand's status was, such as that of a signal.
+        // As shells do, this ends with the last subcommand's status, whatever it is, such as a signal's.
         if status != 0 { Terminal.leave(status) }
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The location of the tree: a folder, of which one part may be replaced by another folder.
+/// The location of the tree: a folder. Another folder may replace one part of it.
 struct TreeSource: Sendable {
     let root: [UInt8]
     var replaced: Replacement?

@@ -2,6 +2,4 @@
 protocol AnyLinkingObjects {
     /// The name of the property whose links lead here.
     var originProperty: String { get }
-    /// The class whose objects link here.
-    var originType: ObjectBase.Type { get }
 }

@@ -198,7 +198,7 @@ public class CollectionBase {
         return true
     }
 
-    /// Makes an unmanaged collection that of a managed row.
+    /// Turns an unmanaged collection into the collection of a managed row's property.
     final func adopt(_ row: _Row, _ property: PropertyInfo) {
         let location = CollectionLocation(row, property)
         location.retain()

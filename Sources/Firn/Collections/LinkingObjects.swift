@@ -101,9 +101,7 @@ public struct LinkingObjects<Element: ObjectBase>: RealmCollection {
 
 extension LinkingObjects: DescribedCollection {}
 
-extension LinkingObjects: AnyLinkingObjects {
-    var originType: ObjectBase.Type { Element.self }
-}
+extension LinkingObjects: AnyLinkingObjects {}
 
 extension LinkingObjects: _Persistable {
     /// The wrapper holds the backlinks themselves.

@@ -6,9 +6,9 @@
 /// }
 /// ```
 ///
-/// The identity of a managed object is the same for all its accessors, frozen ones included, also after it was deleted,
-/// and unique among the objects of its class. That of an unmanaged object is the instance's own, and it changes when
-/// the object is added to a realm.
+/// A managed object's identity is unique among the objects of its class. It is the same for all accessors of the
+/// object, frozen ones included, also after the object was deleted. An unmanaged object's identity is the instance's
+/// own, and it changes when the object is added to a realm.
 public protocol ObjectKeyIdentifiable: Identifiable {
     /// The object's identity.
     var id: UInt64 { get }

@@ -165,7 +165,7 @@ extension RealmCollection {
         changes(nil, at: _source.realm.openedAt) { CollectionSubscription(collection: $0, from: $1, paths: $2, $3) }
     }
 
-    /// The collection's changes, of which modifications are limited to some key paths: see
+    /// The collection's changes, with modifications limited to some key paths: see
     /// `observe(keyPaths:on:_:file:line:)`.
     public func changes(
         keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
@@ -181,7 +181,7 @@ extension RealmKeyedCollection {
         changes(nil, at: _source.realm.openedAt) { MapSubscription(map: $0, from: $1, paths: $2, $3) }
     }
 
-    /// The map's changes, of which modifications are limited to some key paths of its objects.
+    /// The map's changes, with modifications limited to some key paths of its objects.
     public func changes(
         keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
     ) -> ChangeSequence<RealmMapChange<Self>> {
@@ -197,7 +197,7 @@ extension SectionedResults {
         }
     }
 
-    /// The sections' changes, of which modifications are limited to some key paths.
+    /// The sections' changes, with modifications limited to some key paths.
     public func changes(
         keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
     ) -> ChangeSequence<SectionedResultsChange<SectionedResults>> {
@@ -216,7 +216,7 @@ extension ResultsSection {
         }
     }
 
-    /// The section's changes, of which modifications are limited to some key paths.
+    /// The section's changes, with modifications limited to some key paths.
     public func changes(
         keyPaths: [String]?, file: StaticString = #fileID, line: UInt = #line
     ) -> ChangeSequence<SectionedResultsChange<ResultsSection>> {

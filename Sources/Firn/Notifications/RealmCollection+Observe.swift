@@ -124,7 +124,7 @@ extension _SourcedCollection {
         return token
     }
 
-    /// Adds an observer: to the collection's realm, or to that of a queue.
+    /// Adds an observer to the collection's realm, or to the realm of a queue.
     ///
     /// - Parameter subscription: makes the observer of this collection, or of the queue's.
     func observe(

@@ -120,7 +120,7 @@ struct SectionDifference {
 
     /// - Parameter isChanged: whether an element that stays counts as changed, by its old position.
     init<Key>(comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
-        // Sections that stay, but change places, are deleted and inserted with everything in them.
+        // Sections that stay, but move among the others, are deleted and inserted with everything in them.
         let staying = SectionDifference.staying(old, new)
         for (section, target) in staying.enumerated() { add(section, target: target, from: old, to: new, isChanged) }
         let targets = Set(staying.compactMap { $0 })
@@ -196,7 +196,7 @@ struct SectionDifference {
         }
     }
 
-    /// For each old section, the new section that it is; nil if it is gone. Those that stay keep their order.
+    /// The new index of each old section; nil if it is gone or moves among the others. The rest keep their order.
     private static func staying<Key>(_ old: Sections<Key>, _ new: Sections<Key>) -> [Int?] {
         let (before, after) = (
             old.keys.filter { new.section(of: $0) != nil }, new.keys.filter { old.section(of: $0) != nil }

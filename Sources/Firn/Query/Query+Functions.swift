@@ -34,15 +34,15 @@ extension Query where T: _QueryTextual {
         Query<Bool>(.compare(expression, operation, .value(value._queryValue), options: options.comparison))
     }
 
-    /// Whether the string contains that of another property. Nil matches only nil.
+    /// Whether the string contains another property's string. Nil matches only nil.
     public func contains<U: _QueryTextual>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .contains, other.expression.operand, options: options.comparison))
     }
-    /// Whether the string begins with that of another property. Nil matches only nil.
+    /// Whether the string begins with another property's string. Nil matches only nil.
     public func starts<U: _QueryTextual>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .beginsWith, other.expression.operand, options: options.comparison))
     }
-    /// Whether the string ends with that of another property. Nil matches only nil.
+    /// Whether the string ends with another property's string. Nil matches only nil.
     public func ends<U: _QueryTextual>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .endsWith, other.expression.operand, options: options.comparison))
     }

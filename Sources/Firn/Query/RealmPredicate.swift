@@ -6,7 +6,7 @@
 /// let dogs = Dog.objects(with: old)
 /// ```
 ///
-/// The text is that of `RealmCollection.filter(_:_:)`. It is checked when it is used with a class.
+/// The text has the syntax of `RealmCollection.filter(_:_:)`. It is checked when it is used with a class.
 public struct RealmPredicate: CustomStringConvertible {
     /// The text, with a `%@` for each argument.
     public let predicateFormat: String

@@ -68,14 +68,14 @@ extension Realm {
         }
 
         /// Which past versions `Realm.asOf(version:)` and the other functions of history can open. The newest
-        /// version, and those that something holds, can always be opened.
+        /// version, and each version that something holds, can always be opened.
         public enum HistoryRetention: Sendable, Equatable {
             /// No others. The default.
             case none
-            /// The newest ones, this many, including the newest. Opening throws `.invalidInput` for less than 1.
+            /// This many of the newest versions, the newest included. Opening throws `.invalidInput` for less than 1.
             case versions(Int)
-            /// Those that were the newest at some moment of the last so many seconds, so that `asOf(date:)` works for
-            /// each of these moments. Opening throws `.invalidInput` unless it is above 0.
+            /// The versions that were the newest at some moment of the last so many seconds, so that `asOf(date:)`
+            /// works for each of these moments. Opening throws `.invalidInput` unless it is above 0.
             case age(TimeInterval)
             /// All.
             case everything
@@ -175,9 +175,9 @@ extension Realm {
         /// It is called on the thread that met the damage, and must not use the realm. Set by the first opener.
         public var onDamage: (@Sendable (Realm.Error) -> Void)?
 
-        /// The permissions of the files that Firn creates: bits as for `chmod`, of which those for reading and
-        /// writing count, whatever the process's umask. Those who may read a file may search its folder. The default,
-        /// 0o600, is for the owner alone, who can always read and write. A group that shares the store needs `0o660`.
+        /// The permissions of the files that Firn creates: bits as for `chmod`. Only the bits for reading and writing
+        /// count, whatever the process's umask. Whoever may read a file may search its folder. The default, `0o600`, is
+        /// for the owner alone, who can always read and write. A group that shares the store needs `0o660`.
         ///
         /// Existing files keep their mode, but the store goes on in new files, so all processes that write to it
         /// should ask for the same mode. See <doc:Security>. Set by the first opener.

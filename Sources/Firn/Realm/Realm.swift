@@ -152,7 +152,7 @@ public struct Realm {
         }
     }
 
-    /// Adds classes to those that a realm without `objectTypes` has. Needed only for generic classes, which can't be
+    /// Adds classes to the ones that a realm without `objectTypes` has. Needed only for generic classes, which can't be
     /// found.
     ///
     /// ```swift

@@ -118,7 +118,7 @@ extension _RealmInstance {
 /// back: at each object that it looks up and drops. After `invalidate()` that is so, because it is counted on the core
 /// from before.
 final class RealmHold: @unchecked Sendable {
-    // Immutable. The count is changed as that of accessors is, which may be released on any thread.
+    // Immutable. A hold is counted on the core as an accessor is, and accessors may be released on any thread.
     private let core: UnsafeMutablePointer<firn_realm_core_t>
 
     init(_ instance: _RealmInstance) {

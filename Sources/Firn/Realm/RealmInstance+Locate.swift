@@ -14,8 +14,9 @@ func _relocate(_ row: _Row) -> _Row {
     return found
 }
 
-/// As `_relocate(_:)`, for a read of a column: `PropertyTracker` is told. It keeps what it is given, and releases
-/// nothing that the application holds: the Observation framework calls the application at a change only.
+/// As `_relocate(_:)`, for a read of a column, which is reported to `PropertyTracker`. The tracker keeps what it is
+/// given, and releases nothing that the application holds: the Observation framework calls the application at a change
+/// only.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _relocate(_ row: _Row, reading column: Int32) -> _Row {
@@ -25,7 +26,7 @@ func _relocate(_ row: _Row, reading column: Int32) -> _Row {
     return found
 }
 
-/// As `_relocate(_:)`, for a read of a property: `PropertyTracker` is told.
+/// As `_relocate(_:)`, for a read of a property, which is reported to `PropertyTracker`.
 func _relocate(_ row: _Row, reading property: PropertyInfo) -> _Row {
     let found = _relocate(row)
     found.wasRead(property)

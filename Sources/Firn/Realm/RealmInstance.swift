@@ -153,7 +153,7 @@ public final class _RealmInstance {
     @inline(never)
     private func changeThread() {
         if isForked { stopInForkedChild() }
-        // That of a migration stays on the thread of its block.
+        // A migration's realm stays on the thread of its block.
         guard migration == nil, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else {
             stopOnWrongThread()
         }
@@ -190,7 +190,7 @@ public final class _RealmInstance {
     func show(at callSite: CallSite) -> Pin {
         let pin = newestPin(at: callSite)
         show(pin)
-        // Realm observers are told of it at the next turn: the realm was invalidated since they were added.
+        // If there are realm observers, the next turn notifies them: the realm was invalidated since they were added.
         if observers.realmObservers.isEmpty { announcedVersion = max(announcedVersion, pin.version) }
         return pin
     }

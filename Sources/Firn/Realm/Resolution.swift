@@ -60,7 +60,7 @@ struct Resolution {
         let source: Any
         let values: ValueSource
         let isUpdate: Bool
-        /// Whether the values are those that the class has for all new objects. Others replace them.
+        /// Whether the values are the class's defaults for all new objects. Other values replace them.
         var isDefault = false
         let location: Location?
     }
@@ -300,8 +300,8 @@ struct Resolution {
         given[Cell(task.object, property)] = EmbeddedInPlace(elements)
     }
 
-    /// The embedded objects that a property has before a change: those that it has in the store, or those that an
-    /// earlier value gives it.
+    /// The embedded objects that a property has before a change: the ones in the store, or the ones that an earlier
+    /// value gives it.
     private enum InPlace {
         case none
         case stored(EmbeddedInPlace<Int64>, _RealmInstance, TableBinding)

@@ -94,7 +94,7 @@ extension SharedStore {
         while true {
             do {
                 if try Store.exists(at: path, storage: storage) { return }
-                // Asked first, so that no opening waits for that of a seed which waits for a seed.
+                // Checked first, so that no opening waits for a seed's opening that itself waits for a seed.
                 guard try Store.exists(at: seed.checkedStorePath(of: "seedFilePath"), storage: storage) else {
                     throw Realm.Error(.fileNotFound, "There is no store at seedFilePath to be copied.", fileURL: seed)
                 }

@@ -32,8 +32,8 @@ final class SharedStore: @unchecked Sendable {
     struct Instances {
         var live = LinearMap<InstanceKey, WeakReference<_RealmInstance>>()
         var frozen: [FrozenKey: WeakReference<_RealmInstance>] = [:]
-        /// How many frozen ones are listed before those that are gone are removed: at most twice as many as there
-        /// were the last time.
+        /// How many frozen instances are listed before the released ones are removed: twice as many as were left the
+        /// last time, and at least `leastFrozenLimit`.
         var frozenLimit = Self.leastFrozenLimit
         static var leastFrozenLimit: Int { 64 }
         /// By their classes, in any order.
@@ -104,9 +104,9 @@ final class SharedStore: @unchecked Sendable {
 
     // MARK: Open stores
 
-    /// The stores that this process has open, and those that a thread is just opening. Only lookups are done under
-    /// the guard: opening waits for other processes, and calls the application, under no lock. Other threads that
-    /// want the same store wait until its opening has ended; those that want another store do not.
+    /// The stores that this process has open, or that a thread is just opening. Only lookups are done under the guard:
+    /// opening waits for other processes, and calls the application, under no lock. Other threads that want the same
+    /// store wait until its opening has ended. Threads that want another store do not wait.
     static var registry: GlobalGuarded<Registry> { GlobalGuarded(.openStores) { Registry() } }
 
     /// A store that the registry does not keep alive. No `WeakReference`, because that has a lock, and none is taken

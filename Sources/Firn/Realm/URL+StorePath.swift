@@ -11,7 +11,7 @@ extension URL {
         return path
     }
 
-    /// `storePath`, if it is that of a folder on this machine.
+    /// `storePath`, if the URL names a folder on this machine.
     ///
     /// - Parameter what: what the URL names, for the message.
     /// - Throws: `.invalidInput` if it names no file, a file of another machine, or contains a NUL, at which the system

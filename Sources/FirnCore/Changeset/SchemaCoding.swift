@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// The encoding of a complete schema. The position of a table is its number, and so is that of a column.
+/// The encoding of a complete schema. The number of a table or column is its position.
 ///
 /// ```
 /// version · number of tables · per table:                                    (numbers are varints)

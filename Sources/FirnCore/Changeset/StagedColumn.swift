@@ -19,7 +19,8 @@ final class StagedColumn {
     @exclusivity(unchecked) private(set) var counts = RawStack(capacity: 64)
     @exclusivity(unchecked) var pieces: [Piece] = []
     @exclusivity(unchecked) var keys: [Piece] = []
-    /// The bytes of the pieces and keys that are written in the block, and of those that are sent before it as blobs.
+    /// The bytes of the pieces and keys that are written in the block, and of the ones that are sent before it as
+    /// blobs.
     @exclusivity(unchecked) private(set) var inlineByteCount = 0
     @exclusivity(unchecked) private(set) var longByteCount = 0
     /// Rows whose collection is too long for the block. It is staged as empty, and its elements are to follow.

@@ -206,6 +206,7 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
     /// Returns where the dictionary lies that a validated node refers to; nil if it refers to none. The dictionary
     /// itself may not have been validated: its length is what its header says. The lock is held.
     private func dictionary(ofChunkAt offset: Int) -> Range<Int>? {
+        lock.assertHeld()
         let node = Node(base + offset)
         guard node.kindNumber == Node.Kind.chunk.rawValue, node.form == ChunkEncoding.Form.dictionary.rawValue else {
             return nil
@@ -322,6 +323,7 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
 
     /// Returns why a reference, as a file has it, can't lead to a node; nil if it may. The lock is held.
     private func fault(of word: UInt64) -> String? {
+        lock.assertHeld()
         let offset = word &- 1
         guard word & 1 == 1, offset % UInt64(OnDiskNode.unit) == 0, offset < UInt64(byteCount),
             mappedFiles.contains(where: { $0.entry.nodes.contains(Int(offset)) })
@@ -332,6 +334,7 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
     /// Checks a node, whose bytes are intact, against its claim, enters claims for the nodes that it refers to, and
     /// turns its references into addresses. Returns what is wrong, or nil. The lock is held.
     private func prepare(_ node: Node, claim: NodeClaim, origin: Origin) -> String? {
+        lock.assertHeld()
         guard node.stamp <= origin.stamp else { return "a node is younger than the version that it is part of" }
         var check = NodeCheck(node: node, claim: claim, schema: origin.schema, isOpened: origin.isOpened)
         if let fault = check.fault() ?? check.countFault(most: CheckpointMapping.mostPerByte * fileByteCount) {
@@ -463,6 +466,7 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
     /// Reads those blocks of a range of a file that are not in memory yet, if the file is not mapped. Returns the
     /// damage if that fails. The lock is held.
     private func read(_ index: Int, _ range: Range<Int>) -> StoreDamage? {
+        lock.assertHeld()
         guard !range.isEmpty, let reading = mappedFiles[index].reading else { return nil }
         let entry = mappedFiles[index].entry
         for block in range.lowerBound / CheckpointMapping.blockByteCount...(range.upperBound - 1)

@@ -26,7 +26,8 @@ struct NodeCheck {
     /// The highest level of a node of a tree. A higher tree, in which each node has its least number of children,
     /// would hold more than there are addresses.
     static let highestLevel = 12
-    /// The keys that objects may have: those that a changeset may name. Counting up from one of them never overflows.
+    /// The keys that objects may have: the ones that a changeset may name. Counting up from one of them never
+    /// overflows.
     private static let keys = 0..<ChangesetFormat.keyLimit
 
     /// Returns why the node is not what it must be, or nil if it is; then `refs` are its references.

@@ -104,8 +104,8 @@ enum OnDiskNode {
         }
     }
 
-    /// Calls `body` with the address of each reference that an on-disk node holds, including those that are 0. The
-    /// node must be intact.
+    /// Calls `body` with the address of each reference that an on-disk node holds, including references that are 0.
+    /// The node must be intact.
     static func forEachRef(_ node: Node, _ body: (UnsafeMutableRawPointer) -> Void) {
         switch node.kind {
         case .chunk:

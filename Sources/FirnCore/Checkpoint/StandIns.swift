@@ -56,7 +56,7 @@ final class StandIns {
             let level = claim.level ?? Self.level(of: count, leaf: ListTree.leafElementCount)
             return level == 0 ? listLeaf(cells, min(max(count, 1), ListTree.leafElementCount)) : listInner(claim, level)
         case .blob(let cells):
-            // A mixed value has at least a tag: here, that of null.
+            // A mixed value has at least a tag: here, null's tag.
             return allocate(.blob, byteCount: NodeLayout.Blob.bytes + 1, count: cells.type == .mixed ? 1 : 0)
         }
     }

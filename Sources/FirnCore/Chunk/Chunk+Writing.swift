@@ -1,7 +1,7 @@
 extension Chunk {
-    /// Writes a value of up to `Limits.inlineByteCount` bytes to a row, or a reference if `length` is that of a blob
-    /// or a tree. If `replacing` is set, it overwrites an old value that is at least as long. Returns false if the
-    /// heap has no room; nothing is changed then.
+    /// Writes a value of up to `Limits.inlineByteCount` bytes to a row, or a reference if `length` is `Slot.blob` or
+    /// `Slot.tree`. If `replacing` is set, it overwrites an old value that is at least as long. Returns false and
+    /// changes nothing if the heap has no room.
     func put(_ bytes: UnsafeRawBufferPointer, length: UInt16, _ row: Int, replacing: Bool) -> Bool {
         let old = slot(row)
         if replacing, old.heapLength >= bytes.count, bytes.count > 0 {

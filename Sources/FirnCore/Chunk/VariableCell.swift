@@ -5,7 +5,7 @@
 /// compressed text, until the thread has decoded 16 other nodes (see `Node.isScratch`).
 @frozen
 public struct VariableCell {
-    /// The length in the cell's slot: that of the value, or a number that says what else the cell is.
+    /// The length in the cell's slot: the value's length, or a number that says what else the cell is.
     @usableFromInline let length: UInt16
     /// The address of the value; for a blob or a tree, the address of its reference.
     @usableFromInline let address: UnsafeRawPointer

@@ -1,13 +1,13 @@
 import FirnLog
 
-/// Decides which nodes a checkpoint writes again although they lie in the files that it adds to: those that share
-/// blocks with dead nodes, so that holes can be punched there.
+/// Decides which nodes a checkpoint writes again although they lie in the files that it adds to. Such nodes share
+/// blocks with dead nodes, and writing them again allows holes to be punched there.
 ///
-/// The version's nodes in the mapping are walked once, which shows exactly what of the files is live. Then the parts
-/// of the files with the smallest live share are cleared: their live nodes are written to the new file, and with them
-/// the nodes above them, because these refer to them. So only a part of the store is rewritten at a time, and a
-/// version that is held keeps no more than that part beside the newest version's nodes. (This is the cleaning of
-/// segments of a log-structured file system, Rosenblum and Ousterhout 1992, with trees for the segment summaries.)
+/// One walk of the version's nodes in the mapping shows exactly what is live in the files. Then the parts of the files
+/// with the smallest live share are cleared: their live nodes are written to the new file. The nodes above are written
+/// there, too, because they refer to the moved ones. So only a part of the store is rewritten at a time. A held version
+/// keeps no more than that part beside the newest version's nodes. (This is the cleaning of segments of a
+/// log-structured file system, Rosenblum and Ousterhout 1992, with trees for the segment summaries.)
 ///
 /// A plan belongs to one thread; the version must be pinned.
 final class CleaningPlan {
@@ -18,7 +18,7 @@ final class CleaningPlan {
     private let base: UInt
     /// The units of all nodes that the version reaches.
     private var live: BitSet
-    /// The first units of the nodes for which a decision was made, and of those that move.
+    /// The first units of the nodes for which a decision was made, and of the nodes that move.
     private var decided: BitSet
     private var moving: BitSet
     private var isCleared: [Bool] = []
@@ -30,8 +30,8 @@ final class CleaningPlan {
     private(set) var liveByteCount = 0
     /// Bytes of all other nodes, outside of holes.
     private(set) var deadByteCount = 0
-    /// Nodes that nothing reaches and that were not known to be dead: those that were written and never used, and
-    /// those that an earlier process released.
+    /// Nodes that the version does not reach and that were not known to be dead. They were written and never used, an
+    /// earlier process released them, or they are dictionaries whose chunks have died.
     private(set) var unknown: [Range<Int>] = []
 
     /// Whether the node at an address of the mapping is written again.

@@ -79,6 +79,7 @@ final class Compactor: @unchecked Sendable {
 
     /// Runs `body` as the only checkpoint. The lock is held when it is called; the method unlocks it.
     private func runAlone<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+        lock.assertHeld()
         // If this check does not see that `stop` was called, `stop` has yet to take the lock, and then waits for this
         // checkpoint.
         do throws(StoreError) { try checkNotStopped() } catch {

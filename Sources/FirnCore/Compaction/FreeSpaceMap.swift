@@ -19,8 +19,8 @@ struct FreeSpaceMap {
 
     private(set) var waiting: [Waiting] = []
     /// Dictionaries of texts that a dead chunk refers to, by their offsets. Several chunks share a dictionary, so
-    /// only a walk shows whether it is dead as well (`CleaningPlan`). `after` is that of the last of its chunks that
-    /// died.
+    /// only a walk shows whether it is dead as well (`CleaningPlan`). `after` is the stamp of the last version that
+    /// reached any of its dead chunks.
     private(set) var suspects: [Int: Waiting] = [:]
     /// The free ranges. They are ascending and disjoint, as are `holes`.
     private(set) var free: [Range<Int>]
@@ -92,8 +92,8 @@ struct FreeSpaceMap {
         free = FreeSpaceMap.joined(free, freed)
     }
 
-    /// Returns the holes that a checkpoint with a stamp may list: among the dead nodes that no version from that
-    /// stamp on reaches, those that `mayBeHole` allows, and what is a hole already.
+    /// Returns the holes that a checkpoint with a stamp may list. They lie in dead nodes that no version from that
+    /// stamp on reaches: the ranges that `mayBeHole` allows, and what is a hole already.
     func findHoles(before stamp: UInt64, where mayBeHole: (Range<Int>) -> Bool) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var next = 0

@@ -7,7 +7,7 @@
 /// │class │ exponent  │ coefficient of 34 digits     │
 /// └──────┴───────────┴──────────────────────────────┘
 /// class        0 NaN (then its 16 bytes) · 1 -infinity · 2 negative · 3 zero · 4 positive · 5 infinity
-/// exponent     that of the first digit, + 8192
+/// exponent     the first digit's exponent, + 8192
 ///              both are inverted in a negative number, and zero in zero and the infinities
 /// ```
 ///

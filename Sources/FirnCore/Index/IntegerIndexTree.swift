@@ -26,7 +26,7 @@
 /// * Keys that follow each other without gaps in full leaves are found by a guess (`key - first key`, at an inner
 ///   node shifted by its level). A wrong guess costs one comparison.
 ///
-/// All calls are O(log n) unless they say otherwise. Those that write take the slot that holds the root's reference;
+/// All calls are O(log n) unless they say otherwise. Calls that write take the slot that holds the root's reference;
 /// 0 is the empty tree.
 enum IntegerIndexTree {
     /// Entries in a full leaf, and children of a full inner node.

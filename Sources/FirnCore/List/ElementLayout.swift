@@ -79,7 +79,7 @@ struct EncodedElement {
 struct ElementPart {
     static var nullCode: UInt8 { @inline(__always) get { 0 } }
     static var blobCode: UInt8 { @inline(__always) get { 1 } }
-    /// The code of no bytes. That of more bytes is higher by their number.
+    /// The code of no bytes. The code of n bytes is higher by n.
     static var emptyCode: UInt8 { @inline(__always) get { 2 } }
 
     /// The value's bytes, in the block or in a blob; nil for null.

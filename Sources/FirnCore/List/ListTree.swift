@@ -8,7 +8,7 @@
 ///                           6 bytes                                                     u64 x 64     u32 x 64
 /// ```
 ///
-/// * A leaf's `count` is that of its block, and its `capacity` is the block's length. The memory behind the block is
+/// * A leaf's `count` is its block's count, and its `capacity` is the block's length. The memory behind the block is
 ///   not initialised. The six zeros put the first value of a fixed block on a multiple of 8.
 /// * An inner node's `count` is its number of children, and its `width` is its level. `ends` has, for each child, the
 ///   number of elements in it and in the children before it, so the last entry is the node's total. The root may be a

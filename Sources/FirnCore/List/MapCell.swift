@@ -51,8 +51,8 @@ extension ListCell {
     /// All elements, as `element(at:)` gives them. As with `values`, there are fewer once damage has been met. O(n).
     package var elements: [Value] { layout.collection == .map ? entries.map { .map([$0]) } : values }
 
-    /// Whether an element would stand in the order of a set or map if it were at an index, in front of the one that is
-    /// there, or in its place. Always true of a list. O(log n).
+    /// Whether a set or map stays in order if an element is inserted at an index, in front of the one that is there,
+    /// or replaces that one. Always true of a list. O(log n).
     func keepsOrder(_ element: Value, at index: Int, replacing: Bool) -> Bool {
         guard layout.collection != .list else { return true }
         let next = replacing ? index + 1 : index
@@ -76,7 +76,7 @@ extension Value {
         return order(utf8: x[0].key, y[0].key)
     }
 
-    /// The map of some entries, of which the last stays of several with one key.
+    /// The map of some entries. Of several entries with one key, the last one stays.
     package static func map(of entries: [MapEntry]) -> Value {
         var result: [MapEntry] = []
         // The sort is stable.

@@ -1,8 +1,8 @@
 /// A list as runs of elements by their origin: kept from the old list, inserted, or moved.
 ///
-/// It begins as one run, so its size is that of the edits, not of the list. It is a treap by position: each node is a
-/// run, and its priority is a hash of its number, so that equal edits give equal shapes. Every edit takes O(log k)
-/// expected time.
+/// It begins as one run, so its size depends on the number k of edits, not on the list's length. It is a treap by
+/// position, and each node is a run. A node's priority is a hash of its number, so that equal edits give equal shapes.
+/// Every edit takes O(log k) expected time.
 struct RunRope {
     enum Kind { case kept, inserted, moved }
 

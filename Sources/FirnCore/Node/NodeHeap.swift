@@ -24,7 +24,7 @@ package final class NodeHeap: Sendable {
     /// parent uses, too, and their links are the parent's.
     var isForked: Bool { forkMark.isForked }
 
-    /// The number of live nodes: exactly those that the pinned versions and the running transaction reach.
+    /// The number of live nodes: exactly the nodes that the pinned versions and the running transaction reach.
     package var nodeCount: Int { nodes.load(ordering: .relaxed) }
 
     /// The total length of the live nodes in bytes.

@@ -3,14 +3,16 @@ import CFirn
 /// Where the fields of nodes lie: offsets from a node's beginning, and sizes, all in bytes. They are part of the file
 /// format.
 ///
-/// No other file states these numbers, except `firn_layout.h` and `firn_mapping.h` those that C code uses, and
-/// `ChunkLayout` the bytes of a slot, which a schema must know. The type that reads and writes a kind of node draws it:
-/// `Node`, `OnDiskNode`, `RootNode`, `TableNode`, `RowNode`, `Leaf`, `Chunk`, `Blob`, `ChunkEncoding`,
-/// `IntegerIndexTree`, `IntegerIndexProgression`, `SlottedPage`, `ListTree` and `ElementBlock`.
-/// `Node.forEachRefField` lists the fields that are references.
+/// No other file states these numbers, with two exceptions. `firn_layout.h` and `firn_mapping.h` state the numbers
+/// that C code uses, and `ChunkLayout` states the bytes of a slot, which a schema must know.
 ///
-/// All of them are computed, so that they are constants wherever they are inlined: a stored one would be loaded from
-/// memory by other modules. What is public is what code needs that is inlined into the application's module.
+/// The type that reads and writes a kind of node draws it: `Node`, `OnDiskNode`, `RootNode`, `TableNode`, `RowNode`,
+/// `Leaf`, `Chunk`, `Blob`, `ChunkEncoding`, `IntegerIndexTree`, `IntegerIndexProgression`, `SlottedPage`, `ListTree`
+/// and `ElementBlock`. `Node.forEachRefField` lists the fields that are references.
+///
+/// All of these numbers are computed properties, so that they are constants wherever they are inlined. Other modules
+/// would load a stored one from memory. The public ones are needed by code that is inlined into the application's
+/// module.
 @frozen
 public enum NodeLayout {
     /// The header that every node begins with. The payload lies behind it.
@@ -49,7 +51,7 @@ extension NodeLayout {
     public enum Header {
         @inlinable public static var stamp: Int { @inline(__always) get { 0 } }
         static var link: Int { @inline(__always) get { 8 } }
-        /// On disk the checksum and the offset take the place of the link.
+        /// On disk the checksum and the offset replace the link.
         static var checksum: Int { @inline(__always) get { link } }
         static var offset: Int { @inline(__always) get { 12 } }
         static var kind: Int { @inline(__always) get { 16 } }
@@ -140,7 +142,7 @@ extension NodeLayout {
         public static func markWord(_ index: Int) -> Int { marks &+ index &<< 3 }
     }
 
-    /// The fields that an encoded chunk has behind those that every chunk on disk has. See `ChunkEncoding`.
+    /// The fields that an encoded chunk has behind the fields of every chunk on disk. See `ChunkEncoding`.
     enum EncodedChunk {
         static var width: Int { @inline(__always) get { 40 } }
         static var hasNulls: Int { @inline(__always) get { 41 } }
@@ -162,8 +164,8 @@ extension NodeLayout {
 // MARK: Indexes
 
 extension NodeLayout {
-    /// The sizes of an index's only leaf: it grows from the least size to that of all other leaves, `growth` times at
-    /// each step.
+    /// The sizes of an index's only leaf. It grows from the least size to the size of all other leaves, `growth` times
+    /// at each step.
     struct RootSizes {
         let least: Int
         let full: Int

@@ -108,6 +108,7 @@ final class SpillPool: @unchecked Sendable {
     /// Finds free pages and takes them: first after the last ones, then in the other arenas that have enough free
     /// pages to be worth a search. The lock is held.
     private func find(_ count: Int) -> (arena: SpillArena, pages: Range<Int>)? {
+        lock.assertHeld()
         for step in 0..<(arenas.isEmpty ? 0 : arenas.count + 1) {
             let index = (current + step) % arenas.count
             let arena = arenas[index]

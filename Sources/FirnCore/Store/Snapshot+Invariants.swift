@@ -131,8 +131,8 @@ extension Snapshot {
 }
 
 extension Store {
-    /// Checks every active version. Checks also that the live nodes are exactly those that active versions reach, and
-    /// that each dead node is on the right dead list. Must be called while no transaction runs. O(objects × active
+    /// Checks every active version. Checks also that the live nodes are exactly the nodes that active versions reach,
+    /// and that each dead node is on the right dead list. Must be called while no transaction runs. O(objects × active
     /// versions).
     package func _checkInvariants() {
         versions.checkCounts()

@@ -39,6 +39,7 @@ extension Store {
 
     /// Applies what was published, up to a version. The write lock is held.
     private func follow(_ log: Log, through limit: UInt64 = .max) throws(StoreError) {
+        queue.assertHeld()
         try apply(log) { body in try log.readPublished(through: limit, body) }
     }
 
@@ -46,6 +47,7 @@ extension Store {
     private func apply(
         _ log: Log, _ read: (_ body: (inout CommitReader) throws -> Void) throws -> Log.Progress?
     ) throws(StoreError) {
+        queue.assertHeld()
         if let refusedSchema { throw refusedSchema }
         let follower = FollowedCommits(self)
         let progress: Log.Progress?
@@ -140,6 +142,7 @@ extension Store {
 
     /// Whether this process may write now. The write lock is held; it is released if this throws.
     private func mayWrite(_ log: Log) throws(StoreError) -> Bool {
+        queue.assertHeld()
         if log.isWriting {
             guard log.shouldReleaseWriting, log.isTimeSliceOver else { return true }
             log.releaseWriting()

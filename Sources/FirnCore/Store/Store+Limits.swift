@@ -7,9 +7,9 @@ import Synchronization
 /// 1. A transaction checks the limit when it has the write lock, in the step that pins its base. Only commits make
 /// versions, and they come one after the other. So transactions in the queue can't all pass by the same check: each
 /// of them is checked after the commit before it.
-/// 2. A transaction that is refused releases the write lock **before** it waits: the holder of an old version may
+/// 2. A transaction that is refused releases the write lock **before** it waits. The holder of an old version may
 /// have to write before it releases the version, and releasing a pin never takes the write lock. When enough was
-/// released, the transaction joins the queue again, behind those that came meanwhile.
+/// released, the transaction joins the queue again, behind the transactions that came meanwhile.
 /// 3. A thread waits on the version table's condition, which releases the table's lock meanwhile. Transactions with a
 /// callback wait in `PostponedWrites`.
 /// 4. With `.spill` the oldest versions stop counting instead, until the others are within the limit, and are written

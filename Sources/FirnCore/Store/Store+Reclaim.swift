@@ -145,8 +145,9 @@ extension Store {
             .map(\.range)
     }
 
-    /// Notes that the store begins from a checkpoint from now on. `stamp` is that of the checkpoint's version. (It is
-    /// called only after publishing: a hole in a checkpoint that is never published may be live in the one before.)
+    /// Notes that the store begins from a checkpoint from now on. `stamp` is the stamp of the checkpoint's version.
+    /// (It is called only after publishing: a hole in a checkpoint that is never published may be live in the one
+    /// before.)
     func notePublished(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
         checkpointLiveByteCount.store(
             Store.liveByteCount(

@@ -92,6 +92,7 @@ extension Store {
     /// Makes a transaction. The caller holds the write lock. It is released if this throws, or returns nil because
     /// more is held than the limit allows.
     private func makeTransaction(replacing own: OwnPin, at callSite: CallSite) throws(StoreError) -> WriteTransaction? {
+        queue.assertHeld()
         do { try checkWritable() } catch {
             queue.release()
             throw error

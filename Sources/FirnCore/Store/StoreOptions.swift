@@ -12,8 +12,8 @@ package struct StoreOptions: Sendable {
     /// A store also compacts itself when the newest version has more than this, and more than a quarter of the live
     /// data, outside of its checkpoint.
     package var transactionMemoryByteCount = 1 << 30
-    /// A transaction is refused while more versions than this are active: the newest one, and those that something in
-    /// this or another process holds. At least 1; nil for no limit.
+    /// A transaction is refused while more versions than this are active. The newest version is active, and so is each
+    /// version that something in this or another process holds. At least 1; nil for no limit.
     package var maximumNumberOfActiveVersions: Int?
     /// A transaction is refused while held versions, in all processes together, retain more memory than this beyond
     /// what the newest version needs. Nil for no limit.

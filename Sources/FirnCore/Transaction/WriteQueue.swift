@@ -8,8 +8,8 @@ import Synchronization
 /// releases the lock.
 ///
 /// Waking a thread takes far longer than a short transaction (100 µs against 10, on a virtual machine whose processor
-/// idles). If the lock had to go to the first waiter, one sleeper would hold up all behind it. They would fall
-/// asleep over that, so that every later transaction would cost a waking. Therefore, as in Go's `sync.Mutex`:
+/// idles). If the lock had to go to the first waiter, one sleeper would hold up all waiters behind it. These would
+/// fall asleep meanwhile, so every later transaction would cost a waking. Therefore, as in Go's `sync.Mutex`:
 /// - A thread polls the lock for a while. Then it sleeps, in the order of arrival.
 /// - A release frees the lock and wakes the first sleeper. Until that one is awake, others that are awake may acquire
 ///   the lock.
@@ -20,10 +20,11 @@ import Synchronization
 /// needs no waking: the lock is passed to it when it is first.
 ///
 /// A callback is called on the thread that released the lock. So a callback that ends its transaction at once calls
-/// the next one within itself. At most `nesting` of them are on one stack. Then a thread is made for the next one, so
-/// that it waits neither for those to return nor for what they wait for. Every step costs O(1), however many wait.
+/// the next one within itself. At most `nesting` callbacks are on one stack. Then a thread is made for the next one,
+/// so that it waits neither for the others to return nor for what they wait for. Every step costs O(1), however many
+/// wait.
 ///
-/// `lock` guards all state, including that of the waiters. A callback is called outside of it.
+/// `lock` guards all state, including the waiters' state. A callback is called outside of it.
 final class WriteQueue: @unchecked Sendable {
     private final class Waiter: @unchecked Sendable {
         /// When a thread arrived. A callback never claims the lock, so it does not need this.
@@ -68,7 +69,7 @@ final class WriteQueue: @unchecked Sendable {
     /// to it.
     @exclusivity(unchecked) private var claimant: Waiter?
 
-    /// Acquires the lock, after waiting for those that came before.
+    /// Acquires the lock: polls it for a while, then waits behind the threads and callbacks that came before.
     func acquire() {
         LockRank.expectNone("a thread acquires the write lock")
         if tryAcquire() { return }
@@ -87,6 +88,10 @@ final class WriteQueue: @unchecked Sendable {
 
     /// Whether somebody has the lock.
     var isHeld: Bool { isTaken.load(ordering: .relaxed) }
+
+    /// Stops a debug build if nobody has the lock. It belongs to a transaction, not to a thread, so it is not known who
+    /// must have it.
+    @inline(__always) func assertHeld() { assert(isHeld, "Firn: the tip is changed without the write lock.") }
 
     /// Whether there are sleeping threads or callbacks that wait.
     var hasWaiters: Bool { lock.withLock { first != nil } }
@@ -123,6 +128,7 @@ final class WriteQueue: @unchecked Sendable {
     /// Acquires the lock for a waiter that is awake. Returns false if it is taken: then the waiter continues to wait,
     /// or claims the lock. `lock` is held.
     private func take(_ waiter: Waiter) -> Bool {
+        lock.assertHeld()
         waiter.isCalled = false
         if waiter.hasLock { return true }
         if !isTaken.load(ordering: .relaxed) {

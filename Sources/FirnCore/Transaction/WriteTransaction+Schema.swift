@@ -228,7 +228,7 @@ extension WriteTransaction {
             ListCell(chunk: location.leaf.chunk(column), row: location.row, layout: ElementLayout(schema)), writer,
             scratch: scratch)
         let converted = elements.map { schema.isNullable ? $0 : $0.replacingNull(by: schema.type.blankValue) }
-        // The value that replaces null has another place in a set, which may have it already.
+        // In a set, the value that replaces null has another index, or is there already.
         editor.append(contentsOf: schema.collection == .set ? Value.set(of: converted).elements : converted)
         _ = put(editor.finish(), rows: rows, column: column, leaf: location.leaf, row: location.row, isFresh: false)
     }

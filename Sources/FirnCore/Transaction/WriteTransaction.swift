@@ -5,7 +5,7 @@ import FirnStorage
 ///
 /// Only one thread at a time uses it. Nothing that it does is visible elsewhere before `commit`.
 ///
-/// - The current state is a tree like that of any version, under the transaction's stamp: to read inside a
+/// - The current state is a tree like any version's tree, under the transaction's stamp: to read inside a
 ///   transaction is to read a `Snapshot`. What the transaction replaces stays for the versions that need it.
 /// - Objects are made by `beginRow`, filled, and entered into indexes by `endRow`.
 /// - Objects are changed by `set...`, which marks the cell whatever the value, and updates indexes and backlinks.

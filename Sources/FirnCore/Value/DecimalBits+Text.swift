@@ -24,7 +24,7 @@ extension DecimalBits {
         self = DecimalBits(text: "\(number)") ?? .nan
     }
 
-    /// As for a `Double`: the shortest text of the `Float` is another one than that of the equal `Double`.
+    /// As for a `Double`. The shortest text of a `Float` can differ from the shortest text of the equal `Double`.
     package init(float number: Float) { self = DecimalBits(text: "\(number)") ?? .nan }
 
     private static func special(_ text: Substring.UTF8View) -> DecimalBits? {
@@ -67,10 +67,10 @@ extension DecimalBits {
 
 /// The digits and the exponent of a number's text, without a sign.
 private struct DecimalText {
-    /// At most 38 digits, the first of which is not 0.
+    /// At most 38 digits, without leading zeros.
     private(set) var coefficient = WideCoefficient(0)
     private(set) var exponent = 0
-    /// Whether there are digits behind those that are not all zero.
+    /// Whether any digit behind the coefficient's digits is not 0.
     private(set) var hasRest = false
 
     /// Nil if the text is no number.

@@ -1,8 +1,8 @@
 /// The nodes that died when one version was replaced by the next, in buckets by birth stamp.
 ///
 /// History is linear, so a dead node is needed exactly by the versions in [birth, death). Suppose that version p
-/// goes, and that q is the active version before it. Then those of p's dead nodes that were born after q are freed,
-/// and the rest pass to q. (The rule is that of ZFS's dead lists.)
+/// goes, and that q is the active version before it. Then p's dead nodes that were born after q are freed, and the
+/// rest pass to q. (ZFS's dead lists follow the same rule.)
 ///
 /// A **bucket** holds the dead nodes born in (low, high], where both bounds were active when the bucket was made. q
 /// was active before any of p's nodes died, and bounds only ever vanish from below. So q is never strictly inside a
@@ -43,8 +43,8 @@ struct DeadList {
 
     init() {}
 
-    /// Bytes of the nodes born after `stamp`. If `stamp` is that of the active version before the list's version,
-    /// these are the bytes that the list's version alone retains.
+    /// Bytes of the nodes born after `stamp`. If the active version before the list's version has that stamp, these
+    /// are the bytes that the list's version alone retains.
     func byteCount(bornAfter stamp: UInt64) -> Int {
         buckets.reversed().prefix { $0.low >= stamp }.reduce(0) { $0 + $1.nodes.byteCount }
     }

@@ -7,7 +7,7 @@ package struct DuplicateKey: Sendable, Equatable {
 
 extension TableView {
     /// Returns the primary keys that more than one object has: how many they are, and the first of them in ascending
-    /// order. O(n log n) time for n objects; the memory is that of the duplicates among values that are too long for
+    /// order. It takes O(n log n) time for n objects, and memory for the duplicates among values that are too long for
     /// the index.
     package func duplicatePrimaryKeys(limit: Int) -> (total: Int, first: [DuplicateKey]) {
         guard let column = layout.primaryKey else { return (0, []) }

@@ -28,6 +28,7 @@ extension VersionTable {
     /// Counts an entry that gets its first holder.
     @inline(__always)
     func countHeld(_ entry: Entry) {
+        lock.assertHeld()
         if entry.isTransactionSnapshot { return }
         let lead = entry.lead
         if lead.heldEntryCount == 0, !lead.spill.isBegun { heldVersionCount += 1 }
@@ -37,6 +38,7 @@ extension VersionTable {
     /// Counts an entry that has lost its last holder.
     @inline(__always)
     func countReleased(_ entry: Entry) {
+        lock.assertHeld()
         if entry.isTransactionSnapshot { return }
         let lead = entry.lead
         lead.heldEntryCount -= 1
@@ -48,6 +50,7 @@ extension VersionTable {
     /// Whether more is held than the limit allows, here and by others. O(1), except while there are more dead bytes
     /// than may be retained: then O(buckets of dead nodes). `own` counts only if others hold its version, too.
     func isOver(_ limit: VersionLimit, and others: HeldByOthers, without own: Pin?) -> Bool {
+        lock.assertHeld()
         let own = soleEntry(of: own)
         if activeCount(without: own) + others.versionCount > limit.versionCount { return true }
         // If the other processes alone retain too much, it does not matter what is dead here.
@@ -62,6 +65,7 @@ extension VersionTable {
     }
 
     func activeCount(without own: Entry?) -> Int {
+        lock.assertHeld()
         let tip = entries[entries.count - 1].lead
         let others = heldVersionCount + (tip.heldEntryCount == 0 ? 1 : 0)
         guard let lead = own?.lead, lead !== tip, lead.heldEntryCount == 1, !lead.spill.isBegun else { return others }
@@ -173,6 +177,7 @@ extension VersionTable {
 
     /// Lists the held versions and `newest`, with one element for all entries of a version. The lock is held.
     private func list(newest: Entry, without own: Entry?) -> [ActiveVersion] {
+        lock.assertHeld()
         var result: [ActiveVersion] = []
         var index = 0
         while index < entries.count {

@@ -3,7 +3,7 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// The active versions: those that a pin holds, the newest one, and those that are written and not yet published.
+/// The active versions: the pinned ones, the newest one, and written ones that are not yet published.
 ///
 /// `lock` guards everything here: the entries, their counts, the chains of their pins and their dead lists. It is
 /// held for a few dozen instructions (longer while versions are listed); nodes are freed and user code is called
@@ -87,7 +87,7 @@ final class VersionTable: @unchecked Sendable {
     private let publishedStamp: Atomic<UInt64>
 
     // What the limits compare, see `VersionTable+Counting`.
-    /// How many versions have a holder, without those that are being written out.
+    /// How many versions have a holder, without the versions that are being, or have been, written out.
     @exclusivity(unchecked) var heldVersionCount = 0
     /// Bytes of the nodes on all dead lists.
     @exclusivity(unchecked) var deadByteCount = 0
@@ -117,8 +117,8 @@ final class VersionTable: @unchecked Sendable {
     }
 
     deinit {
-        // The store is closed and no pin is left: the only nodes still alive are those that died before the tip, and
-        // those that the tip reaches.
+        // The store is closed and no pin is left. The only nodes still alive are nodes that died before the tip, and
+        // nodes that the tip reaches.
         if heap.isForked { return }
         var nodes: [Node] = []
         entries[entries.count - 1].snapshot.forEachHeapNode { nodes.append($0) }
@@ -203,6 +203,7 @@ final class VersionTable: @unchecked Sendable {
 
     /// Makes a pin of an entry. The lock is held.
     func makePin(_ entry: Entry, _ callSite: CallSite, isHolder: Bool = true) -> Pin {
+        lock.assertHeld()
         guard let memory = firn_allocate(MemoryLayout<PinLink>.size) else {
             fatalError("Firn: there is no memory left")
         }
@@ -240,6 +241,7 @@ final class VersionTable: @unchecked Sendable {
 
     /// Adds a pin to those of an entry. The lock is held.
     private func attach(_ link: UnsafeMutablePointer<PinLink>, to entry: Entry) {
+        lock.assertHeld()
         link.pointee.previous = nil
         link.pointee.next = entry.firstPin
         entry.firstPin?.pointee.previous = link
@@ -275,6 +277,7 @@ final class VersionTable: @unchecked Sendable {
     private func detach(
         _ link: UnsafeMutablePointer<PinLink>, from entry: Entry
     ) -> (garbage: NodeList, files: (any VersionFiles)?) {
+        lock.assertHeld()
         if let previous = link.pointee.previous {
             previous.pointee.next = link.pointee.next
         } else {
@@ -318,6 +321,7 @@ final class VersionTable: @unchecked Sendable {
 
     /// Appends the new tip. The lock is held.
     func append(_ entry: Entry) {
+        lock.assertHeld()
         entries.append(entry)
         stamps.append(entry.stamp)
     }
@@ -347,8 +351,8 @@ final class VersionTable: @unchecked Sendable {
         heap.free(garbage)
     }
 
-    /// Publishes every version up to `version`, and drops those that nobody holds. Returns the newly published
-    /// version, or nil if nothing is new.
+    /// Publishes every version up to `version`, and drops each replaced version that nobody holds. Returns the newly
+    /// published version, or nil if nothing is new.
     func publish(through version: UInt64) -> Entry? {
         if publishedVersion >= version { return nil }
         lock.lock()
@@ -379,6 +383,7 @@ final class VersionTable: @unchecked Sendable {
     /// Handles an entry that has lost its last counted holder, or a pin of the store's when nobody else held it;
     /// returns the nodes that only this entry reached. The lock is held.
     private func releaseHolder(_ entry: Entry, isCounted: Bool) -> NodeList {
+        lock.assertHeld()
         if isCounted { countReleased(entry) }
         let isNewest = isNewest(entry)
         let garbage = entry.isKept || entry.holders > 0 || heap.isForked ? NodeList() : drop(entry)
@@ -388,6 +393,7 @@ final class VersionTable: @unchecked Sendable {
 
     /// Removes an entry, and returns the nodes that only it reached. The lock is held.
     private func drop(_ entry: Entry) -> NodeList {
+        lock.assertHeld()
         guard let index = index(of: entry.stamp) else {
             preconditionFailure("Firn: version \(entry.version) is not active")
         }

@@ -15,7 +15,7 @@ import FirnStorage
 /// ```
 ///
 /// The folder is open, and so are `log` and `checkpoint` from their first use on. So all of these files are found
-/// through descriptors: another folder that gets the store's path is never touched.
+/// through descriptors: another folder that gets the store's path is never read or changed.
 struct StoreFolder: Sendable {
     let root: any StorageFolder
     /// The handles of `log` and `checkpoint`, as soon as they have been opened.

@@ -6,9 +6,9 @@ import FirnStorage
 ///
 /// The files of a checkpoint lie one behind the other in one **checkpoint mapping**, a range of addresses. Each
 /// begins at a multiple of 64 KiB, so a node in one file refers to a node in another by its offset in the mapping.
-/// A later checkpoint of the same mapping adds a file with what has changed, and leaves out the files of which
-/// nothing is needed any more; a checkpoint that writes everything begins a mapping of its own. FirnCore defines
-/// the nodes (`OnDiskNode`); each carries its own checksum.
+/// A later checkpoint of the same mapping adds a file with what has changed. It leaves out the files in which no node
+/// is needed any more. A checkpoint that writes everything begins a mapping of its own. FirnCore defines the nodes
+/// (`OnDiskNode`); each carries its own checksum.
 ///
 /// ```
 /// byte   0                       8           12          16

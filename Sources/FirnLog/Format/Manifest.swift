@@ -53,8 +53,8 @@ import FirnBytes
 /// **state** is 0 for the one open segment, which is the last, and 1 for a sealed one. A sealed segment is valid
 /// for `byte count` bytes, holds the versions first ... last (last = first - 1: none) and ends with the frame whose
 /// header CRC is **chain end**; what the file holds beyond that is to be cut.
-/// For the open segment these three are zero. The first 64 bytes keep their meaning in every format, so that a
-/// later format can be told from damage.
+/// For the open segment these three are zero. The first 64 bytes keep their meaning in every format, so that a reader
+/// can distinguish a later format from damage.
 /// An unknown bit in **required features** means that this release can't read the store; an unknown bit in
 /// **optional features** is ignored.
 struct Manifest: Equatable {

@@ -93,8 +93,8 @@ package enum RetentionRule {
     /// The first of the versions `oldest ... newest` that must stay openable.
     ///
     /// - Parameters:
-    ///   - timeOfAge: the greatest time of a frame of which it is known that it was written at least so many
-    ///     nanoseconds ago; nil if nothing is known. Called for `.age` only.
+    ///   - timeOfAge: the greatest time of a frame that is known to have been written at least so many nanoseconds ago.
+    ///     Nil if nothing is known. Called for `.age` only.
     ///   - versionAt: the newest version whose frames have a time up to this; nil if there is none. Called for `.age`
     ///     only.
     package static func oldestNeeded<Failure: Error>(

@@ -9,8 +9,8 @@ extension Log {
     /// Every checkpoint that the store lists, oldest first; the live one last.
     package var listedCheckpoints: [Checkpoint] { checkpoints.withLock { $0.listed } }
 
-    /// Every checkpoint that the manifest in force lists, oldest first. Another process's compactor may have
-    /// replaced those that this process knows.
+    /// Every checkpoint that the manifest in force lists, oldest first. Another process's compactor may have replaced
+    /// the checkpoints that this process knows.
     package var checkpointsInForce: [Checkpoint] {
         get throws(LogError) {
             let known = listedCheckpoints
@@ -53,14 +53,16 @@ extension Log {
     /// Adopts the checkpoint that another process has put into the manifest meanwhile, and the file ids that are
     /// taken. The caller holds the compactor lock and the writer lock.
     package func adoptCheckpoint() throws(LogError) {
-        let manifest = try writing().tail.snapshot().manifest
+        let writer = try writing()
+        writer.lock.assertHeld()
+        let manifest = writer.tail.snapshot().manifest
         let known = checkpoints.withLock { $0.listed }
         var listed = known
         if known.last?.id != manifest.checkpoint?.id { listed = try folder.readCheckpoints(manifest) }
         // A file that no manifest lists was left by a crash, or is somebody else's and may have any number. Its
         // number is skipped; the numbers after it are still used.
         let taken = Set(try folder.checkpointIDs())
-        writer?.tail.checkpointByteCount.store(listed.last?.byteCount ?? 0, ordering: .relaxed)
+        writer.tail.checkpointByteCount.store(listed.last?.byteCount ?? 0, ordering: .relaxed)
         checkpoints.withLock { state in
             state.listed = listed
             state.nextID = max(state.nextID, (manifest.checkpoint?.id ?? 0) + 1)
@@ -197,6 +199,7 @@ extension Log {
     /// reads. The caller holds the writer lock.
     package var byteCountBehindCheckpoint: Int {
         guard let writer else { return 0 }
+        writer.lock.assertHeld()
         let (manifest, end) = writer.tail.extent
         let checkpoint = manifest.checkpoint?.version ?? 0
         let sealed = manifest.segments.filter { $0.isSealed && $0.lastVersion > checkpoint }

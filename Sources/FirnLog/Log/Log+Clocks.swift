@@ -1,8 +1,8 @@
 import FirnStorage
 
 extension Log {
-    /// The greatest time of a frame of which it is known that it was written at least `age` ago; nil if nothing is
-    /// known of it. See `AgeRecord`.
+    /// The greatest time of a frame that is known to have been written at least `age` ago; nil if nothing is known. See
+    /// `AgeRecord`.
     ///
     /// - Parameter last: the time of the newest version that this process has read.
     package func timeOfAge(_ age: Int64, at now: ClockReading, after last: Int64) -> Int64? {

@@ -50,7 +50,7 @@ extension Log {
         try? folder.removeIfPresent(folder.copying)
     }
 
-    /// Creates the copy's folder, or takes over that of an interrupted copy. Returns the store's locks, all of them
+    /// Creates the copy's folder, or takes over an interrupted copy's folder. Returns the store's locks, all of them
     /// held.
     private static func claimFolder(
         _ location: StoreLocation, replacesRemains: Bool

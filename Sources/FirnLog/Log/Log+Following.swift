@@ -311,8 +311,8 @@ extension Log {
     /// Says that this process writes out what it holds if another one asks for it.
     package func announceWritingOut() { withSlot { page.setFlags($0, flags: .writesOut) } }
 
-    /// Asks the other processes to write out what they hold, until this is called with false. Those that can
-    /// (`OtherProcess.writesOut`) do so.
+    /// Asks the other processes to write out what they hold, until this is called with false. Processes that can write
+    /// it out (`OtherProcess.writesOut`) do so.
     package func askForWritingOut(_ asks: Bool) {
         withSlot { page.setFlags($0, flags: .asksForWritingOut, isSet: asks) }
         if asks { page.wakeAll() }

@@ -53,8 +53,8 @@ extension Log {
         return log
     }
 
-    /// Nil if the manifest was replaced after it was first read: the checkpoints are those that the first one lists,
-    /// and the log that the new one lists may no longer reach back to them.
+    /// Nil if the manifest was replaced after it was first read. The checkpoints are from the first manifest, and the
+    /// log that the new manifest lists may no longer reach back to them.
     private static func join(
         _ options: LogOptions, folder: StoreFolder, clock: any Clock, locks: StoreLocks, page: SharedPage,
         slot: Int

@@ -111,7 +111,7 @@ extension Log {
         attempt { () throws(LogError) in try endWriting() }
         leaveSlot()
         if readsOn { attempt { () throws(LogError) in try locks.leaveReading(slot: slot) } } else { locks.releaseAll() }
-        // This wakes those that wait for the writer lock.
+        // This wakes the openers that wait for the writer lock.
         page.wakeAll()
         if let first = failures.first { throw first }
     }

@@ -32,6 +32,7 @@ extension Log {
     @discardableResult
     package func restoreReserve() throws(LogError) -> Bool {
         let writer = try writing()
+        writer.lock.assertHeld()
         writer.tail.begin()
         defer { writer.tail.endAppending() }
         return writer.restoreReserve()

@@ -23,7 +23,7 @@ extension Log {
         return writer.releaseReserve()
     }
 
-    /// Returns memory for a part: that of a part written before, if there is any.
+    /// Returns memory for a part: the memory of a part written before, if there is any.
     package func takeBuffer() -> ByteWriter { writer?.takeSpare() ?? ByteWriter() }
 
     /// Sets the schema that new segments begin with. A commit that has a schema part sets it, too.

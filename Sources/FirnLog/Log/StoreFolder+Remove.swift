@@ -166,7 +166,7 @@ extension StoreFolder {
         return result
     }
 
-    /// Whether a name that `leftNames` gives is one of those that `removeAll` removes.
+    /// Whether a name that `leftNames` gives is a name that `removeAll` removes.
     private static func isOwn(_ name: String) -> Bool {
         let parts = name.split(separator: "/").map(String.init)
         guard parts.count == 2 else { return isName(name) || ScratchName.matches(name) }

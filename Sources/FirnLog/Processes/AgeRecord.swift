@@ -66,8 +66,8 @@ struct AgeRecord: Equatable {
     var points: [Point] = []
     var gap: Gap?
 
-    /// The record of a log of which nothing is known, except that its frames with times up to `last` are there; nil for
-    /// a log without any.
+    /// The record of a log about which only this is known: it has frames with times up to `last`. `last` is nil for a
+    /// log without frames.
     init(_ now: ClockReading, after last: Int64?) {
         reading = now
         time = max(last ?? now.wall, now.wall)
@@ -106,8 +106,8 @@ struct AgeRecord: Equatable {
 
     /// The time of a frame that is written now, behind one of time `last`: the wall clock's, but never before `last`.
     ///
-    /// While the wall clock is behind, times go on by 15 of 16 parts of the time that passes. So they differ, and ages
-    /// can be told by them; and the wall clock catches up, even if it was ahead for as long as times remember it.
+    /// While the wall clock is behind, times go on by 15 of 16 parts of the time that passes. So times differ, and ages
+    /// can be computed from them. And the wall clock catches up, however long it was ahead before.
     func nextTime(_ now: ClockReading, after last: Int64) -> Int64 {
         if now.wall >= last { return now.wall }
         guard now.bootID == reading.bootID else { return last }
@@ -211,8 +211,8 @@ struct AgeRecord: Equatable {
 
     /// Notes that all frames up to the reading before are older than their times say.
     ///
-    /// - Parameter next: the time of the frame that is written now. If it is that of the reading before, there is
-    ///   nothing by which to tell them.
+    /// - Parameter next: the time of the frame that is written now. If it equals the time of the reading before, times
+    ///   can't distinguish these frames from the new one.
     private mutating func addPointThatIsOlder(passed: Int64, before next: Int64) {
         if next <= time || points.last?.time ?? .min >= time { return }
         insert(Point(time: time, age: passed.clampedSubtracting(slack)))
@@ -242,7 +242,7 @@ struct AgeRecord: Equatable {
 
     // MARK: Ages
 
-    /// The greatest time of which it is known that frames with times up to it were written at least `age` before the
+    /// The greatest time for which this is known: frames with times up to it were written at least `age` before the
     /// reading.
     func time(ofAge age: Int64) -> Int64 {
         // As much more as the drift of the clocks may feign.

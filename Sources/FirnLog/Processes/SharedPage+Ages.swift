@@ -24,10 +24,10 @@ import FirnStorage
 /// bits 8 ..< 16, a bit for each that is merged in bits 16 ..< 24, and in bits 32 ..< 64 the second of the boot time
 /// since which the clock was not set. **gap** is 0 if there is none.
 ///
-/// **check** is the CRC of the other words, of which the store's id is one, with bit 32 set. The process that writes to
-/// the log sets it to 0 while it changes them. So a record that its writer did not finish, that another store has left,
-/// or that an earlier release has filled with zeros is none: then nothing is known of the frames' ages. The words keep
-/// their meaning when the page is made again, whichever boot it was in.
+/// **check** is the CRC of the store id's high word and of the other words, with bit 32 set. The process that writes to
+/// the log sets it to 0 while it changes them. So a record is invalid if its writer did not finish it, or if another
+/// store has left it. Zeros that an earlier release has written are no record either. Nothing is known of the frames'
+/// ages then. The words keep their meaning when the page is made again, whichever boot they are from.
 extension SharedPage {
     static let agesRange = 128..<identityOffset
     private static let firstPoint = 192

@@ -11,7 +11,7 @@ package struct OtherProcess: Sendable, Equatable {
     package var version: UInt64
     /// The oldest version that something in it holds.
     package var oldestVersion: UInt64
-    /// How many versions are active in it: its newest, and those that something holds.
+    /// How many versions are active in it: its newest version, and the versions that something holds.
     package var activeVersionCount: Int
     /// The bytes of memory that the held versions retain besides its newest, if some process has asked for that.
     package var retainedByteCount: Int

@@ -39,13 +39,13 @@ import FirnStorage
 /// the session: until it changes, no process maintains the page, which may be from before a power cut and name
 /// versions that the disk never had.
 ///
-/// **writer's process id** is that of the process that holds the writer lock and has begun to write; it is set to 0
+/// **writer's process id** identifies the process that holds the writer lock and has begun to write. It is set to 0
 /// before the lock is released. So a process that gets the lock and finds an id there knows that the former holder
-/// died. **wanted** is 1 if another opener waits for that lock, and is cleared by the one that releases it;
+/// died. **wanted** is 1 if another opener waits for that lock; the opener that releases the lock clears it.
 /// **handovers** counts how often the lock has passed to an opener.
 ///
-/// **device** and **inode** identify the page's own file. A copy of the store's folder has them, too, and can be told
-/// by them. 0 means that they are not known.
+/// **device** and **inode** identify the page's own file. A copy of the store's folder has the same values, which do
+/// not match its own file, and so is recognised as a copy. 0 means that they are not known.
 ///
 /// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high
 /// ^ 0x4D41524B` ("MARK"). The two marks are written alternately, mark before check, so that at least one of the

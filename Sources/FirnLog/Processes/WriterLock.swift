@@ -79,6 +79,9 @@ final class WriterLock: @unchecked Sendable {
 
     var isAway: Bool { state.load(ordering: .acquiring) == .away }
 
+    /// Stops a debug build if this process does not have the lock.
+    @inline(__always) func assertHeld() { assert(!isAway, "Firn: what the writer lock guards is used without it.") }
+
     /// Whether this process has written for as long as it may while others wait.
     var isTimeSliceOver: Bool {
         clock.monotonic() - heldSince.load(ordering: .relaxed) > Self.timeSlice

@@ -20,9 +20,9 @@ import Synchronization
 /// Then the end of the round wakes all waiters in both wait queues: nobody leads another round, so a thread that is
 /// left asleep would sleep for ever, and one may have checked for the failure just before it was set.
 ///
-/// Waiters use two wait queues alternately: one for those that the running sync covers, one for those that need the
-/// next sync. So the end of a round wakes nobody in vain, and wakes all of a queue with one system call. A thread
-/// that was woken reads *durable* without a lock.
+/// Waiters use two wait queues alternately: one for waiters that the running sync covers, one for waiters that need the
+/// next sync. So the end of a round wakes nobody in vain, and wakes all of a queue with one system call. A thread that
+/// was woken reads *durable* without a lock.
 ///
 /// **Sectors.** If a commit must not share a sector of the disk with synced commits (`LogOptions.sectorByteCount`),
 /// its appender calls `join` before it writes. *covered* is the last version that is covered by a sync which has
@@ -77,7 +77,7 @@ final class GroupCommit: @unchecked Sendable {
     /// The content of `round`:
     /// ```
     /// bit 0      whether a sync runs
-    /// bit 1      the wait queue of those that this round covers (while idle: will cover)
+    /// bit 1      the wait queue of the threads that this round covers (while idle: will cover)
     /// bits 2–63  the target: the version up to which the last begun sync covers
     /// ```
     private struct Round: Equatable {
@@ -243,8 +243,8 @@ final class GroupCommit: @unchecked Sendable {
     /// - *covered* before *written*: what is adopted is synced, so no commit may join it in its sector.
     ///
     /// Between the steps a reader may see a version published or durable that is not written. That does no harm. Three
-    /// kinds of threads read *written*: the appender, which is the caller here, compares it with versions. Threads
-    /// that look for something to sync compare it with *durable*, and find nothing. Those that read the past also take
+    /// kinds of threads read *written*. The appender, which is the caller here, compares it with versions. Threads that
+    /// look for something to sync compare it with *durable*, and find nothing. Threads that read the past also take
     /// what the page says is published (`Log.replay`).
     func adopt(_ version: UInt64) {
         covered.store(version, ordering: .sequentiallyConsistent)

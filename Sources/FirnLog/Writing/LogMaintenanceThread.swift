@@ -166,6 +166,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
     ///
     /// - Returns: when the next check is due; `.max` if only a commit can make one necessary; nil if it is due at once.
     private func handleCommits(_ agenda: inout Agenda) -> Int64? {
+        lock.assertHeld()
         let now = SystemClock.shared.monotonic()
         let written = group.writtenVersion
         // An earlier commit may have become durable, so that the mark is due now.

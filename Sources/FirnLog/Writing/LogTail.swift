@@ -43,8 +43,9 @@ final class LogTail: @unchecked Sendable {
     private let wantedRetention = Atomic<UInt64>(0)
     /// The durable mark in the newest frame.
     var markWritten: UInt64 = 0
-    /// The sector size of the open segment, and the one that the next segment gets: at least the size that this
-    /// process was asked for, and that of other processes that write to the store. 0 means none.
+    /// The sector size of the open segment, and the sector size that the next segment gets. The latter is at least the
+    /// size that this process was asked for. It is also at least the size of other processes that write to the store. 0
+    /// means none.
     private(set) var sector: Int
     private(set) var wantedSector: Int
     /// The offset of the first frame of the commit that was written last. It is behind the `end` before it if the

@@ -124,6 +124,7 @@ final class PartQueue: @unchecked Sendable {
 
     /// Compresses one part and writes the parts that are ready. The lock is held when it is called and when it returns.
     private func step(_ encoder: inout PartEncoder) {
+        lock.assertHeld()
         let slot = slots[taken % Self.capacity]
         taken += 1
         let skip = failure != nil

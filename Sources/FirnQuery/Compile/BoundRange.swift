@@ -132,7 +132,7 @@ enum BoundRange {
             let x = Double(integer)
             let order = Value.order(.double(x), .int(integer))
             if order == 0 { return bounds(test.operation, x: x, nothing: nothing) }
-            // The integer is between two doubles, one of which is x.
+            // The integer is between two doubles, and x is one of them.
             switch test.operation {
             case .equal: return nothing
             case .less, .lessOrEqual: return (-.infinity, order < 0 ? x : x.nextDown)

@@ -30,7 +30,7 @@ struct LinkNode: QueryNode {
     }
 }
 
-/// Tests whether at least one of the objects in a collection of links, or of those that link here, fulfils a
+/// Tests whether at least one of the objects in a collection of links, or of the objects that link here, fulfils a
 /// condition.
 struct AnyLinkNode: QueryNode {
     let table: TableID

@@ -36,8 +36,8 @@ extension Double {
 extension GeoRegion {
     /// The length of the shorter great-circle arc between two points, in radians.
     ///
-    /// The haversine formula is exact for points that are close to each other, and, from one point to the antipode of
-    /// the other, for those that are almost antipodes. The angle between both is exact everywhere.
+    /// The haversine formula is exact for points that are close to each other. From one point to the antipode of the
+    /// other, it is exact for points that are almost antipodes. The arctangent of both results is exact everywhere.
     static func arc(
         _ a: (latitude: Double, longitude: Double), _ b: (latitude: Double, longitude: Double)
     ) -> Double {

@@ -28,7 +28,7 @@ package enum GeoRegion: Sendable, Hashable {
         case .circle(let centerLatitude, let centerLongitude, let radius):
             let arc = GeoRegion.arc(
                 (latitude: latitude, longitude: longitude), (latitude: centerLatitude, longitude: centerLongitude))
-            // A place that has several longitudes is not quite 0 away from itself.
+            // The computed arc from a location with several longitudes to itself is not quite 0.
             return arc <= radius
                 || arc < 1e-9
                     && GeoPosition(latitude: latitude, longitude: longitude)

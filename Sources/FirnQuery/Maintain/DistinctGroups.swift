@@ -16,8 +16,8 @@ struct DistinctGroups: Sendable {
     /// The objects in the version that the result is of; nil until the first change, and after one that was not shown.
     private var known: OrderedKeys?
 
-    /// Nil for values whose order is not that of the distinct values: mixed and decimal ones, of which some are one
-    /// distinct value although their order tells them apart, and links, which have no order.
+    /// Nil for values whose order does not fit the distinct values. Some mixed and decimal values are one distinct
+    /// value although they differ in the order, and links have no order.
     init?(_ paths: [BoundPath], order: [SortKey], _ pipeline: QueryPipeline) {
         guard paths.allSatisfy({ $0.type != .mixed && $0.type != .decimal && $0.type != .link }) else { return nil }
         keys = paths.map { SortKey(path: $0, isAscending: true) }
@@ -33,8 +33,8 @@ struct DistinctGroups: Sendable {
     /// Brings the groups to a new version.
     ///
     /// - Parameters:
-    ///   - candidates: all objects that may be in one of the versions only, or elsewhere in the order.
-    ///   - matching: those that match the filters before the `distinct` in `new`.
+    ///   - candidates: all objects that may be in only one of the versions, or at another position in the order.
+    ///   - matching: the candidates that match, in `new`, the filters before the `distinct`.
     /// - Returns: the first objects of all groups that the candidates concern.
     mutating func update(
         from old: Snapshot, to new: Snapshot, candidates: Set<Int64>, matching: Set<Int64>

@@ -71,7 +71,7 @@ package struct MaintainedQuery: Sendable {
             after.find(key).map { row in filters.allSatisfy { $0.matches(row.leaf, row: row.row, in: after.context) } }
                 ?? false
         }
-        // The objects that leave their place in the result, and those that get one.
+        // The objects to remove from the result, if they are in it, and the objects to insert, perhaps again.
         var (leaving, found) = (candidates, candidates.filter { match(filters, $0) })
         if var distinct {
             self.distinct = nil  // So that its keys are changed in place.
@@ -130,9 +130,9 @@ package struct MaintainedQuery: Sendable {
 
 /// How a query's result has changed from one version to the next.
 package struct MaintainedChange: Sendable {
-    /// The objects that left their place, with their indices in the old result, ascending.
+    /// The removed objects, even if they were inserted again, with their indices in the old result, ascending.
     package fileprivate(set) var removed: [(index: Int, key: Int64)] = []
-    /// The objects that got a place, with their indices in the new result, ascending.
+    /// The inserted objects, even if they were removed before, with their indices in the new result, ascending.
     package fileprivate(set) var inserted: [(index: Int, key: Int64)] = []
     /// Those of both that lie between the same others as before.
     package fileprivate(set) var staying: Set<Int64> = []

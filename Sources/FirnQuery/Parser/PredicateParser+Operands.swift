@@ -119,7 +119,7 @@ extension PredicateParser {
             seconds = digits
             take()
         } else if name.utf8.count == 1, case .int(let negative) = following.kind, negative < 0, isDate {
-            // The lexer read the sign as that of a number.
+            // The lexer read the sign as part of a number.
             seconds = negative
             take()
             take()

@@ -106,7 +106,7 @@ package indirect enum Operand: Sendable, Hashable {
     case value(Value)
     /// The right side of IN and BETWEEN.
     case values([Value])
-    /// The right side of IN, of which the left side is the path to a GeoJSON point.
+    /// The right side of IN, if the left side is the path to a GeoJSON point.
     case region(GeoRegion)
     case path(PropertyPath)
     /// `SUBQUERY(path, $x, predicate).@count`

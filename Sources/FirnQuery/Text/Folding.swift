@@ -4,7 +4,7 @@ import FirnCore
 ///
 /// * Case: the code point's lower-case form if that is one code point (`Unicode.Scalar.Properties.lowercaseMapping`).
 ///   So "ß" differs from "ss", and "ς" from "σ".
-/// * Diacritics: those that `DiacriticTable` covers.
+/// * Diacritics: only the ones that `DiacriticTable` covers.
 /// * No other normalisation.
 enum Folding {
     /// Appends the folded form of UTF-8 to `result`. ASCII takes a few instructions per byte; other code points take

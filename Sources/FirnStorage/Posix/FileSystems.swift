@@ -1,7 +1,7 @@
 /// The numbers by which Linux identifies file systems.
 ///
-/// The list has those that may contain a store, and network file systems, which Firn must refuse because locks and
-/// mappings do not work between machines.
+/// The list has file systems that may contain a store, and network file systems. Firn must refuse network file systems,
+/// because locks and mappings do not work between machines.
 enum FileSystems {
     struct Known {
         var name: String

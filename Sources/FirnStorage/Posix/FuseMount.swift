@@ -8,11 +8,11 @@
 
 /// One file system that Linux mounts by FUSE: a program serves it, from a local disk or from another machine.
 ///
-/// `statfs` gives the same number for all of them, so the list of mounts is read. Most programs name themselves in
-/// the type (`fuse.sshfs`), and many name the other machine in the source (`ada@server:/home`, `https://server/`).
-/// Those that serve files of other machines are refused as all network file systems are: a sync does not reach the
-/// other machine's disk, or locks and mappings do not work between the machines. A program that is not known counts as
-/// local, as an unknown file system does.
+/// `statfs` gives the same number for all of them, so the list of mounts is read. Most programs name themselves in the
+/// type (`fuse.sshfs`), and many name the other machine in the source (`ada@server:/home`, `https://server/`). Programs
+/// that serve files of other machines are refused, as all network file systems are. A sync does not reach the other
+/// machine's disk, or locks and mappings do not work between the machines. A program that is not known counts as local,
+/// as an unknown file system does.
 ///
 /// `virtiofs`, by which a virtual machine sees a folder of its host, counts as local: its locks and mappings work among
 /// the processes of the machine, and its syncs reach the host's disk.

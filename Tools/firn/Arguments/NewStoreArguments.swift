@@ -16,7 +16,7 @@ enum PartialName {
         "\(path).\(String(UInt64.random(in: 0 ... .max), radix: 36)).partial"
     }
 
-    /// Whether a name is one of those that something with the name `final` was made under.
+    /// Whether a name is one under which something with the name `final` was made.
     static func matches(_ name: String, for final: some StringProtocol) -> Bool {
         let start = "\(final).".utf8
         guard name.utf8.starts(with: start), name.hasSuffix(".partial") else { return false }

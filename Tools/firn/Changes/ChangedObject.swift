@@ -49,7 +49,7 @@ struct ChangedObject {
     /// Whether the object was deleted, and its old values were not logged.
     var lacksOldValues = false
 
-    /// What stands in the place of a value that was not logged: in text, and in JSON.
+    /// What the output shows instead of a value that was not logged: in text, and in JSON.
     static let notLogged = "(old value not logged)"
     static let oldNotLogged = ("oldNotLogged", JSON.bool(true))
 

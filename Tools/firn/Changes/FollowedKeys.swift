@@ -22,7 +22,7 @@ final class FollowedKeys: ObjectNames {
         self.filter = filter
         try update(store)
         let known = store.manifest.checkpoint?.version ?? 0
-        // An object that was deleted before the checkpoint is told of only by the version that inserted it.
+        // The primary key of an object deleted before the checkpoint is only in the version that inserted the object.
         let first = from <= known ? store.manifest.firstVersion : known + 1
         guard first < from else { return }
         var commits = CommitReader()
@@ -30,7 +30,7 @@ final class FollowedKeys: ObjectNames {
             guard case .frame(let frame, let payload, let path) = event else { return true }
             guard !frame.kind.isPart || frame.version < from else { return false }
             var schema = commits.schema
-            // What is damaged ends this walk, and that of the caller, which reports it.
+            // Damage ends this walk, and the caller's walk, which reports it.
             _ = try commits.take(frame, payload: payload, path: path) { block in
                 if case .schema(let new) = block { schema = new }
                 self.note(block, schema)

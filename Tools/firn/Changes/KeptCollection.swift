@@ -90,7 +90,7 @@ struct KeptCollection {
         return nil
     }
 
-    /// Whether the elements that an operation removes or replaces are those that it says, as far as it says.
+    /// Whether the elements that an operation removes or replaces are the elements that it names, if it names any.
     func fits(_ edit: Edit) -> Bool {
         let (index, count): (Int, Int)
         switch edit.operation {

@@ -108,7 +108,7 @@ final class NetCollection {
         isNewOpen = false
     }
 
-    /// The complete elements are not known before this moment, unless an earlier version told of them.
+    /// The complete elements before this moment are unknown, unless an earlier version logged them.
     private func forgetOld() {
         isBaseOpen = false
         if base == nil { lacksOld = true }

@@ -45,7 +45,7 @@ enum FormatNumbers {
     /// The most bytes of a blob's node, and of any other node.
     static let blobNodeByteCount = blobByteCount + 64
     static let nodeByteCount = 256 << 10
-    /// The most blobs before one block. Firn writes only values of more than 64 KiB as blobs, of which fewer fit.
+    /// The most blobs before one block. Firn writes only values of more than 64 KiB as blobs, and fewer of those fit.
     static let blobCount = 1 << 16
 
     static func aligned(_ count: Int) -> Int { (count + alignment - 1) & ~(alignment - 1) }

@@ -38,7 +38,7 @@ struct LogWalk {
         var end: Position?
     }
 
-    /// A place between two commits.
+    /// A position between two commits.
     struct Position {
         fileprivate var segment: Manifest.Segment
         fileprivate var state: State
@@ -71,7 +71,7 @@ struct LogWalk {
     var continuesAfterDamage = false
     /// The walk begins with the segment that holds this version.
     var from: UInt64 = 1
-    /// Where the walk begins instead, if the place still exists: recovery and compaction may remove it.
+    /// Where the walk begins instead, if the position still exists: recovery and compaction may remove it.
     var position: Position?
 
     /// Thrown through the walk when the visitor asks to stop.

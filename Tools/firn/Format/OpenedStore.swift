@@ -54,7 +54,7 @@ struct OpenedStore {
         }
     }
 
-    /// The last version that can be read: that of the log or, if it holds none, the checkpoint's.
+    /// The last version that can be read: the log's last version or, if the log holds none, the checkpoint's.
     func lastVersion() throws -> UInt64 {
         let summary = try LogWalk(store: self, from: .max).run { _ in true }
         return max(summary.lastVersion, manifest.checkpoint?.version ?? 0)
@@ -66,7 +66,7 @@ struct OpenedStore {
         return now.manifest != manifest || now.hasWriter != hasWriter
     }
 
-    /// Opens a store of which nothing but a checkpoint may be left, and whose files may have wrong names.
+    /// Opens a store that may have nothing left but a checkpoint, and whose files may have wrong names.
     static func openDamaged(_ path: String, storage: any Storage) throws(ToolError) -> OpenedStore {
         var files = StoreFiles(named: path, storage: storage)
         do throws(ToolError) {
@@ -229,7 +229,7 @@ struct OpenedStore {
 
     // MARK: Without a manifest
 
-    /// The store that most files belong to; of two, that of the newer segment.
+    /// The store that most files belong to; of two stores with equally many, the store of the newer segment.
     private static func commonest(_ segments: [SegmentHeader], _ files: StoreFiles) throws(ToolError) -> UInt64? {
         var counts: [UInt64: Int] = [:]
         for store in segments.map(\.storeHigh) + (try checkpoints(files).map(\.header.storeHigh)) {
@@ -251,7 +251,8 @@ struct OpenedStore {
             }
             headers.append(header)
         }
-        // The store is that of the generation that can still be read, or else that of most files.
+        // The generation that can still be read names the store. Without one, the store is the one that most files
+        // belong to.
         var storeHigh = previous?.storeHigh
         if storeHigh == nil { storeHigh = try commonest(headers, files) }
         headers.removeAll { $0.storeHigh != storeHigh }

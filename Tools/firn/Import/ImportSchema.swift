@@ -14,8 +14,8 @@ struct ImportSchema {
     private(set) var schema: StoreSchema
     private var tables = NameMap<TableID>([])
 
-    /// Adds classes to a store's. A class that exists gets the properties that it lacks; those that it has must be of
-    /// the same type.
+    /// Adds classes to a store's. A class that exists gets the properties that it lacks; the properties that it has
+    /// must be of the same type.
     ///
     /// - Parameter version: the schema's version if the store has no classes yet.
     init(_ stored: StoreSchema, adding classes: [Class], version: UInt64) throws(ToolError) {

@@ -191,7 +191,8 @@ struct ImportValues {
         }
     }
 
-    /// The number that a text is as JSON writes it, or one of the words for those that JSON has not; nil if it is none.
+    /// The number in a text: in JSON's form, or one of the words for infinity and NaN, which JSON lacks. Nil for other
+    /// text.
     static func number(_ text: String) -> Double? {
         switch text.lowercased() {
         case "infinity", "+infinity": return .infinity

@@ -102,7 +102,7 @@ extension Importer {
         var first: String?
     }
 
-    /// The value without links that lead to no object: null in their place, and nothing in lists and sets.
+    /// The value without links that lead to no object: they become null, and are left out of lists and sets.
     private func existing(_ parsed: Parsed, _ missing: inout Missing) throws -> Parsed {
         func isThere(_ element: Parsed) throws -> Bool {
             switch element {

@@ -1,8 +1,8 @@
 import FirnBytes
 import FirnCore
 
-/// Puts objects that were read into a store: it looks up what they link to, inserts those that are new, and changes
-/// those whose primary key is there.
+/// Puts objects that were read into a store. It looks up what they link to, inserts new objects, and changes objects
+/// whose primary key exists already.
 ///
 /// A link may lead to an object that comes later. It is set when all objects are there: until then it takes about 80
 /// bytes of memory.
@@ -33,7 +33,8 @@ final class Importer {
     var deferred: [Deferred] = []
     /// The objects that have properties that wait, by table.
     var waiting: [TableID: KeySet] = [:]
-    /// Properties that were given again after they had begun to wait: how many of those that wait are out of date.
+    /// Properties that were given again after they had begun to wait. A property's entries in `deferred` before this
+    /// index are out of date.
     var superseded: [Place: Int] = [:]
     /// Objects that were there and that only what waits may change, so that they are not counted as changed yet.
     var uncounted: [TableID: KeySet] = [:]

@@ -21,7 +21,7 @@ enum Terminal {
 
     private static var isDumb: Bool { getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? true }
 
-    /// How many characters a line may have: that of the terminal, or any number if there is none.
+    /// How many characters a line may have: the terminal's width, or any number if there is no terminal.
     static var width: Int {
         pager != nil || outputIsTerminal ? errorWidth : .max
     }
@@ -106,8 +106,8 @@ enum Terminal {
         if failure != 0 { throw ToolError(.input, "the output can't be written (errno \(failure))") }
     }
 
-    /// The path of the file that a path leads to through symbolic links; the path itself if it leads to none. Files of
-    /// a store are never followed so, but those that the user names are.
+    /// The path of the file that a path leads to through symbolic links; the path itself if it leads to none. A store's
+    /// files are never followed in this way, but files that the user names are.
     static func followed(_ path: String) -> String {
         guard let found = realpath(path, nil) else { return path }
         defer { free(found) }
@@ -134,7 +134,7 @@ enum Terminal {
 
     static var inputIsTerminal: Bool { isatty(0) == 1 && errorIsTerminal && !isDumb }
 
-    /// From now on, Ctrl-C does not end this process, but still those that it starts.
+    /// From now on, Ctrl-C does not end this process, but it still ends the processes that this process starts.
     static func ignoreInterrupts() { signal(SIGINT, SIG_IGN) }
 
     /// A variable of the environment; nil if it is not set.

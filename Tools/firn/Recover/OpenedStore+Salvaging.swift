@@ -4,7 +4,7 @@ extension OpenedStore {
     /// Opens a checkpoint as far as that is possible: with damaged headers, files that are cut off, and without its
     /// footer. Nil if it is not known which nodes it has.
     ///
-    /// What is wrong is not told: whatever is lost by it is found where it is needed.
+    /// What is wrong is not reported: whatever is lost by it is found where it is needed.
     ///
     /// - Parameter schema: the schema if the footer is lost; nil if it is not known.
     func salvage(_ entry: Manifest.Checkpoint, schema: DecodedSchema?) throws -> OpenedCheckpoint? {

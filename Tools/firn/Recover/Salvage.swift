@@ -134,7 +134,7 @@ final class Salvage {
         try merge.visitChanged(before: .max)
     }
 
-    /// Visits an object of which no checkpoint has anything.
+    /// Visits an object that no checkpoint has any data of.
     func visit(_ table: Int, key: Int64, object: NetObject, _ visit: (Row) throws -> Void) throws {
         guard object.change != .deleted else { return }
         var row = Row(table: table, key: key, cells: [Cell?](repeating: nil, count: schema.tables[table].columns.count))
@@ -181,7 +181,7 @@ final class Salvage {
         leaf.forget()
     }
 
-    /// Whether a collection is to be told of, because it was edited after a version that is lost.
+    /// Whether a collection must be reported, because it was edited after a version that is lost.
     private func isDoubtful(_ collection: NetCollection) -> Bool {
         guard isNoting else { return false }
         let base = sources.version

@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnStorage
 
-/// Reads the rows of a checkpoint as far as they can be read. What can't is told, and passed over.
+/// Reads the rows of a checkpoint as far as they can be read. Unreadable rows are reported and skipped.
 final class SalvageBase {
     /// Rows that can't be read.
     struct Lost {
@@ -17,7 +17,7 @@ final class SalvageBase {
     private var tables: [Int: OnDiskTable] = [:]
     /// The tables whose own node can't be read, so that it is not known where their rows begin.
     private var headless: Set<Int> = []
-    /// The nodes because of which tables are headless, as far as their positions are known.
+    /// The damaged nodes that make tables headless, where their positions are known.
     private var heads: [Range<Int>] = []
     private(set) var findings: [Finding] = []
     private lazy var strays = StrayNodes(checkpoint)

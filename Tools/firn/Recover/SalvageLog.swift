@@ -3,8 +3,8 @@ import FirnStorage
 
 /// Reads every whole frame of a log, whatever lies between them.
 ///
-/// A frame counts if its checksums are right and it says that it belongs to its place in this segment of this store.
-/// Whether it follows the frame before it is not asked, because that may be damaged.
+/// A frame counts if its checksums are right and it says that it belongs at its offset in this segment of this store.
+/// It need not follow the frame before it, because that frame may be damaged.
 struct SalvageLog {
     /// Its manifest lists all segments that there are.
     private let store: OpenedStore
@@ -22,8 +22,7 @@ struct SalvageLog {
     /// Versions that are missing, or lack a part.
     private(set) var lost: [ClosedRange<UInt64>] = []
     private(set) var findings: [Finding] = []
-    /// Whether the last segment is missing, or another file lies in its place, so that nobody knows how far the log
-    /// went.
+    /// Whether the last segment is missing, or another file has its name, so that nobody knows how far the log went.
     private(set) var isEndLost = false
 
     /// Reads the complete log once.
@@ -98,7 +97,7 @@ struct SalvageLog {
             } catch let error as StorageError {
                 // What may be there another time is not given up.
                 if [.permissionDenied, .tooManyOpenFiles, .outOfMemory].contains(error.code) { throw ToolError(error) }
-                // A disk that fails in one place is no reason to give up the others.
+                // A disk that fails in one segment is no reason to give up the others.
                 found(
                     Finding(
                         kind: .damage, file: path, offset: nil,
@@ -162,7 +161,7 @@ struct SalvageLog {
         do {
             return try LogWalk(store: store).run { _ in true }.lastVersion
         } catch let error as ToolError where error.status == .input {
-            // A file that can't be read is told of by the survey.
+            // The survey reports a file that can't be read.
             return 0
         }
     }

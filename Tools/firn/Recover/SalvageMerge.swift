@@ -9,7 +9,7 @@ final class SalvageMerge {
     /// The numbers of the objects that the log has changed, in order, and the first that was not visited yet.
     private let changed: [Int64]
     private var next = 0
-    /// How many of those that were visited no checkpoint has, although they are not new.
+    /// How many visited objects no checkpoint has, although they are not new.
     private var partialCount = 0
 
     init(
@@ -36,7 +36,8 @@ final class SalvageMerge {
         }
     }
 
-    /// Visits the rows that a checkpoint has, and for those that can't be read there the ones of the checkpoint before.
+    /// Visits the rows that a checkpoint has. For rows that can't be read there, it visits the rows of the checkpoint
+    /// before.
     ///
     /// - Parameter isOutdated: whether rows are taken because they can't be read in a newer checkpoint.
     /// - Returns: how many rows there were.
@@ -54,7 +55,7 @@ final class SalvageMerge {
             try visitChanged(before: keys.upperBound)
             count += older
             guard !isOutdated else { return }
-            // Those that the log has changed since are told of by themselves.
+            // Lost rows that the log has changed since are reported separately.
             salvage.lose(lost, of: table, outdated: older, partial: partialCount - partialBefore)
         } _: { leaf in
             let rows = try SalvageLeaf(

@@ -52,7 +52,7 @@ struct SalvageReport {
 
     /// The damage itself: files and offsets.
     var findings: [Finding] = []
-    /// Versions of which something could not be read, and those that are missing.
+    /// Versions that are missing, or that could not be read completely.
     var versions: [ClosedRange<UInt64>] = []
     /// Objects that are recovered, by table.
     var recovered: [Int: Int] = [:]
@@ -68,7 +68,7 @@ struct SalvageReport {
     /// Objects and values that are as an older checkpoint has them, since they can't be read in the newest one; and the
     /// oldest of these checkpoints' versions.
     var outdated: [Place: (version: UInt64, objects: Loss)] = [:]
-    /// Tables of which objects of the checkpoint may be lost: it is not known how many it had.
+    /// Tables that may have lost objects of the checkpoint: it is not known how many objects the checkpoint had.
     var unknown: Set<Int> = []
 
     /// Whether the end of the log is missing, so that later versions may be lost.

@@ -113,7 +113,9 @@ private final class StoreWriter: Writer {
     func setAge(_ age: Int, ofPerson id: Int) throws {
         let transaction = try store.beginWrite()
         let key = try key(id, transaction)
-        withUnsafeBytes(of: Int64(age)) { transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: $0) }
+        withUnsafeBytes(of: Int64(age)) {
+            transaction.set(StoreEngine.person, column: StoreEngine.Column.age, key: key, fixed: $0)
+        }
         try transaction.commit()
     }
 
@@ -124,13 +126,14 @@ private final class StoreWriter: Writer {
             case .setAge(let age, let person):
                 let key = try key(person, transaction)
                 withUnsafeBytes(of: Int64(age)) {
-                    transaction.set(StoreEngine.person, StoreEngine.Column.age, key, fixed: $0)
+                    transaction.set(StoreEngine.person, column: StoreEngine.Column.age, key: key, fixed: $0)
                 }
             case .setBio(let index, let person):
                 let record = people.records[index]
                 let bio = UnsafeRawBufferPointer(
                     start: people.bytes + record.bioOffset, count: Int(record.bioLength))
-                transaction.set(StoreEngine.person, StoreEngine.Column.bio, try key(person, transaction), bytes: bio)
+                transaction.set(
+                    StoreEngine.person, column: StoreEngine.Column.bio, key: try key(person, transaction), bytes: bio)
             case .insert(let index): try StoreEngine.insert(people, index, transaction)
             case .delete(let person): transaction.delete(StoreEngine.person, try key(person, transaction))
             }
@@ -143,7 +146,7 @@ private final class StoreWriter: Writer {
         transaction.base.snapshot.table(StoreEngine.person).forEachLeaf { leaf, _ in
             for row in 0..<leaf.count {
                 withUnsafeBytes(of: Int64(age)) {
-                    transaction.set(StoreEngine.person, StoreEngine.Column.age, leaf.key(row), fixed: $0)
+                    transaction.set(StoreEngine.person, column: StoreEngine.Column.age, key: leaf.key(row), fixed: $0)
                 }
             }
             return true

@@ -9,7 +9,7 @@ import FirnCore
 /// try realm.write { card.friends[0] = "Ben" }      // sets the name of the first friend
 /// ```
 ///
-/// It stores nothing: the count is that of the list, and an element costs what finding the object in the list and
+/// It stores nothing: its count is the list's count, and an element costs what finding the object in the list and
 /// reading its property cost. It belongs to the thread, queue or actor of the list's realm. An index that is out of
 /// bounds stops the program.
 public struct ProjectedCollection<Element: RealmCollectionValue>: RandomAccessCollection, ThreadConfined, Equatable,

@@ -27,7 +27,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// let byAge = dogs.sectioned(by: \.age, sortDescriptors: ["age", "name"])
     /// ```
     ///
-    /// Stops the program if the first sort descriptor is not that of the key path, and whenever
+    /// Stops the program if the first sort descriptor does not sort by the key path, and whenever
     /// `sectioned(by:ascending:)` does.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
@@ -51,9 +51,9 @@ extension RealmCollection where Element: _QueriedObject {
     /// let byLetter = people.sectioned(by: { String($0.name.prefix(1)) }, sortDescriptors: ["name"])
     /// ```
     ///
-    /// The block is called for each element at the first read after a change, wherever the collection, its frozen form
-    /// or that of an observer's queue or actor is read. It must not write. If there are no sort descriptors, the
-    /// elements keep their order. Stops the program as `sorted(by:)` does.
+    /// The block is called for each element at the first read after a change. It runs wherever the collection, its
+    /// frozen form, or its form on an observer's queue or actor is read. It must not write. If there are no sort
+    /// descriptors, the elements keep their order. Stops the program as `sorted(by:)` does.
     public func sectioned<Key: _Persistable & Hashable>(
         by block: @escaping @Sendable (Element) -> Key, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {

@@ -46,16 +46,16 @@ public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: Rea
     /// The number of sections.
     public var endIndex: Int { count }
 
-    /// The section at an index. It stays that of its key, whatever is written. Stops the program if the index is out of
-    /// bounds.
+    /// The section at an index. It stays the section of its key, whatever is written. Stops the program if the index is
+    /// out of bounds.
     public subscript(_ index: Int) -> ResultsSection<Key, SectionElement> {
         let keys = sections.sections.keys
         guard keys.indices.contains(index) else { stopForIndex(index, count: keys.count, what: "sections") }
         return ResultsSection(sections, keys[index])
     }
 
-    /// The element at an index path of two indices: that of the section, and that of the element in it. Stops the
-    /// program if there is none.
+    /// The element at an index path of two indices: the section's, and the element's in that section. Stops the program
+    /// if there is no such element.
     public subscript(_ indexPath: IndexPath) -> SectionElement {
         guard indexPath.count == 2 else {
             fatalError("Firn: an index path of \(indexPath.count) indices names no element; give section and item.")

@@ -98,7 +98,7 @@ struct Sections<Key: _Persistable & Hashable> {
     mutating func giveBack(_ content: _CollectionSource.Content) { self.content = content }
 
     /// The sections after a change of the elements. Costs the number of sections, and a call of `key` for each element
-    /// that got a place. Nil if the sections are no ranges, before or after.
+    /// in `change.inserted`. Nil if the sections are no ranges, before or after.
     func updated(_ content: OrderedKeys, change: MaintainedChange, _ key: (Int64) -> Key) -> Sections? {
         guard case .ranges(let ends) = layout else { return nil }
         var counts = ends.indices.map { $0 == 0 ? ends[0] : ends[$0] - ends[$0 - 1] }

@@ -60,8 +60,8 @@ extension Realm {
             /// More is held than `maximumNumberOfActiveVersions` or `maximumRetainedBytes` allow; the message lists
             /// the holders.
             case tooManyActiveVersions = 102
-            /// A past version was asked for that `historyRetention` did not retain; the message names those that can
-            /// be opened.
+            /// `historyRetention` did not retain the past version that was asked for. The message names the versions
+            /// that can be opened.
             case versionNotRetained = 103
         }
 

@@ -16,12 +16,12 @@ func unwrapped(_ any: Any?) -> Any? {
     return nil
 }
 
-/// The instance of a class, or of a protocol of classes, that is inside any number of optionals and `AnyHashable`s; nil
+/// The instance of a class, or of a protocol of classes, that is inside any number of optionals and `AnyHashable`s. Nil
 /// if there is none of that type.
 ///
-/// For values of which nothing is known, instead of `as? SomeClass`. That cast tries to bridge a value that is no
-/// instance: on Linux it makes an object of each dictionary and array in it, whatever the class is, by a recursion that
-/// ends the stack at some thousand levels.
+/// For values of unknown type, instead of `as? SomeClass`. That cast tries to bridge a value that is no instance. On
+/// Linux it makes an object of each dictionary and array in the value, whatever the class is. The recursion that does
+/// so overflows the stack at some thousand levels.
 func instance<T>(_ any: Any?, of type: T.Type) -> T? {
     guard let value = unwrapped(any), isInstance(value) else { return nil }
     return value as? T

@@ -38,7 +38,7 @@ protocol DescribedValue {
 }
 
 extension DescribedValue {
-    /// The type and the first elements, of which `lines` returns 100 at most: descriptions are read by people.
+    /// The type and the first elements. `lines` returns at most 100 of them, because people read descriptions.
     func describe(depth: Int, _ count: @autoclosure () -> Int, _ lines: () -> [String]) -> String {
         let name = "\(type(of: self))"
         if isInvalidated { return "\(name) [invalid collection]" }

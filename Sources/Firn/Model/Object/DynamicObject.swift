@@ -12,7 +12,7 @@ import FirnCore
 /// Reading and setting a name work as `self[name]` does, and stop the program as that does; links lead to other dynamic
 /// objects, and collections of objects have dynamic objects as elements. An unmanaged one has no properties.
 ///
-/// Cost: that of access by name, see `ObjectBase.subscript(_:)`.
+/// Costs what access by name costs: see `ObjectBase.subscript(_:)`.
 @dynamicMemberLookup
 public final class DynamicObject: Object {
     /// The value of the property with this name: the same as `self[member]`.

@@ -4,9 +4,9 @@
 public protocol ObjectKind: Object {}
 extension Object: ObjectKind {}
 
-// The functions of RLMObject that work on the default realm, or on a given one. Those that use the default realm open
-// it on the calling thread, and stop the program if it can't be opened. If something can fail because of data, use the
-// throwing functions of `Realm` instead.
+// The functions of RLMObject that work on the default realm, or on a given one. Functions that use the default realm
+// open it on the calling thread, and stop the program if it can't be opened. If something can fail because of data, use
+// the throwing functions of `Realm` instead.
 extension ObjectKind {
     /// Creates an object in the default realm, as `Realm.create(_:value:update:)` does.
     ///

@@ -71,8 +71,8 @@ public protocol CustomPersistable: _CustomPersistable {
 /// ```
 ///
 /// An optional property shows nil for a stored value that stands for nothing, and queries for nil do not find it. If
-/// the property is not optional, reading such a value stops the program with a message that names it, also that of a
-/// new object without an initial value.
+/// the property is not optional, reading such a value stops the program with a message that names the value. In a new
+/// object, a property without an initial value can hold such a value.
 public protocol FailableCustomPersistable: _CustomPersistable {
     /// What a stored value stands for; nil if nothing.
     init?(persistedValue: PersistedType)

@@ -17,8 +17,8 @@ public import Foundation
 ///   numbers are compared. A literal `0.1` is read as the shortest decimal text of the `Double`. Texts are exact.
 /// - **Comparison.** `==` compares numbers, so that 1.0 equals 1.00, and equal numbers have equal hash values. Unlike
 ///   with `Double`, two NaNs with the same bits are equal, and `<` is a total order: NaNs come before all numbers.
-/// - **Cost.** A value takes 16 bytes. An addition or a multiplication takes some ten, a division some twenty times
-///   that of a `Double`.
+/// - **Cost.** A value takes 16 bytes. An addition or a multiplication takes some ten times as long as with `Double`, a
+///   division some twenty times.
 ///
 /// It can be used on any thread; its coded form is its text.
 ///

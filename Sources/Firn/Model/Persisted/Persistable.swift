@@ -73,7 +73,7 @@ public protocol _Persistable {
     static var _propertyType: _PropertyType { get }
     /// What a property without an initial value holds.
     static var _initial: _Stored { get }
-    /// What the wrapper of an accessor holds, and that of an object whose link has been released.
+    /// What an accessor's wrapper holds, and so does the wrapper of an object whose link has been released.
     static var _blank: _Stored { get }
     /// Whether `_blank` owns nothing, so that a copy of its bytes is a copy of it.
     static var _blankOwnsNothing: Bool { get }

@@ -1,6 +1,6 @@
 public import FirnCore
 
-/// A type of which `RealmProperty` can hold the optional: every scalar, and enums.
+/// A type whose optional `RealmProperty` can hold: every scalar, and enums.
 public protocol RealmOptionalType: _OptionalPersistable {}
 
 /// A type that `RealmProperty` can hold: the optional of a scalar or of an enum, and `AnyRealmValue`.
@@ -109,7 +109,7 @@ protocol PropertyBox: AnyObject {
     var mixed: AnyRealmValue? { get }
     /// Sets an unmanaged box to the value that `any` stands for. Throws `ValueFault` if there is none.
     func assign(_ any: Any?) throws
-    /// Makes an unmanaged box that of a managed row.
+    /// Turns an unmanaged box into the box of a managed row's property.
     func adopt(_ row: _Row, _ property: PropertyInfo)
 }
 

@@ -21,9 +21,9 @@ struct AccessorTemplate: @unchecked Sendable {
     /// is retained while it is read. All templates of a class share it, and nobody frees it.
     private let keptLists: UnsafeBufferPointer<Int>
 
-    /// The template of a class of which `blank` is an instance, with all of its stored properties. Nil if a wrapper
-    /// of an accessor owns something, if it needs more alignment than an instance has, or if instances
-    /// hold more than the wrappers.
+    /// The template of a class, made from an instance of it, `blank`, and all of its stored properties. Nil if an
+    /// accessor's wrapper owns something or needs more alignment than an instance has, or if instances hold more than
+    /// the wrappers.
     init?(_ blank: ObjectBase, _ properties: [PropertyInfo]) {
         let type = type(of: blank)
         metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)

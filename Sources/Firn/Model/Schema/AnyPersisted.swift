@@ -16,7 +16,7 @@ protocol AnyPersisted {
     static func mixed(_ wrapper: UnsafeMutableRawPointer) -> AnyRealmValue?
     /// Releases an unmanaged link or mixed value when the object becomes managed.
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer)
-    /// Makes the wrapper that of an accessor, whatever it holds, and releases that.
+    /// Turns the wrapper into an accessor's wrapper, and releases whatever it held.
     static func clear(_ wrapper: UnsafeMutableRawPointer)
     /// The collection that the wrapper has made; nil if it was never asked for.
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
@@ -32,7 +32,7 @@ protocol AnyPersisted {
     static var alignment: Int { get }
     /// Whether an accessor's wrapper owns nothing.
     static var blankOwnsNothing: Bool { get }
-    /// Makes the wrapper that of an accessor. What it held is not released.
+    /// Turns the wrapper into an accessor's wrapper, without releasing what it held.
     static func writeBlank(_ wrapper: UnsafeMutableRawPointer)
     /// The elements that an untyped sequence stands for, for a collection.
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]

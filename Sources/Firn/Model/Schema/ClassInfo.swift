@@ -30,7 +30,7 @@ final class ClassInfo: @unchecked Sendable {
     let ignored: [IgnoredProperty]
     /// The properties that must not be nil although their Swift type has nil.
     let required: [PropertyInfo]
-    /// Whether reads of its objects are told to Swift's Observation framework.
+    /// Whether reads of its objects are reported to Swift's Observation framework.
     let isObservable: Bool
     /// What accessors are copied from, if a copy of their bytes is a copy of them.
     let template: AccessorTemplate?

@@ -3,7 +3,7 @@ import FirnCore
 
 /// The schemas of a migration that runs a block.
 ///
-/// The block sees the classes on an **interim** schema: that of the classes, but
+/// The block sees the classes on an **interim** schema: the classes' own schema, but
 /// - with the properties that the classes no longer have, so that they can be renamed;
 /// - without the primary keys that change, so that the block can make them unique;
 /// - with the classes that become embedded still ordinary, so that the block can give each object one parent.

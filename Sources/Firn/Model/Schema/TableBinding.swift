@@ -17,7 +17,7 @@ final class TableBinding: @unchecked Sendable {
     private let binds: Binds
     /// What accessors are copied from; nil if the class's initialiser has to make them.
     let template: AccessorTemplate?
-    /// Whether reads of the class's objects are told to Swift's Observation framework.
+    /// Whether reads of the class's objects are reported to Swift's Observation framework.
     let isObservable: Bool
     /// How an unmanaged instance's values are written to a new row, for the columns without links and collections.
     /// Plain memory, so that nothing is retained while they are read.

@@ -1,4 +1,4 @@
-/// A place on the Earth, for shapes to be made of.
+/// A point on the Earth, from which shapes are made.
 ///
 /// What a realm holds is an embedded object of the application that has the properties of a GeoJSON point:
 ///

@@ -11,7 +11,7 @@ public struct _GeoRegion: Sendable {
     let region: GeoRegion
 }
 
-/// The places between two latitudes and two longitudes, those included.
+/// The locations between two latitudes and two longitudes, edges included.
 ///
 /// The box extends eastwards from its left side: from 170 to -170 degrees it is 20 degrees wide and crosses the
 /// antimeridian. It holds nothing if the top lies south of the bottom.
@@ -42,13 +42,13 @@ public struct GeoBox: Geospatial {
     }
 }
 
-/// The places within a line around them, except those within its holes.
+/// The locations within a line around them, except the locations within its holes.
 ///
-/// The edges are parts of great circles. A line divides the Earth into two parts, of which the smaller one is meant,
-/// whatever the direction in which the points follow each other. Places on the line belong to the polygon, and those on
-/// the line of a hole too. Where a line crosses itself, every second part is inside.
+/// The edges are parts of great circles. A line divides the Earth into two parts. The smaller one is meant, whatever
+/// the direction in which the points follow each other. Locations on the line belong to the polygon, and so do
+/// locations on the line of a hole. Where a line crosses itself, every second part is inside.
 public struct GeoPolygon: Geospatial {
-    /// The points of the line, of which the last one is the first one again.
+    /// The points of the line. The last one is the first one again.
     public let outerRing: [GeoPoint]
     /// The points of each hole's line.
     public let holes: [[GeoPoint]]
@@ -93,7 +93,7 @@ public struct GeoPolygon: Geospatial {
     public var _region: _GeoRegion { _GeoRegion(region: .polygon(ring, holes: holeRings)) }
 }
 
-/// The places that are not farther from its centre than a distance.
+/// The locations whose distance from the centre is at most the radius.
 public struct GeoCircle: Geospatial {
     /// The centre.
     public let center: GeoPoint

@@ -70,7 +70,7 @@ extension Realm {
         let schema = instance.schema
         var shown = instance.shownPin.again(at: callSite)
         do { try await instance.published(shown.version, isolation) } catch {
-            // The commit's own task is told why. What the realm showed never existed.
+            // The write that made the commit reports the error. What the realm showed never existed.
             shown = instance.store.pin(at: callSite)
         }
         return Realm(instance.shared.frozen(instance.configuration, schema: schema, pin: shown, at: callSite))

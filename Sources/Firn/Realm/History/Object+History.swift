@@ -24,8 +24,8 @@ extension ThreadConfined where Self: ObjectBase {
     /// another object, whose history begins with its creation. If the object is gone, open a version that has it with
     /// `Realm.asOf(version:)`, and ask the object found there.
     ///
-    /// Cost: the retained commits are decoded to find those that concern the object; then they are replayed once, up
-    /// to the last state. The states share the memory of what they have in common.
+    /// Cost: the retained commits are decoded to find the ones that concern the object. Then the retained commits
+    /// up to the last state are replayed once. The states share the memory of what they have in common.
     ///
     /// Call it on the thread, queue or actor of the object's realm; on any thread for a frozen object.
     ///

@@ -88,7 +88,7 @@ private struct ChangeEnds {
         after = new.table(binding)
     }
 
-    /// What became of an object; nil if nothing did. `columns` are those that were written, if both versions have it.
+    /// What became of an object; nil if nothing changed. `columns` are the assigned ones, if both versions have it.
     func change(_ key: Int64, _ columns: ColumnSet?) -> Realm.Change? {
         let was = before?.find(key).map { old.accessor(binding, leaf: $0.leaf, row: $0.row, key: key) }
         let isNow = after?.find(key).map { new.accessor(binding, leaf: $0.leaf, row: $0.row, key: key) }

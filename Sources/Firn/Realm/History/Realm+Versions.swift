@@ -18,9 +18,9 @@ extension Realm {
     /// The number of the version that the realm shows. Each commit makes the next one, so what is shown later has a
     /// higher number, also in another process and after a restart.
     ///
-    /// In a write transaction it is that of the version which the transaction changes. Of a commit of `asyncWrite` it
-    /// is shown at once; see ``versions`` for those that can be opened. O(1). Stops the program on the wrong thread;
-    /// that of a frozen realm may be read on any thread.
+    /// In a write transaction it is the number of the version that the transaction begins from. The number of an
+    /// `asyncWrite` commit is shown at once. ``versions`` lists the versions that can be opened. O(1). Stops the
+    /// program on the wrong thread; a frozen realm's number may be read on any thread.
     ///
     /// ```swift
     /// let frozen = realm.freeze()
@@ -31,7 +31,7 @@ extension Realm {
         return instance.shownPin.version
     }
 
-    /// The versions that can be opened, oldest first: those that `Configuration.historyRetention` retains, and those
+    /// The versions that can be opened, oldest first: the versions that `Configuration.historyRetention` retains or
     /// that something in this process holds. The last one is the newest. Version 0, the empty store, is among them if
     /// the complete past is retained.
     ///
@@ -70,7 +70,7 @@ extension Realm {
     /// checkpoint. See <doc:History>. Readers and writers do not wait meanwhile. Stops the program on the wrong thread;
     /// a frozen realm may be asked on any thread.
     ///
-    /// - Throws: `Realm.Error`: `.versionNotRetained`, which names those that can be opened, also for a realm in
+    /// - Throws: `Realm.Error`: `.versionNotRetained`, which names the versions that can be opened, also for a realm in
     ///   memory; `.invalidInput` for a version that does not exist yet; `.schemaMismatch` if a class had another name
     ///   or a property another type; `.invalidDatabase` or the file system's error if the log can't be read.
     public func asOf(version: UInt64, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {

@@ -151,7 +151,7 @@ final class MigrationRun: @unchecked Sendable {
 }
 
 extension _RealmInstance {
-    /// Ends the realm of a migration's new objects: those that are left can only be released.
+    /// Ends the realm of a migration's new objects. Objects that are left can only be released.
     fileprivate func migrationEnds() {
         releaseTransaction()
         endForGood()

@@ -54,17 +54,17 @@ public enum RealmMapChange<Collection: RealmKeyedCollection> {
 
 /// What happened to observed sections: `SectionedResults` or one `ResultsSection`.
 ///
-/// Index paths have two indices: that of a section, and that of an element in it.
+/// Index paths have two indices: a section's, and an element's in that section.
 public enum SectionedResultsChange<Collection> {
     /// The first call: the sections are ready.
     case initial(Collection)
     /// Elements were inserted, deleted or modified, or went to another section.
     ///
-    /// Deletions and modifications are index paths in the sections as they were at the last call; insertions are index
-    /// paths in the sections passed now; each list ascends. The elements of sections that are inserted or deleted are
+    /// Deletions and modifications are index paths in the sections as they were at the last call. Insertions are index
+    /// paths in the sections passed now. Each list ascends. The elements of sections that are inserted or deleted are
     /// among them. `sectionsToDelete` has the old indices of the sections that are gone, `sectionsToInsert` the new
-    /// indices of those that are new; a section that changes places among the others is in both. An observer of one
-    /// section is shown what concerns it.
+    /// indices of the new sections. A section that moves among the others is in both. An observer of one section is
+    /// shown what concerns it.
     case update(
         Collection, deletions: [IndexPath], insertions: [IndexPath], modifications: [IndexPath],
         sectionsToInsert: IndexSet, sectionsToDelete: IndexSet)

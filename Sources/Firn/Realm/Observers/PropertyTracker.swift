@@ -43,8 +43,8 @@ final class PropertyTracker: Observable {
         let position: Int
     }
 
-    /// Finds out whether the framework tracks what is read: then it hashes the key path that it is told, and with it
-    /// this. It may hash it on any thread later.
+    /// Finds out whether the framework tracks what is read. If so, the framework hashes the key path that it is given,
+    /// and with it this probe. It may hash the key path on any thread later.
     private final class Probe: Hashable, Sendable {
         let isHashed = Atomic(false)
         static func == (a: Probe, b: Probe) -> Bool { a === b }
@@ -110,7 +110,7 @@ final class PropertyTracker: Observable {
             for list in changes.scripts.keys { note(list.key) { $0 == list.column } }
         }
         addBacklinks(to: &cells, summary: summary, from: old, new: new, realm: realm)
-        // The application is told last: it may read again, which is tracked anew.
+        // The application is notified last: it may read again, which is tracked anew.
         for cell in cells {
             tracked[cell.table]?[cell.key]?.remove(cell.position)
             if tracked[cell.table]?[cell.key]?.isEmpty ?? false { tracked[cell.table]?[cell.key] = nil }

@@ -3,7 +3,7 @@ import FirnCore
 import FirnStorage
 import Synchronization
 
-/// The asynchronous writes of a realm: those that wait for their turn, first come, first served, and those whose
+/// The asynchronous writes of a realm: writes that wait for their turn, first come, first served, and writes whose
 /// commits are on their way to the disk.
 ///
 /// Belongs to the realm's thread, queue or actor. The steps of a write:
@@ -35,8 +35,8 @@ final class AsyncWrites {
     private var completions: [AsyncTransactionId: ((Error?) -> Void)?] = [:]
     /// No commit before this one is in `completions`.
     private var firstCommit: AsyncTransactionId = 1
-    /// The commits that have ended before an earlier one: one that was refused, or that the log knew to be durable
-    /// before its thread has told of those that became so with it.
+    /// Commits that ended ahead of an earlier commit: refused ones, and ones already durable when the log's thread has
+    /// yet to report the earlier ones.
     private var early: [AsyncTransactionId: EndedCommit] = [:]
     private var request: WriteRequest?
     /// The nanoseconds for which the next grant is left to this realm: see `GrantWatch`.
@@ -288,7 +288,7 @@ final class AsyncWrites {
         releaseIfDone()
     }
 
-    /// The first commit whose end has not been told yet, if it has ended.
+    /// The first commit whose end has not been reported yet, if it has ended.
     private func nextEnded() -> EndedCommit? {
         while firstCommit <= lastID, completions[firstCommit] == nil { firstCommit += 1 }
         return early.removeValue(forKey: firstCommit)

@@ -3,7 +3,7 @@ import FirnCore
 import FirnStorage
 import Synchronization
 
-/// Runs what may block on a thread that may be blocked: that of a serial queue, which is none of those that run tasks.
+/// Runs `body`, which may block, on a serial queue's thread. That thread may be blocked, because it runs no tasks.
 func onBlockingThread<Result: Sendable>(
     _ isolation: isolated (any Actor)?, _ body: @escaping @Sendable () -> Result
 ) async -> Result {
@@ -123,8 +123,8 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// Costs what `init(configuration:queue:file:line:)` costs, of which the calling thread spends nothing. Stops the
-    /// program if the queue is a global one.
+    /// Costs what `init(configuration:queue:file:line:)` costs, but nothing on the calling thread. Stops the program if
+    /// the queue is a global one.
     ///
     /// - Parameters:
     ///   - configuration: which store, and how to open it.

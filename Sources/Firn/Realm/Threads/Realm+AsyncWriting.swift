@@ -76,8 +76,8 @@ extension Realm {
     /// ```
     ///
     /// The blocks of a realm run one at a time, in the order of the calls, at turns of its run loop, queue or actor,
-    /// once other writers have finished. A synchronous write goes ahead of those that wait. Once a block has run, this
-    /// realm shows its changes; observers are called, and others see them, when they are durable.
+    /// once other writers have finished. A synchronous write goes ahead of the waiting ones. Once a block has run, this
+    /// realm shows its changes. Observers are called, and others see the changes, when these are durable.
     ///
     /// Until `onComplete` was called, the realm is kept, so that `Realm` values may be released. If its thread ends
     /// before, or its actor is released, neither block is called. Cost: as `write`, and the waiting takes no thread.

@@ -164,7 +164,7 @@ enum ChunkEncoding {
         byte < leastSpecialByte ? byte : byte | 0xFF00
     }
 
-    /// The least length of one byte that says what the cell is instead of a length: the low byte of that of a slot.
+    /// The least one-byte length that says what the cell is instead of how long it is: the low byte of `Slot.tree`.
     static var leastSpecialByte: UInt8 { @inline(__always) get { UInt8(truncatingIfNeeded: Chunk.Slot.tree) } }
 
     /// The bytes of a chunk's bits.

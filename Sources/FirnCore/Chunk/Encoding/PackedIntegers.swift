@@ -1,6 +1,6 @@
 import CFirn
 
-/// The integers of an encoded chunk, of which none is null, as they are in a checkpoint.
+/// The integers of an encoded chunk without nulls, as they are in a checkpoint.
 ///
 /// Value i is `base + i · step + number i`. A scan mostly reads a byte or two for each row instead of eight.
 package struct PackedIntegers {

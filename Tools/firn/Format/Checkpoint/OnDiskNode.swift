@@ -92,7 +92,7 @@ struct NodeHeader {
                 count: Int(fields.u32(20)), capacity: Int(fields.u32(24)), nodeByteCount: length))
     }
 
-    /// Whether a node's checksum is that of its bytes.
+    /// Whether a node's checksum matches its bytes.
     static func isIntact(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<8]))
         crc = withUnsafeBytes(of: 0 as UInt32) { CRC32C.checksum($0, from: crc) }

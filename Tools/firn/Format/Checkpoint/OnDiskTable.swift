@@ -75,7 +75,7 @@ extension OnDiskNode {
 }
 
 extension OpenedCheckpoint {
-    /// The tables that have a node: those that have, or have had, rows.
+    /// The tables that have a node: tables that have, or have had, rows.
     func tables() throws -> [OnDiskTable] {
         let root = try node(at: footer.root)
         guard root.kind == .root else {

@@ -4,8 +4,8 @@ import FirnStorage
 /// A checkpoint of a store: its files, opened for reading, and their nodes by position.
 ///
 /// A **position** is an offset in the checkpoint's mapping, where its files lie one behind the other. The tool maps
-/// nothing: it reads nodes through blocks of 64 KiB, of which it keeps the last few, so that memory stays the same
-/// however long the files are.
+/// nothing: it reads nodes through blocks of 64 KiB. It keeps at most `blockCount` of these blocks, so that memory
+/// stays the same however long the files are.
 final class OpenedCheckpoint {
     struct File {
         let entry: CheckpointFooter.File
@@ -24,7 +24,7 @@ final class OpenedCheckpoint {
 
     private static let blockByteCount = 64 << 10
     private static let blockCount = 256
-    /// Which block of which file each slot holds; -1 for none.
+    /// The file and the block that each slot holds; -1 for none.
     private var owners = [(file: Int, block: Int)](repeating: (-1, -1), count: blockCount)
     private var blocks = [[UInt8]](repeating: [], count: blockCount)
     /// The bytes of all nodes that references have led to, and the limit for them: see `walk`.

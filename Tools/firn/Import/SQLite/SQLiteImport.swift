@@ -19,7 +19,7 @@
             rowCount = tables.reduce(0) { $0 + $1.rowCount }
         }
 
-        /// The tables, each behind those that it refers to unless they refer to one another, so that few links have to
+        /// The tables, each behind the tables that it refers to, unless they refer to one another. So few links have to
         /// wait.
         private static func ordered(_ tables: [SQLiteTable]) -> [SQLiteTable] {
             let byName = Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0) })
@@ -163,7 +163,8 @@
             return linked.map { .link($0, .primaryKey(value)) } ?? .value(value)
         }
 
-        /// A foreign key in another type than that of the key that it refers to: SQLite takes them for the same.
+        /// A foreign key whose type differs from the type of the key that it refers to. SQLite treats such keys as the
+        /// same.
         private static func key(_ rows: SQLiteFile.Rows, index: Int, type: ColumnType) -> Value? {
             switch (type, rows.type(index)) {
             case (.int, SQLITE_TEXT): Int64(String(decoding: rows.bytes(index), as: UTF8.self)).map { .int($0) }

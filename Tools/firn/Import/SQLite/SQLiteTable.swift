@@ -31,8 +31,8 @@
         /// The tables of a database that hold the user's rows, or some of them, with what their columns hold.
         ///
         /// - Parameters:
-        ///   - chosen: the names of those that are wanted; all if there are none.
-        ///   - note: told what an import can't keep.
+        ///   - chosen: the names of the wanted tables; all tables if there are none.
+        ///   - note: called with what an import can't keep.
         static func all(_ chosen: [String], in file: SQLiteFile, note: (String) -> Void) throws -> [SQLiteTable] {
             let names = try names(in: file, mayBeForeign: !chosen.isEmpty)
             for name in chosen where !names.contains(name) {

@@ -64,7 +64,7 @@ final class TextImport: ImportSource {
 
     // MARK: Records
 
-    /// Calls `body` with each record, and adds the place to what is thrown.
+    /// Calls `body` with each record, and adds the location in the input to what is thrown.
     ///
     /// - Parameter skipsEmpty: whether records that are empty are left out. An empty line of CSV may be an object of
     ///   one property without a value.

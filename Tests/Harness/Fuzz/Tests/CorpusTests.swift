@@ -5,7 +5,7 @@ import Testing
 #if os(Linux)
     import Glibc
 
-    /// Replays the inputs that `Tools/fuzz` has found, and complete stores, in Tests/Fuzz/Corpus/TARGET.
+    /// Replays the inputs that `Tools/fuzz` has found, and complete stores, in Tests/Harness/Fuzz/Corpus/TARGET.
     ///
     /// The name of each file says what it showed. The inputs run in a process of their own, so that the test can name
     /// the one that crashes again.

@@ -7,7 +7,7 @@ let package = Package(
     name: "FirnOrderServer",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "Firn", path: "../.."), .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(name: "Firn", path: "../../.."), .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
         .target(
