@@ -47,6 +47,9 @@ func code(of source: [UInt8]) -> [UInt8] {
             while at < source.count, source[at] != UInt8(ascii: "\n") { blank() }
         } else if begins("/*") {
             while at < source.count, !begins("*/") { blank() }
+        } else if begins("#\"") {
+            while at < source.count, !begins("\"#") { blank() }
+            blank(2)
         } else if begins("\"\"\"") {
             literal("\"\"\"")
         } else if begins("\"") {

@@ -94,7 +94,7 @@ enum Amount {
     }
 
     /// A count with its noun, in the singular or the plural.
-    static func of(_ number: Int, word: String, plural: String? = nil) -> String {
-        "\(count(number)) \(number == 1 ? word : plural ?? word + "s")"
+    static func of(_ number: Int, one: String, many: String? = nil) -> String {
+        "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 }

@@ -40,7 +40,7 @@ struct Toolbox {
         for line in lines.prefix(first) { Console.say("  " + line) }
         guard lines.count > first else { return }
         let rest = lines.dropFirst(first)
-        if rest.count > last { Console.say("  … \(Amount.of(rest.count - last, word: "more line"))") }
+        if rest.count > last { Console.say("  … \(Amount.of(rest.count - last, one: "more line"))") }
         for line in rest.suffix(last) { Console.say("  " + line) }
     }
 }

@@ -54,12 +54,12 @@ final class Tour {
         let walked = walking.duration(to: .now)
         let folders = found.count { $0.status.kind == .folder }
         Console.say(
-            "  read     \(Amount.of(found.count, word: "entry", plural: "entries")), \(Amount.of(folders, word: "folder")) among them, and \(Amount.bytes(walk.bytesHashed)) of small files' contents in \(Amount.seconds(walked))"
+            "  read     \(Amount.of(found.count, one: "entry", many: "entries")), \(Amount.of(folders, one: "folder")) among them, and \(Amount.bytes(walk.bytesHashed)) of small files' contents in \(Amount.seconds(walked))"
         )
         let unread = found.filter { $0.problem != nil }
         if let one = unread.first, let problem = one.problem {
             Console.say(
-                "  unread   \(Amount.of(unread.count, word: "entry", plural: "entries")), noted in the index; the first: \(Watcher.short(one.path.text)): \(problem)"
+                "  unread   \(Amount.of(unread.count, one: "entry", many: "entries")), noted in the index; the first: \(Watcher.short(one.path.text)): \(problem)"
             )
         }
         let realm = try store.open()
@@ -71,7 +71,7 @@ final class Tour {
             throw TourError("\(found.count) entries were stored, but \(first.count) are there.")
         }
         Console.say(
-            "  stored   \(Amount.of(first.count, word: "object")) in one transaction, durable, in \(Amount.seconds(stored)): version \(first.version)"
+            "  stored   \(Amount.of(first.count, one: "object")) in one transaction, durable, in \(Amount.seconds(stored)): version \(first.version)"
         )
         let size: Int = realm.objects(Entry.self).where { $0.kind == .file }.sum(of: \.size)
         Console.say("  queried  all files together are \(Amount.bytes(size)) long")
@@ -114,7 +114,7 @@ final class Tour {
 
         for problem in try copy.change(plan) { Console.say("  this file system refused \(problem)") }
         Console.say(
-            "  changed the copy: \(Amount.of(plan.edited.count, word: "file")) edited, \(plan.loosened.count) with other permissions, \(plan.renamed.count) renamed, \(plan.deleted.count) deleted, \(plan.added.count) added"
+            "  changed the copy: \(Amount.of(plan.edited.count, one: "file")) edited, \(plan.loosened.count) with other permissions, \(plan.renamed.count) renamed, \(plan.deleted.count) deleted, \(plan.added.count) added"
         )
         try indexAgain(copy.source)
         Console.say("  what the observers saw:")
@@ -166,14 +166,14 @@ final class Tour {
         }
         guard second.digest != first.digest else { throw TourError("the live view has not changed.") }
         Console.say(
-            "  the frozen view: version \(first.version), \(Amount.of(old.count, word: "object")), digest \(String(old.digest, radix: 16)), as when it was frozen"
+            "  the frozen view: version \(first.version), \(Amount.of(old.count, one: "object")), digest \(String(old.digest, radix: 16)), as when it was frozen"
         )
         Console.say(
-            "  the live view:   version \(second.version), \(Amount.of(second.count, word: "object")), digest \(String(second.digest, radix: 16))"
+            "  the live view:   version \(second.version), \(Amount.of(second.count, one: "object")), digest \(String(second.digest, radix: 16))"
         )
         func line(_ path: TreePath) {
             func size(_ realm: Realm) -> String {
-                realm.object(ofType: Entry.self, forPrimaryKey: path.text).map { Amount.of($0.size, word: "byte") }
+                realm.object(ofType: Entry.self, forPrimaryKey: path.text).map { Amount.of($0.size, one: "byte") }
                     ?? "not there"
             }
             Console.say("    \(Watcher.short(path.text)): frozen \(size(frozen)), live \(size(realm))")
@@ -183,7 +183,7 @@ final class Tour {
             .forEach(line)
         for version in realm.activeVersions {
             Console.say(
-                "  version \(version.number) has \(Amount.of(version.holders, word: "holder")) and alone retains \(Amount.bytes(version.retainedBytes)) of memory; files do not grow because of it"
+                "  version \(version.number) has \(Amount.of(version.holders, one: "holder")) and alone retains \(Amount.bytes(version.retainedBytes)) of memory; files do not grow because of it"
             )
         }
     }
@@ -248,7 +248,7 @@ final class Tour {
             throw TourError("the replayed store is not what version \(first.version) was.")
         }
         Console.say(
-            "  The replayed store holds what was frozen: \(Amount.of(replayed.count, word: "object")), digest \(String(replayed.digest, radix: 16))."
+            "  The replayed store holds what was frozen: \(Amount.of(replayed.count, one: "object")), digest \(String(replayed.digest, radix: 16))."
         )
         let bytes = try tools.json("info", store.folder.path)["fileBytes"] as? Int ?? 0
         rates.append("verifying \(Amount.bytes(Int(Double(bytes) / max(verified / .seconds(1), 1e-9))))/s, every byte")

@@ -26,11 +26,11 @@ final class Watcher {
                 switch change {
                 case .initial(let results):
                     self?.isReady = true
-                    Console.say("  the results of \(query) hold \(Amount.of(results.count, word: "object"))")
+                    Console.say("  the results of \(query) hold \(Amount.of(results.count, one: "object"))")
                 case .update(let results, let deletions, let insertions, let modifications):
                     self?.hasResultsUpdate = true
                     Console.say(
-                        "  the results of \(query): \(deletions.count) deleted, \(insertions.count) inserted, \(modifications.count) modified, now \(Amount.of(results.count, word: "object"))"
+                        "  the results of \(query): \(deletions.count) deleted, \(insertions.count) inserted, \(modifications.count) modified, now \(Amount.of(results.count, one: "object"))"
                     )
                     for index in insertions.prefix(4) {
                         Console.say("    inserted at \(index): \(Watcher.short(results[index].path))")
