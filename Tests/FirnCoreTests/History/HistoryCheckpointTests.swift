@@ -141,14 +141,17 @@ import Testing
         try store.close()
     }
 
-    /// A compaction may write a checkpoint of version 0.
-    @Test func anEmptyStoreThatWasCompactedHasItsVersionZero() throws {
+    /// A compaction may write a checkpoint of version 0, and another one of the tree that the first one has made.
+    @Test(arguments: [1, 2]) func anEmptyStoreThatWasCompactedHasItsVersionZero(compactions: Int) throws {
         var options = StoreOptions(log: LogOptions(folder: "/store"))
         options.historyRetention = .everything
         let storage = MemoryStorage()
         let store = try Store(options, storage: storage, clock: ManualClock())
-        try store.compact(garbageShare: -1)
+        for _ in 0..<compactions { try store.compact(garbageShare: -1) }
         #expect(store.log?.listedCheckpoints.map(\.version) == [0])
+        let log = try #require(store.log)
+        let stamp = try CheckpointState.read(#require(log.checkpoint), log).stamp
+        #expect((stamp == 1) == (compactions == 1), "\(stamp)")
         try StoreScript([]).commit(StoreScript.schema, to: store)
         let past = try store.version(0)
         #expect(past.pin.version == 0 && past.schema == StoreSchema() && past.pin.snapshot.schema == StoreSchema())
