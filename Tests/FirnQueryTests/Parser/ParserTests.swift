@@ -206,6 +206,7 @@ import Testing
             ])
     ])
 
+    /// `LIKE` ignores no diacritics, and an order ignores nothing (SEMANTICS 68).
     @Test(
         arguments: [
             ("age == 'x'", .type), ("name > 3", .type), ("name LIKE[d] 'x'", .unsupported),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct SortOracleTests {
     /// Random sorts of random objects, in one and several stages, with distinct and limit, give the same as a stable
-    /// sort of plain values.
+    /// sort of plain values (SEMANTICS 70, 72).
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func pipelineStagesAgreeWithPlainArrays(seed: UInt64) throws {
         let world = try QueryWorld(seed: seed, things: seed == 2 ? 900 : 60)

@@ -73,7 +73,7 @@ import Testing
         #expect(missing?.fileURL == url)
     }
 
-    /// Codes of the article's table, each by one of its causes.
+    /// Codes of the article's table, each by one of its causes (SEMANTICS 86).
     @Test func codes() throws {
         let realm = try Realm(configuration: configuration)
         try realm.write { realm.create(Ticket.self, value: ["id": 1]) }

@@ -33,7 +33,7 @@ private class Crate: Object {
         return crate
     }
 
-    /// Alike for managed and unmanaged ones.
+    /// Alike for managed and unmanaged ones. A nil element is `NSNull`, unlike in Realm (SEMANTICS 97).
     @Test(arguments: [true, false]) func pathsAndOperatorsGiveValues(isManaged: Bool) throws {
         let managed = try crate()
         let crate = isManaged ? managed : Crate(value: managed)

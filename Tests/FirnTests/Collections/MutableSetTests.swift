@@ -175,7 +175,8 @@ private class Kitten: Pet {}
         #expect(dogs.isInvalidated && !rex.isInvalidated && realm.objects(Dog.self).count == 2)
     }
 
-    /// Objects of two classes may have the same key.
+    /// Objects of two classes may have the same key. An element is found by its row, also without a primary key
+    /// (SEMANTICS 95).
     @Test func anObjectOfAnotherClassIsNoElement() throws {
         let realm = try memoryRealm([PetShop.self, Pet.self, Kitten.self])
         let (shop, kitten) = (PetShop(), Kitten(value: [1]))

@@ -276,6 +276,7 @@ import Testing
         }
     }
 
+    /// Such as awaiting changes of something frozen (SEMANTICS 59).
     @Test(arguments: Mistake.allCases) private func whatStopsTheProgram(_ mistake: Mistake) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
             let configuration = Realm.Configuration(

@@ -88,8 +88,8 @@ class MixedHolder: Object {
         token.invalidate()
     }
 
-    /// The first call is `.initial`, and includes writes made before it (SEMANTICS 51). Then deletions and
-    /// modifications are old indices, insertions are new ones (SEMANTICS 52).
+    /// The first call is `.initial`, and includes writes made before it (SEMANTICS 51), also the realm's own, unlike in
+    /// Realm (SEMANTICS 94). Then deletions and modifications are old indices, insertions are new ones (SEMANTICS 52).
     @Test func observersOfResultsGetAnInitialCallAndThenChanges() async throws {
         let realm = try open()
         try realm.write { for id in 0..<5 { realm.add(Dog(id, "n\(id)", age: id)) } }
@@ -423,6 +423,7 @@ class MixedHolder: Object {
         withExtendedLifetime(tokens) {}
     }
 
+    /// A queue's realm refreshes on its queue, without a run loop (SEMANTICS 7, 61).
     @Test func aQueueGetsItsOwnCollection() async throws {
         let realm = try open()
         let queue = DispatchQueue(label: "observer")

@@ -279,8 +279,7 @@ import Testing
         token.invalidate()
     }
 
-    /// On an actor (SPEC S94, SEMANTICS 50), the block gets a copy of the object that is isolated to the actor (SPEC
-    /// S95).
+    /// On an actor (SPEC S94), the block gets a copy of the object that is isolated to the actor (SPEC S95).
     @Test func anActorGetsItsOwnObject() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")

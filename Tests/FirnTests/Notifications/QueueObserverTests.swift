@@ -101,8 +101,8 @@ import Testing
         token.invalidate()
     }
 
-    /// No version is shown before it is durable. The empty transaction begins from a version that is not published yet;
-    /// the queue's realm is opened for the observer.
+    /// No version is shown before it is durable. The empty transaction, in which observing is allowed (SEMANTICS 59),
+    /// begins from a version that is not published yet; the queue's realm is opened for the observer.
     @Test func anotherRealmShowsOnlyPublishedVersions() async throws {
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex", age: 1)) }

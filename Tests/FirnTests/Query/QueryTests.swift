@@ -209,7 +209,7 @@ import Testing
         #expect(dogs.count == 4)
     }
 
-    /// A filter that compares a link with an object of another realm stops (SEMANTICS 77).
+    /// A filter that compares a link with an unmanaged object stops, unlike in Realm (SEMANTICS 77).
     @Test func comparingWithAnObjectOfAnotherRealmStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let person = Person()
@@ -220,7 +220,7 @@ import Testing
     }
 
     /// A path through collections needs one element within the range, not one above its start and another below its
-    /// end.
+    /// end. In Realm all elements lie in it (SEMANTICS 92).
     @Test func aRangeConditionAppliesToASingleElement() throws {
         let realm = try memoryRealm()
         try realm.write {

@@ -5,8 +5,8 @@ import Testing
 
 /// These tests run one after the other, because the default configuration is the process's.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct DefaultRealmTests {
-    /// A class's own methods create and find its objects in the default realm, or in the realm that is given (SPEC
-    /// S19–S40, S62–S72, R2). `Realm()` twice on one thread is the same instance (SEMANTICS 2).
+    /// A class's own methods create and find its objects in the default realm, or in the realm that is given (SPEC S19,
+    /// S26, S35, S39, S62, S63, S66, S72, R2). `Realm()` twice on one thread is the same instance (SEMANTICS 2).
     @Test func classesFindAndCreateTheirObjects() throws {
         let before = Realm.Configuration.defaultConfiguration
         defer { Realm.Configuration.defaultConfiguration = before }

@@ -30,7 +30,8 @@ private class Berth: EmbeddedObject {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// Objects that are deleted together (R15, SEMANTICS 38). `deletedTogether` is 4,096, so both sides of it are tried.
+/// Objects that are deleted together (R20, SEMANTICS 33, 37). `deletedTogether` is 4,096, so both sides of it are
+/// tried.
 @Suite(.timeLimit(.minutes(20))) struct DeletingTests {
     private static let types: [ObjectBase.Type] = [Crew.self, Sailor.self, Berth.self]
 

@@ -163,6 +163,7 @@ import Testing
         expectMessage(result, "in a write transaction already")
     }
 
+    /// So does committing without a transaction (SEMANTICS 11).
     @Test func committingWithoutATransactionStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try memoryRealm().commitWrite()

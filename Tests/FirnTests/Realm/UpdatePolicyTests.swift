@@ -46,7 +46,8 @@ private class Generated: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-/// `.all` marks every supplied property as changed, `.modified` only those whose values differ (SEMANTICS 25).
+/// `.all` marks every supplied property as changed, `.modified` only those whose values differ (SPEC S34 to S37,
+/// SEMANTICS 25).
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct UpdatePolicyTests {
     private let value: [String: Any] = [

@@ -145,7 +145,7 @@ private class Loose: Object {
         #expect(card.title == "array" && card.mark == unmanaged.mark)
     }
 
-    /// Nil clears what may be nil (S33); it does not fit elsewhere, nor does a value that is missing (S16, S23, S30).
+    /// Nil clears what may be nil, and does not fit elsewhere (S33).
     @Test func nilClears() throws {
         let realm = try realm()
         let card = try realm.write {
@@ -166,8 +166,7 @@ private class Loose: Object {
         #expect(card.rank == nil && card.dog == nil && card.tags.isEmpty && card.next == nil && card.title == "blank")
     }
 
-    /// `.all` reports every property of the value, `.modified` what differs, and nothing if nothing does (S34 to S37,
-    /// S26).
+    /// `.all` reports every property of the value, `.modified` what differs, and nothing if nothing does (S34 to S37).
     @MainActor @Test func policiesReportWhatTheySet() async throws {
         let realm = try realm()
         let card = try realm.write {

@@ -28,8 +28,8 @@ import Testing
         #expect(!before.isSameObject(as: person.freeze()) && !before.isSameObject(as: person))
     }
 
-    /// A frozen object never changes, on any thread (S110, S111); thawing gives the live one, itself if it is live, and
-    /// nil if it is gone (S113 to S115).
+    /// A frozen object never changes, on any thread (S110); thawing gives the live one, itself if it is live, and nil
+    /// if it is gone (S113 to S115).
     @Test func freezingAndThawing() throws {
         let realm = try memoryRealm()
         let dog = Dog(1, "Rex")
@@ -48,7 +48,7 @@ import Testing
         #expect(frozen.value.thaw() == nil && frozen.value.name == "Rex")
     }
 
-    /// Misuse stops the program (S112, S115, S116, S117, S118, S119).
+    /// Misuse stops the program (S115 to S119, SEMANTICS 20).
     @Test func misuseStops() async {
         let unmanaged = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = Dog(1, "Rex").thaw()

@@ -149,8 +149,8 @@ class Sibling: Object {
         token.invalidate()
     }
 
-    /// The token keeps the observer (S83, R89): releasing or invalidating it ends the calls, also those that are due.
-    /// The observed object may be captured in the block (S84).
+    /// The token keeps the observer (S83, R89): releasing or invalidating it ends the calls, also those that are due
+    /// (SEMANTICS 62). The observed object may be captured in the block (S84).
     @Test func tokens() async throws {
         let seen = Seen()
         weak var released: Sibling?
@@ -236,7 +236,7 @@ class Sibling: Object {
     private actor Other {}
 
     /// Not in a write transaction that has changed something (S85, S97), not on a global queue (S79), and not on a
-    /// thread without a run loop (S77).
+    /// thread without a run loop (S77, SEMANTICS 61).
     @Test(arguments: Mistake.allCases) private func whatStopsTheProgram(_ mistake: Mistake) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
             nonisolated(unsafe) let configuration = Realm.Configuration(

@@ -84,7 +84,7 @@ import Testing
         #expect(try Realm(configuration: configuration("copy.firn")).objects(Dog.self).count == 1)
     }
 
-    /// The schema version of a store that is not open (R13).
+    /// What is no store has no schema version (R13).
     @Test func theVersionOfAStore() throws {
         #expect(throws: Realm.Error.fileNotFound) { try schemaVersionAtURL(url) }
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -151,7 +151,7 @@ import Testing
         #expect(!Realm.fileExists(for: configuration))
     }
 
-    /// A read-only realm needs a store, and can neither be written nor observed (R25).
+    /// A read-only realm needs a store, and can neither be written nor observed (R25, S85, S118).
     @Test func readingOnly() async throws {
         var configuration = configuration()
         configuration.readOnly = true
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    /// The first opener is asked once whether to compact (R27).
+    /// The first opener is asked once whether to compact (R27, SEMANTICS 87).
     @Test func compactingAtLaunch() throws {
         nonisolated(unsafe) var asked: [(Int, Int)] = []
         var configuration = configuration()
@@ -193,7 +193,7 @@ import Testing
         #expect(asked.count == 2 && asked[1].0 >= asked[1].1 && asked[1].1 >= 0 && realm.isEmpty)
     }
 
-    /// Above the limit no write begins (R29).
+    /// Above the limit no write begins (R29, S111, SEMANTICS 9).
     @Test func activeVersionsAreLimited() throws {
         var configuration = configuration()
         configuration.maximumNumberOfActiveVersions = 2
@@ -215,7 +215,7 @@ import Testing
         #expect(configuration().description.contains("dogs.firn"))
     }
 
-    /// Objects and collections are used where their realm belongs (R84): elsewhere the program stops.
+    /// Objects and collections are used where their realm belongs (R84, S119): elsewhere the program stops.
     @Test(arguments: [true, false]) func useElsewhereStops(_ queue: Bool) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [queue] in
             let own = DispatchQueue(label: "own")

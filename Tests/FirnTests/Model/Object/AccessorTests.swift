@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct AccessorTests {
+    /// Properties have values of all types (SPEC S4, R62, R63).
     @Test func anObjectKeepsItsValuesWhenItIsAddedAndReadAgain() throws {
         let realm = try memoryRealm()
         let object = Everything()
@@ -29,6 +30,7 @@ import Testing
         #expect(object.ignored == 17)
     }
 
+    /// Optional properties of all types (SPEC S4, S5).
     @Test func everyTypeCanBeSetAndMadeNil() throws {
         let realm = try memoryRealm()
         let object = Everything()
@@ -120,7 +122,7 @@ import Testing
         #expect(Set([people[0].freeze(), people[0].freeze()]).count == 1)
     }
 
-    /// Deleting an object sets links to it to nil and invalidates its accessors (SEMANTICS 33, 13). Deleting while
+    /// Deleting an object sets links to it to nil and invalidates its accessors (SEMANTICS 33). Deleting while
     /// iterating is legal (SEMANTICS 35).
     @Test func aDeletedObjectIsInvalidAndLinksToItAreNil() throws {
         let realm = try memoryRealm()
@@ -140,6 +142,7 @@ import Testing
         #expect(realm.objects(Dog.self).count == 0 && dog.isInvalidated)
     }
 
+    /// A thread has one realm of a store (SEMANTICS 2).
     @Test func openingTwiceOnAThreadReturnsTheSameRealm() throws {
         let name = UUID().uuidString
         let realm = try memoryRealm([Dog.self, Person.self], name)

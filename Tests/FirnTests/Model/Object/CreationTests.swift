@@ -38,6 +38,7 @@ import Testing
         }
     }
 
+    /// An array may be shorter than the class, and not longer (SPEC S17, SEMANTICS 27).
     @Test func anArrayLongerThanTheClassIsRefused() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try Dog(validating: [1, "a", 3, NSNull(), 5]) }
         #expect(error?.message.contains("4 properties") == true)
@@ -170,6 +171,7 @@ import Testing
         #expect(realm.objects(Person.self).map(\.name) == ["Ann"])
     }
 
+    /// What stops has a variant that throws (SPEC S116). Deleted objects can't be added again (SEMANTICS 22).
     @Test func theValidatingAddThrowsWhereAddStopsAndChangesNothing() throws {
         let realm = try memoryRealm()
         let other = try memoryRealm()

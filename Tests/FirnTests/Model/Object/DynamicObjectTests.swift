@@ -141,7 +141,7 @@ private class Shelf: Object {
         #expect(realm.objects(Dog.self).count == 1 && realm.objects(Shelf.self).first?.first?.id == 1)
     }
 
-    /// A mixed value can't link to an embedded object, not even by a dynamic one.
+    /// Adding an object that the realm manages already changes nothing (SEMANTICS 22).
     @Test func aManagedOneIsTheObjectThatItsRowIs() throws {
         let (realm, shelf) = try filled()
         let dynamic = try #require(realm.dynamicObject(ofType: "Shelf", forPrimaryKey: 1))
@@ -154,6 +154,7 @@ private class Shelf: Object {
         #expect(realm.objects(Shelf.self).count == 1 && shelf.numbers.count == 2)
     }
 
+    /// A mixed value can't link to an embedded object, not even by a dynamic one.
     @Test func embeddedObjectsStayWithTheirParents() throws {
         let (realm, shelf) = try filled()
         let gear = try #require(realm.dynamicObject(ofType: "Shelf", forPrimaryKey: 1)?.gear as? DynamicObject)
@@ -193,6 +194,7 @@ private class Shelf: Object {
         tokens.forEach { $0.invalidate() }
     }
 
+    /// `dynamicList` is for lists of objects, unlike in Realm (SEMANTICS 97).
     @Test func misuseStops() async {
         let name = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (_, shelf) = try DynamicObjectTests().filled()

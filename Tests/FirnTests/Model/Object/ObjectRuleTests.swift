@@ -17,7 +17,8 @@ private class MaybeNamed: Object {
 
 /// The rules for single objects, their keys and their links.
 @Suite(.timeLimit(.minutes(20))) struct ObjectRuleTests {
-    /// At most one object has a nil key, found by `forPrimaryKey: nil` (SEMANTICS 30).
+    /// A key may be optional (SPEC S47). At most one object has a nil key, found by `forPrimaryKey: nil` (SPEC S66,
+    /// SEMANTICS 30).
     @Test func anOptionalPrimaryKeyIsNilForOneObjectAtMost() throws {
         let realm = try memoryRealm([MaybeKeyed.self, MaybeNamed.self])
         try realm.write {

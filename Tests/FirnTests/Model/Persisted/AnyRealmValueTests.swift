@@ -432,6 +432,7 @@ import Testing
         #expect(throws: Realm.Error.self) { try boxes.filter(validating: "#any == %@", AnyRealmValue.list(list)) }
     }
 
+    /// A query can't compare with an object of another realm (SEMANTICS 77).
     @Test func anObjectOfAnotherRealmInACollectionStopsAQuery() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (realm, other) = (try memoryRealm(Box.types), try memoryRealm(Box.types))
@@ -481,7 +482,8 @@ import Testing
 
     private func autoreleased(_ body: () -> Void) { body() }
 
-    /// The last reference to an object may go while others are added, and its `deinit` may add one, too.
+    /// Adding releases what unmanaged links held (SEMANTICS 21). The last reference to an object may go while others
+    /// are added, and its `deinit` may add one, too.
     @Test func aDeinitMayAddObjects() throws {
         final class Last: Object {
             nonisolated(unsafe) static var whenGone: (() -> Void)?

@@ -95,6 +95,7 @@ private class Item: Object {
         #expect((2.5 as Decimal128).doubleValue == 2.5 && Decimal128(value: "NaN").doubleValue.isNaN)
     }
 
+    /// An exponent has a sign, unlike in Realm (SEMANTICS 100).
     @Test func itIsCodedAsText() throws {
         struct Order: Codable, Equatable {
             var amounts: [Decimal128]
@@ -126,6 +127,7 @@ private class Item: Object {
         try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Item.self]))
     }
 
+    /// Zeros stay in the text, also beside an exponent, unlike in Realm (SEMANTICS 100).
     @Test func aPropertyKeepsEveryBit() throws {
         let folder = TemporaryFolder()
         let configuration = Realm.Configuration(

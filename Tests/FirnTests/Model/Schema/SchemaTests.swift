@@ -74,7 +74,8 @@ private class PrivateAnimal: Object {
                 && realm.objects(Bird.self).filter("wings == 3").count == 1)
     }
 
-    /// The error lists every fault of every class's declaration (SPEC S47–S57, SEMANTICS 80).
+    /// The error lists every fault of every class's declaration, such as a link that is not optional (SPEC S51, S54,
+    /// S55). Classes that are linked to must be there, too (SPEC R28).
     @Test func aClassThatCannotBeStoredIsRefusedWithAllItsErrors() throws {
         let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Bad.self, Dog.self, Person.self]) }
         #expect(error?.code == .schemaMismatch)
@@ -154,6 +155,7 @@ private class PrivateAnimal: Object {
         try after()
     }
 
+    /// New classes need no higher version (SPEC R83, SEMANTICS 80).
     @Test func aClassMayBeAddedWithoutAHigherVersion() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
@@ -183,6 +185,7 @@ private class PrivateAnimal: Object {
         }
     }
 
+    /// A store is open in one way at a time (SPEC R25, SEMANTICS 85).
     @Test func aReadOnlyRealmReadsTheStore() throws {
         let url = file()
         defer { try? FileManager.default.removeItem(at: url) }
@@ -198,6 +201,7 @@ private class PrivateAnimal: Object {
         }
     }
 
+    /// A schema has each name once (SPEC S18), unlike Realm for a class that is named twice (SEMANTICS 96).
     @Test func twoClassesOfOneNameAreRefused() {
         class Other: Object {
             override class func _realmObjectName() -> String? { "Dog" }

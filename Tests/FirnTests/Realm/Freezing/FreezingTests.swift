@@ -50,6 +50,7 @@ import Testing
         expectMessage(result, "it is frozen")
     }
 
+    /// Only managed objects can be frozen (SPEC S112).
     @Test func freezingAnUnmanagedObjectStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = Dog(1, "").freeze()
@@ -57,6 +58,7 @@ import Testing
         expectMessage(result, "can't be frozen")
     }
 
+    /// What is frozen is a version, and a transaction is none yet (SEMANTICS 63).
     @Test(arguments: 0..<4) func freezingWithinAWriteStops(_ what: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [what] in
             let realm = try memoryRealm()
@@ -73,6 +75,7 @@ import Testing
         expectMessage(result, "can't be frozen within a write transaction")
     }
 
+    /// A frozen object holds its version (SEMANTICS 9).
     @Test func heldVersionsAreListedUntilTheyAreReleased() throws {
         let realm = try memoryRealm()
         try realm.write { realm.add(Dog(1, "Rex")) }

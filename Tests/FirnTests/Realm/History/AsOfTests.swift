@@ -82,6 +82,7 @@ import Testing
         #expect(past.versions.last?.number == music.version)
     }
 
+    /// A frozen realm begins no write (SEMANTICS 20).
     @Test func writingToAPastRealmStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let music = try Music(seed: 4)

@@ -136,6 +136,7 @@ import Testing
 
     // MARK: The version of a store
 
+    /// The version is read without opening a realm (R13).
     @Test func theSchemaVersionOfAStore() throws {
         let missing = try #require(throws: Realm.Error.self) { try schemaVersionAtURL(store.url) }
         #expect(missing.code == .fileNotFound && missing.fileURL == store.url)

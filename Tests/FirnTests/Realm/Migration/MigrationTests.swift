@@ -395,6 +395,7 @@ import Testing
 
     // MARK: Primary keys
 
+    /// Keys are compared when the block has returned (SEMANTICS 93).
     @Test func aNewPrimaryKeyIsMadeUniqueByTheBlock() throws {
         try store.fill()
         class KeyedDog: Object {

@@ -152,6 +152,7 @@ import Testing
         second.invalidate()
     }
 
+    /// A write shows its realm's observers what is due before it begins (SEMANTICS 8, 94).
     @Test func beginningAWriteStopsIfADueObserverLeftOneOpen() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { @MainActor in
             // If it waited for itself, the test would end without the message.
@@ -209,6 +210,7 @@ import Testing
         token.invalidate()
     }
 
+    /// Invalidating a token suppresses the calls that are due (SEMANTICS 62).
     @Test func aTokenThatIsInvalidatedWhileItsQueueIsSuspendedIsNeverNotified() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")

@@ -10,8 +10,9 @@ import Testing
     private let name = UUID().uuidString
     private let types: [ObjectBase.Type] = [Dog.self, Person.self]
 
-    /// An observer that skips a transaction (SEMANTICS 56, 57) is still shown what others wrote. Here another
-    /// writer's version is written, and not published, when the transaction begins on it.
+    /// An observer that skips a transaction (SEMANTICS 56) is still shown what others wrote, and the block sees the
+    /// newest data (SEMANTICS 8). Here another writer's version is written, and not published, when the transaction
+    /// begins on it.
     @Test func anotherWritersCommitIsDeliveredAlthoughTheTransactionIsSkipped() async throws {
         let realm = try memoryRealm(types, name)
         let dog = Dog(1, "Rex")

@@ -467,6 +467,7 @@ import Testing
         }
     }
 
+    /// Invalidating ends an open transaction (SEMANTICS 10), and not what waits.
     @Test func invalidatingARealmKeepsItsWrites() async throws {
         let realm = try realm()
         var runs = 0

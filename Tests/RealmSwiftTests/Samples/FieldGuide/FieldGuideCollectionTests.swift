@@ -128,6 +128,7 @@ import Testing
         #expect(weights.isEmpty && weights.average() == nil && weights.sum() == 0)
     }
 
+    /// Elements are optional values and enums, too (R63).
     @Test func elementsMayBeNil() throws {
         let sighting = try guide.saw("Robin") {
             $0.temperatures.append(objectsIn: [3, nil, 8])

@@ -2,7 +2,7 @@ import Foundation
 import RealmSwift
 import Testing
 
-/// A field guide's queries, in all their forms.
+/// A field guide's queries, in all their forms (R36, R37, R72 to R77).
 @Suite(.timeLimit(.minutes(20))) struct FieldGuideQueryTests {
     private let guide: FieldGuide
     private var realm: Realm { guide.realm }

@@ -83,6 +83,7 @@ import Testing
         #expect(try !Realm.deleteFiles(for: configuration("copy.firn")))
     }
 
+    /// What compacting takes away, and what it keeps (SEMANTICS 87).
     @Test func aLargeFileIsCompactedWhenItIsOpened() throws {
         try make("journal.firn", 3)
         do {

@@ -34,6 +34,7 @@ import Testing
         #expect(try schemaVersionAtURL(url) == 4)
     }
 
+    /// The migration reads a property by the name that it is stored under (S58).
     @Test func version2BecomesVersion4() throws {
         try makeVersion1()
         do {

@@ -66,6 +66,7 @@ import Testing
         #expect(partial.title == "House" && partial.tasks.first == paint)
     }
 
+    /// Unmanaged collections have aggregates, too (SEMANTICS 97).
     @Test func unmanagedTasksAreFoundAndAddedUp() throws {
         let task = TrackerTask("Paint")
         task.subtasks.append(objectsIn: [TrackerTask("Sand"), TrackerTask("Clean")])
