@@ -105,7 +105,7 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: ["FirnSimulation", "FirnCore", "FirnLog", "FirnStorage", "FirnTestSupport"]),
-        .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes", "CFirn"]),
+        .testTarget(name: "FirnBytesTests", dependencies: ["FirnBytes", "CFirn", "FirnTestSupport"]),
         .testTarget(name: "FirnStorageTests", dependencies: ["FirnStorage", "CFirn", "FirnTestSupport"]),
         .testTarget(
             name: "FirnLogTests", dependencies: ["FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport"],

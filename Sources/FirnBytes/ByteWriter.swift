@@ -38,14 +38,14 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
     /// Removes all bytes after the first `count`.
     @inlinable
     public mutating func truncate(to count: Int) {
-        precondition(count >= 0 && count <= used, "a writer can only be truncated to at most what was written")
+        precondition(count >= 0 && count <= used, "Firn: a writer can only be truncated to at most what was written")
         used = count
     }
 
     /// Makes room for at least `additional` more bytes.
     @inlinable
     public mutating func reserve(_ additional: Int) {
-        precondition(additional >= 0)
+        precondition(additional >= 0, "Firn: a writer can't make room for fewer than no bytes")
         if capacity &- count < additional { grow(additional) }
     }
 

@@ -13,7 +13,7 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
     public static let maximumInputByteCount = 0x7E00_0000
 
     public init() {
-        guard let stream = LZ4_createStream() else { preconditionFailure("there is no memory for a compressor") }
+        guard let stream = LZ4_createStream() else { fatalError("Firn: there is no memory for a compressor") }
         self.stream = stream
     }
 

@@ -41,4 +41,12 @@ public enum Varint {
         target.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: count, as: UInt8.self)
         return count &+ 1
     }
+
+    /// Appends `value` to an array.
+    public static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(byteCount: maximumByteCount, alignment: 1) { buffer in
+            guard let target = buffer.baseAddress else { return }
+            bytes.append(contentsOf: UnsafeRawBufferPointer(start: target, count: encode(value, at: target)))
+        }
+    }
 }

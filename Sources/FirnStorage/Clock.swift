@@ -78,14 +78,14 @@ public final class ManualClock: Clock {
 
     /// Lets `nanoseconds` pass on all clocks.
     public func advance(by nanoseconds: Int64) {
-        precondition(nanoseconds >= 0, "time can't pass backwards; use set(now:) to set the wall clock back")
+        precondition(nanoseconds >= 0, "Firn: time can't pass backwards; use set(now:) to set the wall clock back")
         wall.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
         elapsed.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
     }
 
     /// Lets the system sleep for `nanoseconds`: its monotonic clock stands still meanwhile, the others go on.
     public func sleep(for nanoseconds: Int64) {
-        precondition(nanoseconds >= 0, "nobody sleeps backwards")
+        precondition(nanoseconds >= 0, "Firn: nobody sleeps backwards")
         wall.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
         slept.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
     }

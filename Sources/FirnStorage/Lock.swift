@@ -34,7 +34,7 @@ public final class Lock: @unchecked Sendable {
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         let error = pthread_mutex_init(mutex, nil)
-        precondition(error == 0, "a mutex could not be made (errno \(error)); the system is out of memory")
+        if error != 0 { fatalError("Firn: a mutex could not be made (errno \(error)); the system is out of memory") }
     }
 
     deinit {
@@ -113,7 +113,9 @@ public final class Condition: @unchecked Sendable {
         condition = .allocate(capacity: 1)
         condition.initialize(to: pthread_cond_t())
         let error = firn_condition_init(condition)
-        precondition(error == 0, "a condition could not be made (errno \(error)); the system is out of memory")
+        if error != 0 {
+            fatalError("Firn: a condition could not be made (errno \(error)); the system is out of memory")
+        }
     }
 
     deinit {

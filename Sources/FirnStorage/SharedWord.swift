@@ -20,7 +20,7 @@ public struct SharedWord: @unchecked Sendable {
     /// - Parameter address: a multiple of 4.
     @inlinable
     public init(_ address: UnsafeMutableRawPointer) {
-        precondition(UInt(bitPattern: address) % 4 == 0, "a shared word must lie at a multiple of 4")
+        precondition(UInt(bitPattern: address) % 4 == 0, "Firn: a shared word must lie at a multiple of 4")
         pointer = address.assumingMemoryBound(to: UInt32.self)
     }
 
@@ -66,7 +66,7 @@ public struct SharedLongWord: @unchecked Sendable {
     /// - Parameter address: a multiple of 8.
     @inlinable
     public init(_ address: UnsafeMutableRawPointer) {
-        precondition(UInt(bitPattern: address) % 8 == 0, "a shared long word must lie at a multiple of 8")
+        precondition(UInt(bitPattern: address) % 8 == 0, "Firn: a shared long word must lie at a multiple of 8")
         pointer = address.assumingMemoryBound(to: UInt64.self)
     }
 

@@ -1,4 +1,5 @@
 import CFirn
+import FirnTestSupport
 import Testing
 
 @testable import FirnBytes
@@ -17,7 +18,7 @@ import Testing
     @Test(
         "by hardware equals that by tables, at every length and alignment, also across the blocks of its three streams")
     func hardware() {
-        var generator = SplitMix(seed: 11)
+        var generator = SeededRandom(seed: 11)
         let bytes = (0..<60_000).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
         let lengths =
             Array(0..<300) + [767, 768, 769, 1535, 1536, 8191, 24_575, 24_576, 24_577, 25_344, 49_152, 59_990]
@@ -40,18 +41,5 @@ import Testing
             let first = CRC32C.checksum(Array(bytes[..<cut]))
             #expect(CRC32C.checksum(Array(bytes[cut...]), from: first) == CRC32C.checksum(bytes))
         }
-    }
-}
-
-/// The splitmix64 generator, whose numbers depend on a seed only.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

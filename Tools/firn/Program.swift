@@ -64,7 +64,7 @@ package enum Program {
             made.close()
         } catch {
             // Nothing is there yet.
-            fatalError("\(error)")
+            fatalError("Firn: \(error)")
         }
         return path
     }
@@ -82,7 +82,7 @@ package enum Program {
             _ = try body(Output(showsProgress: false, out: { _ in }, error: { _ in }))
         } catch is ToolError {
         } catch {
-            fatalError("a subcommand threw \(error), and no ToolError")
+            fatalError("Firn: a subcommand threw \(error), and no ToolError")
         }
     }
 }

@@ -81,7 +81,7 @@ public final class _CollectionSource {
         self.origin = origin
         self.query = query
         let hasDeadRow = origin.location.map { $0.row.core != realm.core } ?? false
-        invalidationCount = isDead || hasDeadRow ? -1 : realm.invalidationCount
+        invalidationCount = isDead || hasDeadRow ? -1 : realm.cores.replacementCount
         // The count of accessors, like a cache, belongs to the realm's thread.
         realm.check()
         if let location { realm.retainAccessor(location.row) }
@@ -104,7 +104,7 @@ public final class _CollectionSource {
 
     /// Whether the realm was invalidated after this was made. A dead source stays empty. Evaluating it in a given
     /// version does not ask, because observers go on.
-    var isDead: Bool { invalidationCount != realm.invalidationCount }
+    var isDead: Bool { invalidationCount != realm.cores.replacementCount }
 
     /// Whether the objects are shown as values of a type of the application.
     var isMapped: Bool {

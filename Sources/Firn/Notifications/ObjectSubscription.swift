@@ -67,7 +67,7 @@ struct RowDifference {
 
     /// Whether the observer's own realm assigned the property.
     func isOwn(_ property: PropertyInfo, in realm: _RealmInstance) -> Bool {
-        realm.isOwnChange(
+        realm.observers.isOwnChange(
             binding.table, key: key, column: binding.column(property), after: old.version, through: new.version)
     }
 

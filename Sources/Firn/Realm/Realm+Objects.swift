@@ -254,9 +254,9 @@ extension _RealmInstance {
     /// transaction.
     func inserter(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
         _ = writing("add an object")
-        if let inserter, inserter.policy == policy { return inserter }
+        if let inserter = open?.inserter, inserter.policy == policy { return inserter }
         let made = ObjectInserter(realm: self, policy: policy, "add an object")
-        inserter = made
+        open?.inserter = made
         return made
     }
 

@@ -15,38 +15,24 @@ extension _RealmInstance {
     func retainAccessor(_ row: _Row) { countAccessor(row.core.unsafelyUnwrapped) }
 
     @inline(__always)
-    fileprivate func countAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
-        guard core.pointee.mask != 0 else {
+    fileprivate func countAccessor(_ core: AccessorCores.Core) {
+        if core.pointee.mask != 0 {
+            cores.count(on: core, of: self)
+        } else {
             _ = Unmanaged.passUnretained(self).retain()
-            return
         }
-        core.pointee.accessors &+= 1
-        if core.pointee.accessors == 1 { keptAlive = self }
     }
 
     /// Subtracts what was released on other threads, and releases the instance and the cores that no accessor counts
     /// on any more.
     func subtractReleases() {
         // Nothing may use `self` after this: it may release the last reference.
-        let kept = takeUnaccessed()
+        let kept = cores.subtractReleases()
         withExtendedLifetime(kept) {}
     }
 
-    /// Subtracts the noted releases. Returns what held the instance, if no accessor is left.
-    private func takeUnaccessed() -> _RealmInstance? {
-        guard core.pointee.mask != 0 else { return nil }
-        deadCores.removeAll { core in
-            guard firn_core_subtract_released(core) == 0 else { return false }
-            firn_core_free(core)
-            return true
-        }
-        guard firn_core_subtract_released(core) == 0, deadCores.isEmpty else { return nil }
-        defer { keptAlive = nil }
-        return keptAlive
-    }
-
     /// Notes the release of an accessor on a thread other than the realm's.
-    fileprivate func releaseElsewhere(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
+    fileprivate func releaseElsewhere(_ core: AccessorCores.Core) {
         // In a forked child everything stays as it was.
         if isForked { return }
         // The main queue's jobs have moved between threads before, so this may be one of them: ask for the queue.
@@ -75,7 +61,7 @@ extension _RealmInstance {
     private static var endedLock: GlobalLock { .endedRealms }
 
     private func countReleasesOfEnded() {
-        let kept = _RealmInstance.endedLock.withLock { takeUnaccessed() }
+        let kept = _RealmInstance.endedLock.withLock { cores.subtractReleases() }
         withExtendedLifetime(kept) {}
     }
 }
@@ -94,8 +80,8 @@ extension _RealmInstance {
         // A forked child has the realms of its parent's thread, and the parent goes on using them.
         if isForked { return }
         asyncWrites?.end()
-        ahead = nil
-        _ = abandonTransaction()
+        shown.ahead = nil
+        _ = cancelTransaction()
         endForGood()
     }
 
@@ -103,10 +89,8 @@ extension _RealmInstance {
     /// can only be released.
     func endForGood() {
         observers.end()
-        listener = nil
-        waker = nil
         show(nil)
-        moveCores(to: .max)
+        cores.move(to: .max)
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         countReleasesOfEnded()
     }
@@ -119,7 +103,7 @@ extension _RealmInstance {
 /// from before.
 final class RealmHold: @unchecked Sendable {
     // Immutable. A hold is counted on the core as an accessor is, and accessors may be released on any thread.
-    private let core: UnsafeMutablePointer<firn_realm_core_t>
+    private let core: AccessorCores.Core
 
     init(_ instance: _RealmInstance) {
         core = instance.core
@@ -133,14 +117,14 @@ final class RealmHold: @unchecked Sendable {
 /// accessor.
 @inline(__always)
 private func releaseHere(
-    _ core: UnsafeMutablePointer<firn_realm_core_t>, _ instance: Unmanaged<_RealmInstance>
+    _ core: AccessorCores.Core, _ instance: Unmanaged<_RealmInstance>
 ) {
     core.pointee.accessors &-= 1
     if core.pointee.accessors == 0 { instance.takeUnretainedValue().subtractReleases() }
 }
 
 /// Subtracts an accessor or a collection from its core.
-func releaseAccessor(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
+func releaseAccessor(_ core: AccessorCores.Core) {
     guard let owner = core.pointee.owner else { return }
     let instance = Unmanaged<_RealmInstance>.fromOpaque(owner)
     if core.pointee.mask == 0 {

@@ -116,6 +116,9 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
+    /// Whether it is the main queue and the caller, which runs a job of it, is another thread than the main one.
+    var isOnChangingThread: Bool { if case .main = kind { !Thread.isMainThread } else { false } }
+
     /// Whether it is an actor, such as the main one.
     var isActor: Bool {
         switch kind {

@@ -44,11 +44,11 @@ final class CleaningPlan {
     ///     must lie in what is cleared.
     ///   - fileCount: how many files may keep anything; nil for all.
     ///   - room: how many bytes may move.
-    ///   - compactor: asked from time to time whether to continue.
+    ///   - thread: asked from time to time whether to continue.
     init(
         _ snapshot: Snapshot, in mapping: CheckpointMapping, besides holes: [Range<Int>],
         clearing byteCount: (Int) -> Int,
-        fileCount: Int?, room: Int = .max, by compactor: Compactor
+        fileCount: Int?, room: Int = .max, by thread: CompactorThread
     ) throws(StoreError) {
         self.mapping = mapping
         base = UInt(bitPattern: mapping.base)
@@ -61,7 +61,7 @@ final class CleaningPlan {
         snapshot.forEachOnDiskNode(below: mapping) { roots.append($0) }
         for root in roots {
             if let damage = mapping.mark(from: root, in: &live) { throw StoreError(.damage, damage.description) }
-            try compactor.checkNotStopped()
+            try thread.checkNotStopped()
         }
         liveByteCount = live.count(in: 0..<unitCount) * OnDiskNode.unit
         choose(files, holes: holes.map(FreeSpaceMap.blocks), byteCount: byteCount, room: room)

@@ -71,7 +71,7 @@ struct Rebase {
     mutating func finish(_ tip: Pin) throws(StoreError) -> Pin {
         let root = try copyTree(of: tip)
         heap.account(nodes: writer.state.pointee.nodeDelta, bytes: writer.state.pointee.byteDelta)
-        versions.replaceTip(stamp: stamp, root: NodeRef(root).node, files: mapping)
+        versions.replaceTip(stamp: stamp, root: NodeRef(root).node, mapping: mapping)
         return versions.pinForStore(.published)
     }
 

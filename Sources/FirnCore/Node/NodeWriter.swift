@@ -253,13 +253,13 @@ struct NodeWriter {
     /// Begins a new stamp: from now on, nodes made before are copied before they are changed, although nobody holds
     /// them.
     func advance(to stamp: UInt64) {
-        precondition(stamp > state.pointee.stamp)
+        precondition(stamp > state.pointee.stamp, "Firn: a stamp must be above the one before it")
         state.pointee.stamp = stamp
     }
 
     /// Begins a transaction snapshot: the nodes made so far are from now on as immutable as those of a version.
     func beginSnapshot(stamp: UInt64, base: UInt64) {
-        precondition(stamp > state.pointee.stamp)
+        precondition(stamp > state.pointee.stamp, "Firn: a stamp must be above the one before it")
         state.pointee.deadBySnapshot.append((base, state.pointee.dead))
         state.pointee.dead = NodeList()
         state.pointee.held = state.pointee.stamp

@@ -31,7 +31,7 @@ extension Store {
     private func closeLog() throws(StoreError) {
         follower?.stop(waits: true)
         versions.endWaiting()
-        compactor.stop()
+        compaction.thread.stop()
         spiller?.stop()
         queue.acquire()
         defer { queue.release() }
@@ -54,8 +54,8 @@ extension Store {
         guard let log, options.compaction.isAutomatic, !isReadOnly, !log.isForked else { return }
         // Before any waiting, as in `prepareForExit`.
         let isLast = log.beginEnding()
-        compactor.hurry()
-        try compactor.run { () throws(StoreError) in if isLast { try writeClosingCheckpoint(log) } }
+        compaction.thread.hurry()
+        try compaction.thread.run { () throws(StoreError) in if isLast { try writeClosingCheckpoint(log) } }
     }
 
     private func writeClosingCheckpoint(_ log: Log) throws(StoreError) {
@@ -64,7 +64,7 @@ extension Store {
         // Another process may have written and compacted since this one last wrote.
         try withWriteLock { () throws(LogError) in byteCount = log.byteCountBehindCheckpoint }
         guard byteCount > options.compaction.closingLogByteCount else { return }
-        try writeDueCheckpoint(options.compaction)
+        try compactor.writeDueCheckpoint(options.compaction)
     }
 
     /// Makes durable what relaxed durability has not synced yet.
@@ -88,13 +88,13 @@ extension Store {
         let isLast = log.beginEnding()
         try syncPendingCommits()
         guard options.compaction.isAutomatic else { return }
-        compactor.processEnds()
+        compaction.thread.processEnds()
         // The compactor itself may be waiting for a transaction that does not end.
         guard acquireForCheckpoint() else { return }
         queue.release()
         let deadline = SystemClock.shared.monotonic() + Store.exitTimeout
         do throws(StoreError) {
-            try compactor.run(until: deadline) { () throws(StoreError) in
+            try compaction.thread.run(until: deadline) { () throws(StoreError) in
                 if isLast { try writeClosingCheckpoint(log) }
             }
         } catch {
@@ -105,7 +105,7 @@ extension Store {
 
     /// Acquires the write lock for a checkpoint. Returns false if the process ends and a transaction runs for too long.
     func acquireForCheckpoint() -> Bool {
-        guard let timeout = compactor.transactionTimeout else {
+        guard let timeout = compaction.thread.transactionTimeout else {
             queue.acquire()
             return true
         }

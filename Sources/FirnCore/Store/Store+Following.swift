@@ -96,7 +96,7 @@ extension Store {
 
     /// Like `acquireWriteLock`, for a checkpoint: if the process ends, it throws instead of waiting long for others.
     private func acquireWriteLockForCheckpoint() throws(StoreError) {
-        guard let log, let timeout = compactor.transactionTimeout else { return try acquireWriteLock() }
+        guard let log, let timeout = compaction.thread.transactionTimeout else { return try acquireWriteLock() }
         let deadline = SystemClock.shared.monotonic() + timeout
         while true {
             if !log.isWriting {
@@ -261,7 +261,7 @@ private final class FollowedCommits {
 
     func finish() throws(StoreError) {
         guard let transaction else { return }
-        try transaction.finishFollowing(version: version, time: time)
+        try store.finishFollowing(transaction, version: version, time: time)
         self.transaction = nil
     }
 }

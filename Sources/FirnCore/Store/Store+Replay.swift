@@ -55,7 +55,7 @@ extension Store {
             transaction.cancel()
             throw replayError(error, after: last.version, log)
         }
-        transaction.finishReplay(version: last.version, time: last.time)
+        finishReplay(transaction, version: last.version, time: last.time)
         return reached
     }
 
@@ -117,35 +117,35 @@ extension WriteTransaction {
                 "the schema of version \(version) can't be in force: \(error.description); run `firn verify`")
         }
     }
+}
 
-    /// Adds what was replayed to the store as the version with which the log ends. Nothing is logged.
-    func finishReplay(version: UInt64, time: Int64) {
-        scripts = [:]
-        let store = store
-        enter(version: version, time: time)
-        store.publish(through: version)
-        store.endTransaction()
+extension Store {
+    /// Adds what a transaction has replayed as the version with which the log ends. Nothing is logged.
+    func finishReplay(_ transaction: WriteTransaction, version: UInt64, time: Int64) {
+        add(transaction, version: version, time: time)
+        publish(through: version)
+        endTransaction()
     }
 
-    /// Adds what other processes have committed to the store as the last of their versions. Nothing is logged, and
-    /// the write lock stays held.
-    func finishFollowing(version: UInt64, time: Int64) throws(StoreError) {
-        if store.keepsChangeSummaries {
-            let summary = recordingDamage { makeChangeSummary(makeDeltas()) }
-            try checkFaults()
-            store.keep(summary, after: base.version, version)
+    /// Adds what other processes have committed, which a transaction has replayed, as the last of their versions.
+    /// Nothing is logged, and the write lock stays held.
+    func finishFollowing(_ transaction: WriteTransaction, version: UInt64, time: Int64) throws(StoreError) {
+        if keepsChangeSummaries {
+            let summary = transaction.recordingDamage { transaction.makeChangeSummary(transaction.makeDeltas()) }
+            try transaction.checkFaults()
+            keep(summary, after: transaction.base.version, version)
         }
-        scripts = [:]
-        enter(version: version, time: time)
+        add(transaction, version: version, time: time)
     }
 
-    private func enter(version: UInt64, time: Int64) {
-        let store = store
-        let root = NodeRef(rootSlot.pointee).node
-        let stamp = writer.stamp
-        let resolvedSchema = resolvedSchema
-        let outcome = detach()
-        store.versions.add(
+    /// Adds what a transaction has replayed to the version table.
+    private func add(_ transaction: WriteTransaction, version: UInt64, time: Int64) {
+        transaction.scripts = [:]
+        let root = NodeRef(transaction.rootSlot.pointee).node
+        let stamp = transaction.writer.stamp
+        let resolvedSchema = transaction.resolvedSchema
+        let outcome = transaction.detach()
+        versions.add(
             stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, outcome)
     }
 }

@@ -12,8 +12,8 @@ import Synchronization
 /// * `queue` is the write lock.
 /// * `limit`, `policy`, `postponed` and `spiller` limit which versions may be held: see `Store+Limits`.
 /// * `context` is what the store's transactions share.
-/// * `listeners` is guarded by `listenerLock`. Listeners are called outside of all locks, on the thread that
-/// published; two such threads may call them at the same time.
+/// * `compaction` is what its compactor knows (`Compactor`).
+/// * `listeners` (guarded by itself) are called for each published version.
 /// * `history` (guarded by itself) keeps what past versions need.
 package final class Store: TransactionOwner {
     package let heap: NodeHeap
@@ -34,26 +34,13 @@ package final class Store: TransactionOwner {
     let options: StoreOptions
     /// What the store's transactions share.
     let context: TransactionContext
-    /// The bytes of the nodes that the checkpoint's version reaches: how much data there is, for the compaction rule.
-    let checkpointLiveByteCount: Atomic<Int>
-    let deferredHoles = DeferredHoles()
-    /// The garbage in the checkpoint's files that the last compaction left.
-    let garbageBefore = Atomic<Int>(0)
-    /// The bytes of log since the last checkpoint from which on the space on the disk is looked at.
-    let spaceCheckAt = Atomic<Int>(Store.spaceCheckByteCount)
-    /// The bytes of blocks in the checkpoint's files that were punched, or will be as soon as no version needs them.
-    let holeByteCount = Atomic<Int>(0)
-    /// Set if the file system can't punch holes.
-    let cannotPunchHoles = Atomic<Bool>(false)
     let fileReferences: CheckpointFileReferences
-    let compactor = Compactor()
+    let compaction: CompactionState
     /// What the threads that work for the store know it by, so that they keep no store open.
     let reference = WeakReference<Store>()
     /// Set when another process has changed the schema in a way that this process can't follow. Guarded by `queue`.
     nonisolated(unsafe) var refusedSchema: StoreError?
-    let listenerLock = Lock(.innermost)
-    @exclusivity(unchecked) nonisolated(unsafe) var listeners: [(id: Int, body: @Sendable (UInt64) -> Void)] = []
-    nonisolated(unsafe) var nextListener = 0
+    let listeners = Listeners()
     let closing = Atomic<Bool>(false)
     let closed = Atomic<Bool>(false)
     /// Set once, before the store is shared. Nil if no other process can write to the store, or if no threads are
@@ -169,22 +156,17 @@ package final class Store: TransactionOwner {
         self.clock = clock
         self.isReadOnly = isReadOnly
         self.fileReferences = fileReferences
+        compaction = CompactionState(from: start)
         if let start {
             context = TransactionContext(
                 heap, log, stamp: start.state.stamp, checkpointGarbage: start.state.garbage,
                 streamedByteCount: options.streamedByteCount, onDamage: options.onDamage)
-            holeByteCount.store(FreeSpaceMap.blockByteCount(of: start.state.holes), ordering: .relaxed)
-            garbageBefore.store(start.state.garbage, ordering: .relaxed)
-            checkpointLiveByteCount = Atomic(
-                Store.liveByteCount(
-                    of: start.checkpoint, holes: start.state.holes, garbage: start.state.garbage))
             versions = VersionTable(
                 root: start.mapping.ref(to: start.state.root).node, stamp: start.state.stamp,
                 version: startVersion ?? start.checkpoint.version, time: start.checkpoint.time,
-                resolvedSchema: ResolvedSchema(start.state.schema), files: start.mapping, heap: heap)
+                resolvedSchema: ResolvedSchema(start.state.schema), mapping: start.mapping, heap: heap)
             return
         }
-        checkpointLiveByteCount = Atomic(0)
         let writer = NodeWriter(stamp: 1)
         if let spill = heap.spill { writer.spill(to: spill, heapByteCount: 0) }
         let root = RootNode.make(tables: 0, writer)
@@ -195,7 +177,7 @@ package final class Store: TransactionOwner {
             onDamage: options.onDamage)
         versions = VersionTable(
             root: root.node, stamp: 1, version: 0, time: clock.now(), resolvedSchema: ResolvedSchema(StoreSchema()),
-            files: nil, heap: heap)
+            mapping: nil, heap: heap)
     }
 
     // MARK: Versions

@@ -33,9 +33,3 @@ final class TransactionContext: Sendable {
 
     func nextStamp() -> UInt64 { stamps.wrappingAdd(1, ordering: .relaxed).newValue }
 }
-
-/// The store that a transaction writes to. The transaction keeps a reference to it, and holds its write lock.
-protocol TransactionOwner: AnyObject, Sendable {
-    /// Releases the write lock.
-    func endTransaction(wakesFollower: Bool)
-}

@@ -367,9 +367,9 @@ package final class WriteTransaction {
         plans = UnsafeBufferPointer(start: nil, count: 0)
         let state = writer.state
         context.heap.account(nodes: state.pointee.nodeDelta, bytes: state.pointee.byteDelta)
-        if !state.pointee.deadOnDisk.isEmpty, let files = base.files {
+        if !state.pointee.deadOnDisk.isEmpty, let mapping = base.mapping {
             context.checkpointGarbage.wrappingAdd(
-                files.addDead(state.pointee.deadOnDisk, after: lastSnapshotStamp), ordering: .relaxed)
+                mapping.addDead(state.pointee.deadOnDisk, after: lastSnapshotStamp), ordering: .relaxed)
         }
         let outcome = Outcome(
             died: (lastSnapshotStamp, state.pointee.dead),

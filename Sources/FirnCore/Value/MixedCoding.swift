@@ -1,3 +1,5 @@
+import FirnBytes
+
 /// The bytes of a mixed value in its cell or element: a tag, then a payload that extends to the end.
 ///
 /// ```
@@ -53,9 +55,9 @@ enum MixedCoding {
         case .set(let elements): encodeElements(elements, tag: set, into: &bytes)
         case .map(let entries):
             bytes.append(map)
-            appendVarint(entries.count, &bytes)
+            Varint.append(UInt64(entries.count), to: &bytes)
             for entry in entries {
-                appendVarint(entry.key.utf8.count, &bytes)
+                Varint.append(UInt64(entry.key.utf8.count), to: &bytes)
                 bytes.append(contentsOf: entry.key.utf8)
                 encodeNested(entry.value, &bytes)
             }
@@ -69,24 +71,15 @@ enum MixedCoding {
 
     private static func encodeElements(_ elements: [Value], tag: UInt8, into bytes: inout [UInt8]) {
         bytes.append(tag)
-        appendVarint(elements.count, &bytes)
+        Varint.append(UInt64(elements.count), to: &bytes)
         for element in elements { encodeNested(element, &bytes) }
     }
 
     private static func encodeNested(_ value: Value, _ bytes: inout [UInt8]) {
         var nested: [UInt8] = []
         encode(value, into: &nested)
-        appendVarint(nested.count, &bytes)
+        Varint.append(UInt64(nested.count), to: &bytes)
         bytes.append(contentsOf: nested)
-    }
-
-    private static func appendVarint(_ value: Int, _ bytes: inout [UInt8]) {
-        var rest = value
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
     /// The length of a string or of data without its tag; nil if the bytes are a value of another type.
@@ -143,49 +136,31 @@ enum MixedCoding {
 
     private static func elements(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value]? {
         guard depth < Limits.nesting else { return nil }
-        var rest = payload
-        guard let count = takeVarint(&rest), count <= rest.count else { return nil }
+        var reader = ByteReader(payload)
+        guard let count = try? reader.readCount(limit: reader.remaining) else { return nil }
         var result: [Value] = []
         result.reserveCapacity(count)
         for _ in 0..<count {
-            guard let nested = takeBytes(&rest), let value = decode(nested, depth: depth + 1) else { return nil }
+            guard let nested = try? reader.readLengthPrefixed(), let value = decode(nested, depth: depth + 1) else {
+                return nil
+            }
             result.append(value)
         }
-        return rest.isEmpty ? result : nil
+        return reader.isAtEnd ? result : nil
     }
 
     private static func entries(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value.MapEntry]? {
         guard depth < Limits.nesting else { return nil }
-        var rest = payload
-        guard let count = takeVarint(&rest), count <= rest.count else { return nil }
+        var reader = ByteReader(payload)
+        guard let count = try? reader.readCount(limit: reader.remaining) else { return nil }
         var result: [Value.MapEntry] = []
         result.reserveCapacity(count)
         for _ in 0..<count {
-            guard let key = takeBytes(&rest), let nested = takeBytes(&rest),
+            guard let key = try? reader.readLengthPrefixed(), let nested = try? reader.readLengthPrefixed(),
                 let value = decode(nested, depth: depth + 1)
             else { return nil }
             result.append(Value.MapEntry(key: String(decoding: key, as: UTF8.self), value: value))
         }
-        return rest.isEmpty ? result : nil
-    }
-
-    private static func takeVarint(_ rest: inout UnsafeRawBufferPointer) -> Int? {
-        var value: UInt64 = 0
-        for index in 0..<min(rest.count, 5) {
-            let byte = rest[index]
-            value |= UInt64(byte & 0x7F) << UInt64(7 * index)
-            if byte < 0x80 {
-                rest = UnsafeRawBufferPointer(rebasing: rest[(index + 1)...])
-                return Int(value)
-            }
-        }
-        return nil
-    }
-
-    private static func takeBytes(_ rest: inout UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-        guard let count = takeVarint(&rest), count <= rest.count else { return nil }
-        let bytes = UnsafeRawBufferPointer(rebasing: rest[..<count])
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        return bytes
+        return reader.isAtEnd ? result : nil
     }
 }

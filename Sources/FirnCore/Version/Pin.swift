@@ -74,8 +74,8 @@ package final class Pin: @unchecked Sendable {
         return entry.stamp
     }
 
-    /// The files that hold the version's older nodes, if any.
-    var files: (any VersionFiles)? { entry?.files }
+    /// The checkpoint's files that hold the version's older nodes, if any.
+    var mapping: CheckpointMapping? { entry?.mapping }
 
     /// Makes another pin of the same version, counted for another holder.
     package func again(file: StaticString = #fileID, line: UInt = #line) -> Pin { again(at: CallSite(file, line)) }

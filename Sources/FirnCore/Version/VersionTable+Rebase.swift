@@ -1,13 +1,13 @@
 extension VersionTable {
     /// Replaces the tip, which must be published, by an equal tree: the same version with another stamp. The caller
     /// holds the write lock and a pin on the old tip, which from then on is a held version like any other.
-    func replaceTip(stamp: UInt64, root: Node, files: any VersionFiles) {
+    func replaceTip(stamp: UInt64, root: Node, mapping: CheckpointMapping) {
         withLock { table in
             let tip = table.entries[table.entries.count - 1]
             precondition(tip === table.publishedEntry, "Firn: the tip must be published before it is replaced")
             let entry = Entry(
                 stamp: stamp, version: tip.version, time: tip.time, root: root, resolvedSchema: tip.resolvedSchema,
-                files: files,
+                mapping: mapping,
                 first: tip.lead)
             table.append(entry)
             table.publishedEntry = entry

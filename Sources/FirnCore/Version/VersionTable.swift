@@ -20,8 +20,8 @@ final class VersionTable: @unchecked Sendable {
         let time: Int64
         let root: Node
         let resolvedSchema: ResolvedSchema
-        /// The checkpoint files that the version's older nodes lie in, mapped as long as the entry is active.
-        @exclusivity(unchecked) private(set) var files: (any VersionFiles)?
+        /// The checkpoint's files that hold the version's older nodes, mapped as long as the entry is active.
+        @exclusivity(unchecked) private(set) var mapping: CheckpointMapping?
         @exclusivity(unchecked) fileprivate(set) var holders = 0
         @exclusivity(unchecked) fileprivate(set) var firstPin: UnsafeMutablePointer<PinLink>?
         /// The nodes that died when the next version replaced this one.
@@ -39,10 +39,10 @@ final class VersionTable: @unchecked Sendable {
 
         init(
             stamp: UInt64, version: UInt64, time: Int64, root: Node, resolvedSchema: ResolvedSchema,
-            files: (any VersionFiles)?,
+            mapping: CheckpointMapping?,
             isTransactionSnapshot: Bool = false, first: Entry? = nil
         ) {
-            self.files = files
+            self.mapping = mapping
             self.stamp = stamp
             self.version = version
             self.isTransactionSnapshot = isTransactionSnapshot
@@ -55,11 +55,11 @@ final class VersionTable: @unchecked Sendable {
         /// Whether anything but the store's own work holds it.
         var isHeld: Bool { holders > storePins }
 
-        /// Gives up the files, because the entry is no longer active; a later entry of the version may keep the
-        /// object itself alive. The caller must release the files outside the lock, because that unmaps them.
-        fileprivate func takeFiles() -> (any VersionFiles)? {
-            defer { files = nil }
-            return files
+        /// Gives up the mapping, because the entry is no longer active; a later entry of the version may keep the
+        /// object itself alive. The caller must release the mapping outside the lock, because that unmaps the files.
+        fileprivate func takeMapping() -> CheckpointMapping? {
+            defer { mapping = nil }
+            return mapping
         }
 
         /// The entry that counts for the version.
@@ -103,13 +103,13 @@ final class VersionTable: @unchecked Sendable {
 
     init(
         root: Node, stamp: UInt64, version: UInt64, time: Int64, resolvedSchema: ResolvedSchema,
-        files: (any VersionFiles)?,
+        mapping: CheckpointMapping?,
         heap: NodeHeap
     ) {
         self.heap = heap
         firstStamp = stamp
         publishedEntry = Entry(
-            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, files: files)
+            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, mapping: mapping)
         entries = [publishedEntry]
         stamps = [stamp]
         publishedNumber = Atomic(version)
@@ -225,13 +225,13 @@ final class VersionTable: @unchecked Sendable {
         if new === old { return lock.unlock() }
         // What holds for a moment in between is not reported to others.
         isMoving = true
-        let (garbage, files) = detach(link, from: old)
+        let (garbage, mapping) = detach(link, from: old)
         attach(link, to: new)
         isMoving = false
         reportHoldings()
         lock.unlock()
         pin.move(to: new)
-        withExtendedLifetime(files) {}
+        withExtendedLifetime(mapping) {}
         heap.free(garbage)
     }
 
@@ -265,9 +265,9 @@ final class VersionTable: @unchecked Sendable {
 
     func unpin(_ link: UnsafeMutablePointer<PinLink>, _ entry: Entry) {
         lock.lock()
-        let (garbage, files) = detach(link, from: entry)
+        let (garbage, mapping) = detach(link, from: entry)
         lock.unlock()
-        withExtendedLifetime(files) {}
+        withExtendedLifetime(mapping) {}
         firn_deallocate(link)
         heap.free(garbage)
     }
@@ -276,7 +276,7 @@ final class VersionTable: @unchecked Sendable {
     /// only the entry reached, and its files. The lock is held.
     private func detach(
         _ link: UnsafeMutablePointer<PinLink>, from entry: Entry
-    ) -> (garbage: NodeList, files: (any VersionFiles)?) {
+    ) -> (garbage: NodeList, mapping: CheckpointMapping?) {
         lock.assertHeld()
         if let previous = link.pointee.previous {
             previous.pointee.next = link.pointee.next
@@ -290,7 +290,7 @@ final class VersionTable: @unchecked Sendable {
         let garbage = entry.isHeld ? NodeList() : releaseHolder(entry, isCounted: isHolder)
         // Also if it is still held: the last holder may be the one that waits, whose own pin does not count.
         if waiterCount > 0 { released.broadcast() }
-        return (garbage, entry.isKept || entry.holders > 0 ? nil : entry.takeFiles())
+        return (garbage, entry.isKept || entry.holders > 0 ? nil : entry.takeMapping())
     }
 
     // MARK: Versions come and go
@@ -302,11 +302,11 @@ final class VersionTable: @unchecked Sendable {
     ) {
         lock.lock()
         defer { lock.unlock() }
-        let files = entries[entries.count - 1].files
+        let mapping = entries[entries.count - 1].mapping
         for state in outcome.snapshots {
             let entry = Entry(
                 stamp: state.stamp, version: 0, time: time, root: state.root, resolvedSchema: state.resolvedSchema,
-                files: files,
+                mapping: mapping,
                 isTransactionSnapshot: true)
             entry.isKept = false
             entry.holders = 1
@@ -316,7 +316,9 @@ final class VersionTable: @unchecked Sendable {
         for list in outcome.diedEarlier { setDead(list.nodes, after: list.stamp) }
         setDead(outcome.died.nodes, after: outcome.died.stamp)
         append(
-            Entry(stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, files: files))
+            Entry(
+                stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, mapping: mapping
+            ))
     }
 
     /// Appends the new tip. The lock is held.

@@ -19,7 +19,8 @@ package final class CheckpointFileWriter {
     private var started = 0
 
     init(folder: StoreFolder, storeID: StoreID, id: UInt64, start: Int) throws(LogError) {
-        precondition(start % ReservedMemory.alignment == 0, "a file of a checkpoint begins at a multiple of 64 KiB")
+        precondition(
+            start % ReservedMemory.alignment == 0, "Firn: a file of a checkpoint begins at a multiple of 64 KiB")
         self.folder = folder
         self.id = id
         self.start = start

@@ -114,7 +114,7 @@ extension Log {
         var next = tail.manifest
         precondition(
             checkpoint.version >= next.checkpoint?.version ?? 0 && oldest <= checkpoint.version,
-            "a checkpoint is not older than the one before it, and holds everything that the log drops")
+            "Firn: a checkpoint is not older than the one before it, and holds everything that the log drops")
         next.checkpoint = Manifest.Checkpoint(checkpoint)
         next.earlier = kept.map { Manifest.Checkpoint($0) }
         next.segments.removeAll { $0.isSealed && $0.lastVersion <= oldest }

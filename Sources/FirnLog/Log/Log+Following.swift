@@ -119,7 +119,7 @@ extension Log {
     /// not whole is cut off, under a new epoch.
     package func readToEnd(_ body: (inout CommitReader) throws -> Void) throws -> Progress {
         let writer = try writable()
-        precondition(writer.lock.isLocked, "the process that reads the rest of the log holds the writer lock")
+        precondition(writer.lock.isLocked, "Firn: the process that reads the rest of the log holds the writer lock")
         if page.writerProcess == 0, !page.hasFailed, page.isValid {
             var (position, manifest) = try read(writer, through: page.published, body)
             if try writer.follower.readMarks(&position, manifest), position.time != 0 || position.version == 0 {

@@ -13,13 +13,13 @@ extension Log {
     ) throws(LogError) -> Log {
         precondition(
             options.segmentByteCount >= 4096 && options.segmentByteCount % LogLimits.frameAlignment == 0,
-            "segmentByteCount must be a multiple of 64 and at least 4096")
+            "Firn: segmentByteCount must be a multiple of 64 and at least 4096")
         precondition(
             options.partByteCount >= 64 && options.partByteCount <= LogLimits.payloadByteCount,
-            "partByteCount must be 64 ... \(LogLimits.payloadByteCount)")
+            "Firn: partByteCount must be 64 ... \(LogLimits.payloadByteCount)")
         precondition(
             SegmentHeader.isSector(options.sectorByteCount),
-            "sectorByteCount must be 0 or a power of two, 512 ... 65,536")
+            "Firn: sectorByteCount must be 0 or a power of two, 512 ... 65,536")
         let location = StoreLocation(options, storage)
         switch options.access {
         case .readOnly: return try openForReading(options, location)

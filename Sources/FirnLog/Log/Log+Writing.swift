@@ -67,7 +67,7 @@ extension Log {
     package func waitUntilDurable(_ version: UInt64) throws(LogError) {
         try checkOpen()
         guard let writer else { throw LogError(.readOnly, path: folder.path) }
-        precondition(version <= writer.group.writtenVersion, "version \(version) has not been written")
+        precondition(version <= writer.group.writtenVersion, "Firn: version \(version) has not been written")
         if writer.group.publishedVersion >= version { return }
         try writer.group.wait(for: version)
         writer.maintenance?.noteCommit()
@@ -86,7 +86,7 @@ extension Log {
         } catch {
             return done(.failure(error))
         }
-        precondition(version <= writer.group.writtenVersion, "version \(version) has not been written")
+        precondition(version <= writer.group.writtenVersion, "Firn: version \(version) has not been written")
         if writer.group.publishedVersion >= version { return done(.success(())) }
         if let maintenance = writer.maintenance { return maintenance.whenDurable(version, done) }
         do throws(LogError) {

@@ -18,7 +18,7 @@ extension LogWriter {
         }
         precondition(
             version == group.writtenVersion + 1,
-            "version \(version) does not follow version \(group.writtenVersion), the last one written")
+            "Firn: version \(version) does not follow version \(group.writtenVersion), the last one written")
     }
 
     private func prepare(mayUseReserve: Bool) throws(LogError) {

@@ -227,7 +227,7 @@ final class GroupCommit: @unchecked Sendable {
     /// that succeeds after a write has failed raises the marks of the page, which belongs to the other process by
     /// then. Called by the appender.
     func waitForLastRound() {
-        precondition(hasFailed, "unless a write or sync has failed, another round may begin at any time")
+        precondition(hasFailed, "Firn: unless a write or sync has failed, another round may begin at any time")
         endRound(beginNextRound())
     }
 

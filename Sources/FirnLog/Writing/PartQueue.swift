@@ -50,7 +50,7 @@ final class PartQueue: @unchecked Sendable {
     /// Must be called before a commit's first part.
     func begin(version: UInt64, time: Int64) {
         lock.lock()
-        precondition(submitted == written, "the commit before has left parts that are not written")
+        precondition(submitted == written, "Firn: the commit before has left parts that are not written")
         self.version = version
         self.time = time
         failure = nil

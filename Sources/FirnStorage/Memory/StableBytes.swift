@@ -132,7 +132,7 @@ package final class StableBuffer: @unchecked Sendable {
         // For long buffers calloc returns fresh pages of the system, which cost nothing until they are used. It does
         // not align them.
         guard let allocation = calloc(capacity + Self.alignment, 1) else {
-            preconditionFailure("\(capacity) bytes for a file in memory are more than the system has")
+            preconditionFailure("Firn: \(capacity) bytes for a file in memory are more than the system has")
         }
         self.allocation = allocation
         base = allocation.alignedUp(toMultipleOf: Self.alignment)
@@ -154,7 +154,8 @@ package final class StableRegion: MappedRegion, @unchecked Sendable {
     private let range: Range<Int>
 
     package init(_ buffer: StableBuffer, _ range: Range<Int>) {
-        precondition(range.lowerBound >= 0 && range.upperBound <= buffer.capacity)
+        precondition(
+            range.lowerBound >= 0 && range.upperBound <= buffer.capacity, "Firn: a range must lie within its buffer")
         self.buffer = buffer
         self.range = range
     }
@@ -171,7 +172,7 @@ package final class StableSharedMemory: SharedMemory, @unchecked Sendable {
     package let identity: FileIdentity?
 
     package init(_ buffer: StableBuffer, byteCount: Int, _ identity: FileIdentity?) {
-        precondition(byteCount <= buffer.capacity)
+        precondition(byteCount <= buffer.capacity, "Firn: shared memory must lie within its buffer")
         self.identity = identity
         self.buffer = buffer
         self.byteCount = byteCount

@@ -62,6 +62,6 @@ public final class ReservedMemory: @unchecked Sendable {
     private func check(_ length: Int, _ offset: Int) {
         precondition(
             offset % ReservedMemory.alignment == 0 && length > 0 && offset + length <= byteCount,
-            "a range must lie within the reserved addresses and begin at a multiple of 64 KiB")
+            "Firn: a range must lie within the reserved addresses and begin at a multiple of 64 KiB")
     }
 }

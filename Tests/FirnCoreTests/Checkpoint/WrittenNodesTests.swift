@@ -64,7 +64,7 @@ import Testing
             let mapping = try #require(pin.mapping)
             let walk = try CleaningPlan(
                 pin.snapshot, in: mapping, besides: mapping.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
-                by: store.compactor)
+                by: store.compaction.thread)
             #expect(walk.unknown.isEmpty, "seed \(seed), round \(round)")
             #expect(
                 walk.deadByteCount == store.context.checkpointGarbage.load(ordering: .relaxed),

@@ -22,7 +22,7 @@ import Testing
         let mapping = try #require(pin.mapping)
         let walk = try CleaningPlan(
             pin.snapshot, in: mapping, besides: mapping.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
-            by: store.compactor)
+            by: store.compaction.thread)
         #expect(walk.unknown.isEmpty, "a node is neither alive nor known to be dead")
         return walk.deadByteCount
     }

@@ -48,7 +48,7 @@ import Testing
         let mapping = try #require(pin.mapping)
         let walk = try CleaningPlan(
             pin.snapshot, in: mapping, besides: mapping.withDead { $0.holes }, clearing: { _ in 0 }, fileCount: nil,
-            by: store.compactor)
+            by: store.compaction.thread)
         let suspects = Set(mapping.withDead { $0.suspects.keys })
         for range in walk.unknown { #expect(suspects.contains(range.lowerBound), label) }
         #expect(

@@ -20,7 +20,7 @@ import Testing
             guard let store = holder.withLock({ $0 }) else { return }
             do {
                 // This simulates a process that ends while a transaction runs.
-                store.compactor.processEnds()
+                store.compaction.thread.processEnds()
                 nonisolated(unsafe) let begun = try store.beginWrite()
                 transaction.withLock { $0 = begun }
             } catch { Issue.record("\(error)") }

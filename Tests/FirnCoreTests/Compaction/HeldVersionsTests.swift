@@ -75,7 +75,7 @@ import Testing
         writer.join()
         verifier.join()
         try store.compact(garbageShare: -1)
-        try store.compactor.run { () throws(StoreError) in }
+        try store.compaction.thread.run { () throws(StoreError) in }
         #expect(store.compactionFailure == nil)
         let fileCount = try #require(store.log?.checkpoint).id
         #expect(reports.count { $0.isWhole } > 3 && reports.count { !$0.isWhole } > 3)

@@ -231,7 +231,7 @@ import Testing
         var held: Pin? = people.store.pin()
         try people.change(0..<20_000, to: 1)
         try people.store.compact(garbageShare: 10)
-        let areHeld = people.store.deferredHoles.areMany
+        let areHeld = people.store.compaction.deferredHoles.areMany
         #expect(areHeld)
         try people.change(0..<20_000, to: 2)
         storage.inject(

@@ -44,15 +44,15 @@ import Testing
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
         try CompactionTests.fill(store, 2000)
-        store.compactor.stop()
+        store.compaction.thread.stop()
         let ran = Guarded(.unranked, 0)
         for deadline in [nil, .max] as [Int64?] {
             let error = #expect(throws: StoreError.self) {
                 let body = { () throws(StoreError) in ran.withLock { $0 += 1 } }
                 if let deadline {
-                    try store.compactor.run(until: deadline, body)
+                    try store.compaction.thread.run(until: deadline, body)
                 } else {
-                    try store.compactor.run(body)
+                    try store.compaction.thread.run(body)
                 }
             }
             #expect(error?.code == .closed)
@@ -150,7 +150,7 @@ import Testing
             guard call.operation == .tryLock, call.path.hasSuffix("/lock"), call.offset == 0 else { return }
             isHeld.withLock { if !$0 { $0 = other.queue.tryAcquire() } }
         }
-        other.compactor.processEnds()
+        other.compaction.thread.processEnds()
         #expect { try other.withWriteLock {} } throws: { ($0 as? StoreError)?.code == .closed }
         mine.beforeEachCall(nil)
         #expect(isHeld.withLock { $0 } && other.log?.isAboutToWrite == true)

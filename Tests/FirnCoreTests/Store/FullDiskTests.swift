@@ -300,7 +300,7 @@ import Testing
                 #expect(error == .diskFull)
                 refused += 1
                 // A checkpoint may make room.
-                try store.compactor.run { () throws(StoreError) in }
+                try store.compaction.thread.run { () throws(StoreError) in }
             }
         }
         #expect(keys.count > capacity / 20_000)
@@ -388,13 +388,13 @@ import Testing
             try Self.makeTable(store)
             for round in 0..<4 {
                 try Self.commit(store) { try Self.add($0, Int64(round), byteCount: 400_000) }
-                try store.compactor.run { () throws(StoreError) in }
+                try store.compaction.thread.run { () throws(StoreError) in }
             }
             try Self.commit(store) { $0.delete(Self.table, 0) }
             if retention == .none {
                 #expect(TestTimeout.awaits { store.log?.checkpoint != nil })
             } else {
-                try store.compactor.run { () throws(StoreError) in }
+                try store.compaction.thread.run { () throws(StoreError) in }
                 #expect(store.log?.checkpoint == nil && store.compactionFailure == nil)
             }
         }
@@ -410,7 +410,7 @@ import Testing
         for round in 0..<100 {
             try Self.commit(store) { $0.delete(Self.table, Int64(round)) }
             // Its tries are counted when they are over.
-            try store.compactor.run { () throws(StoreError) in }
+            try store.compaction.thread.run { () throws(StoreError) in }
         }
         #expect(events.failures.withLock { $0 } <= 2)
         // It is tried again after a while.

@@ -198,16 +198,16 @@ final class ServerDay: @unchecked Sendable {
     private func waitForCompactions() throws {
         while let log = store.log,
             plan.rule.isDue(
-                log: log.byteCountSinceCheckpoint, live: store.checkpointLiveByteCount.load(ordering: .relaxed))
+                log: log.byteCountSinceCheckpoint, live: store.compaction.liveByteCount.load(ordering: .relaxed))
                 || store.fileReferences.hasReleased
         {
             if let failure = store.compactionFailure { throw failure }
             // If a compaction is asked for while one is just ending, the next begins with the next commit; a minute
             // has many.
-            store.compactIfDue()
+            store.startCheckpointIfDue()
             try glance()
         }
-        try store.compactor.run { () throws(StoreError) in }
+        try store.compaction.thread.run { () throws(StoreError) in }
     }
 
     private func glance() throws {

@@ -1,5 +1,6 @@
 import Firn
 import Foundation
+import FirnTestSupport
 import Testing
 
 private class Numbers: Object {
@@ -13,7 +14,7 @@ private class Numbers: Object {
     /// Every edit does the same to an unmanaged list, to a managed one, and to an array (SPEC R46).
     @Test(arguments: [1, 2, 3] as [UInt64])
     func editsBehaveLikeThoseOfAnArray(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         let realm = try memoryRealm()
         let managed = Person()
         let unmanaged = Person()
@@ -196,16 +197,5 @@ private class Numbers: Object {
             _ = done.wait(timeout: .testTimeout)
         }
         expectMessage(result, "Firn: ", "on another thread")
-    }
-}
-
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

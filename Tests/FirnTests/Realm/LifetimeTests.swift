@@ -1,5 +1,6 @@
 import FirnCore
 import Foundation
+import FirnTestSupport
 import Testing
 
 @testable import Firn
@@ -123,7 +124,7 @@ import Testing
         let realm = try open()
         try realm.write { for id in 0..<3000 { realm.add(Dog(id, "dog \(id)", age: id)) } }
         let dogs = realm.objects(Dog.self)
-        var random = SplitMix(state: 9)
+        var random = SeededRandom(seed: 9)
         for _ in 0..<5000 {
             let id = Int.random(in: 0..<3000, using: &random)
             let dog = id % 2 == 0 ? dogs[id] : realm.object(ofType: Dog.self, forPrimaryKey: id)!

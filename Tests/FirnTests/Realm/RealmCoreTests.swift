@@ -238,10 +238,8 @@ private func turnsForReleasesElsewhere(_ name: String, _ types: [ObjectBase.Type
         }
         gone.wait()
     }
-    let waker = realm.instance.waker
-    realm.instance.waker = nil
-    defer { realm.instance.waker = waker }
-    realm.instance.listener = nil
+    realm.instance.observers.stopListening()
+    defer { realm.instance.startListening() }
     for _ in 0..<200 {
         drop()
         // The delivery then subtracts the releases.

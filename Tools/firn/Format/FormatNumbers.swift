@@ -69,7 +69,8 @@ struct Fields {
     init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     private func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> T {
-        precondition(offset >= 0 && offset + MemoryLayout<T>.size <= bytes.count, "a field lies within its structure")
+        precondition(
+            offset >= 0 && offset + MemoryLayout<T>.size <= bytes.count, "Firn: a field lies within its structure")
         return T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
     }
 

@@ -11,9 +11,9 @@ extension _RealmInstance {
             )
         }
         waitForOwnCommit()
-        if let frozenNow { return frozenNow }
+        if let frozen = shown.frozen { return frozen }
         let frozen = shared.frozen(configuration, schema: schema, pin: shownPin, at: callSite)
-        frozenNow = frozen
+        shown.frozen = frozen
         return frozen
     }
 

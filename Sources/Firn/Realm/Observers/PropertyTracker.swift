@@ -61,7 +61,7 @@ final class PropertyTracker: Observable {
     /// Notes that a property of a row is read, if that is tracked and can change.
     @inline(never)
     static func read(_ property: PropertyInfo, of row: _Row, in realm: _RealmInstance) {
-        if let tracker = realm.propertyTracker, !tracker.token.isInvalidated {
+        if let tracker = realm.observers.propertyTracker, !tracker.token.isInvalidated {
             if tracker.isTracking { tracker.note(property, row, in: realm) }
             return
         }
@@ -73,7 +73,7 @@ final class PropertyTracker: Observable {
         let pin = realm.isAhead ? realm.store.pin(at: shown.callSite) : shown.again(at: shown.callSite)
         let tracker = PropertyTracker(pin.version)
         guard tracker.isTracking else { return }
-        realm.propertyTracker = tracker
+        realm.observers.propertyTracker = tracker
         let start = SubscriptionStart(pin: pin, cursor: realm.store.makeChangeCursor(after: pin.version))
         realm.add(TrackingSubscription(realm, tracker, from: start), tracker.token)
         tracker.note(property, row, in: realm)

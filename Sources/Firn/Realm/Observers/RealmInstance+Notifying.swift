@@ -2,47 +2,17 @@ import FirnCore
 import FirnStorage
 import Synchronization
 
-/// Wakes a realm when a version is published, on whatever thread that happens.
-final class RealmWaker: @unchecked Sendable {
-    // Unchecked because the instance is used only on its own scheduler.
-    private let reference: WeakReference<_RealmInstance>
-    private let scheduler: Scheduler
-    private let turn = Turn()
-
-    /// Whether a turn is scheduled. All that the scheduled work holds, which may be listed for longer than there is a
-    /// realm.
-    private final class Turn: Sendable {
-        // Atomic. One turn handles all versions that were published before it.
-        let isScheduled = Atomic<Bool>(false)
-    }
-
-    init(_ instance: _RealmInstance, _ scheduler: Scheduler) {
-        reference = instance.reference
-        self.scheduler = scheduler
-    }
-
-    func wake() {
-        guard !turn.isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        scheduler.schedule(for: reference) { [turn] instance in
-            turn.isScheduled.store(false, ordering: .releasing)
-            instance.turn()
-        }
-    }
-}
-
 extension _RealmInstance {
     /// Makes the store wake the realm whenever a version is published.
     func startListening() {
-        guard waker == nil, let scheduler, !configuration.readOnly else { return }
-        let waker = RealmWaker(self, scheduler)
-        self.waker = waker
-        listener = store.onPublish { _ in waker.wake() }
+        guard let scheduler, !configuration.readOnly else { return }
+        observers.startListening(to: store) { RealmWaker(self, scheduler) }
     }
 
     /// A turn of the realm's run loop, queue or actor after something was published.
     func turn() {
         guard !isInTransaction else {
-            isTurnDue = true
+            observers.isTurnDue = true
             return
         }
         // After `invalidate()` the realm shows nothing, but observers go on.
@@ -58,18 +28,11 @@ extension _RealmInstance {
         }
     }
 
-    /// Schedules a turn again that was skipped.
-    func wakeIfDue() {
-        guard isTurnDue else { return }
-        isTurnDue = false
-        waker?.wake()
-    }
-
     /// Notifies realm observers of a version that the realm shows but has not announced: cancelling a transaction has
     /// advanced the realm to it.
     private func announce() {
-        guard let pin, pin.version > announcedVersion, !isAhead else { return }
-        announcedVersion = pin.version
+        guard let pin, pin.version > observers.announcedVersion, !isAhead else { return }
+        observers.noteAnnounced(pin.version)
         notifyRealm(.didChange)
     }
 
@@ -84,7 +47,7 @@ extension _RealmInstance {
     }
 
     /// Whether a refresh does anything.
-    var mayRefresh: Bool { !isFrozen && !isInTransaction && !isDelivering }
+    var mayRefresh: Bool { !isFrozen && !isInTransaction && !observers.isDelivering }
 
     /// As `refresh`, but throws if other processes have written something that can't be shown here.
     func tryRefresh(at site: CallSite) throws -> Bool {
@@ -138,29 +101,19 @@ extension _RealmInstance {
 
     /// Shows each observer what it has not been shown yet.
     private func deliver(mayBegin: Bool) {
-        if observers.hasNone, ownChanges.isEmpty { return }
-        delivering {
+        if observers.hasNone, !observers.hasOwnChanges { return }
+        observers.delivering {
             for subscription in observers.active {
                 // A block may have begun a write. The other observers are called when it has ended. If it has committed
                 // asynchronously, they are called at the turn when that is published.
                 if isInTransaction || isAhead {
-                    isTurnDue = isTurnDue || isInTransaction
+                    observers.isTurnDue = observers.isTurnDue || isInTransaction
                     break
                 }
                 subscription.deliver(mayBegin: mayBegin)
             }
         }
-        if ownChanges.isEmpty { return }
-        let oldest = observers.active.filter(\.wantsOldValues).map(\.last.version).min() ?? .max
-        ownChanges.removeAll { $0.version <= oldest }
-    }
-
-    /// Runs code that calls blocks with changes. In these blocks `refresh` does nothing.
-    func delivering(_ body: () -> Void) {
-        let wasDelivering = isDelivering
-        isDelivering = true
-        defer { isDelivering = wasDelivering }
-        body()
+        if observers.hasOwnChanges { observers.forgetShownOwnChanges() }
     }
 
     private func notifyRealm(_ notification: Realm.Notification, skipping tokens: [NotificationToken] = []) {
@@ -173,7 +126,7 @@ extension _RealmInstance {
             }
         }
         switch notification {
-        case .didChange: delivering(call)
+        case .didChange: observers.delivering(call)
         // A block that is called because a refresh is required may refresh at once.
         case .refreshRequired: call()
         }
@@ -186,40 +139,26 @@ extension _RealmInstance {
     func committedOwn(_ committed: CommittedVersion, from base: Pin?, skipping tokens: [NotificationToken]) {
         guard let pin else { return }
         guard let base else {
-            announcedVersion = max(announcedVersion, pin.version)
+            observers.noteAnnounced(pin.version)
             return
         }
         // The realm may show a later version of another writer, which was published at the same time. Otherwise its
         // own pin is preferred, because it may be on the newer tree of a compaction.
         if let own = pin.version == committed.number ? pin : committed.pin {
-            keepOwnChanges(of: own, from: base)
+            observers.keepOwnChanges(of: own, from: base)
             // Changes that another writer wrote before, published or not, are not hidden by this transaction.
-            delivering { for token in tokens { (token.observer as? DataSubscription)?.skip(own, from: base) } }
+            observers.delivering {
+                for token in tokens { (token.observer as? DataSubscription)?.skip(own, from: base) }
+            }
         }
         // A realm observer learns that something changed, not what, so it can't be notified of another writer's part
         // alone.
-        let hasOthers = base.version > announcedVersion || pin.version > committed.number
+        let hasOthers = base.version > observers.announcedVersion || pin.version > committed.number
         // Another thread may have published the version, and may not have woken this realm yet. Observers must have
         // been called before the caller's next work on its run loop or queue.
-        waker?.wake()
-        announcedVersion = max(announcedVersion, pin.version)
+        observers.wake()
+        observers.noteAnnounced(pin.version)
         notifyRealm(.didChange, skipping: hasOthers ? [] : tokens)
-    }
-
-    /// Remembers what the realm itself changed, if an observer wants old values.
-    func keepOwnChanges(of own: Pin, from base: Pin) {
-        guard let observer = observers.active.first(where: \.wantsOldValues) else { return }
-        ownChanges.append((own.version, observer.cursor.changes(from: base, to: own)))
-    }
-
-    /// Whether the realm itself changed a property after one version, up to and including another.
-    func isOwnChange(
-        _ table: TableID, key: Int64, column: Int, after version: UInt64, through last: UInt64
-    ) -> Bool {
-        ownChanges.contains {
-            $0.version > version && $0.version <= last
-                && ($0.changes.tables[table]?.modified[key]?.contains(column) ?? false)
-        }
     }
 
     /// The version that a new observer begins from. Stops the program if nothing can be observed.
@@ -285,14 +224,14 @@ extension _RealmInstance {
             let last = subscription.last
             show(last.version > store.publishedVersion ? store.pin(at: last.callSite) : last.again(at: last.callSite))
         }
-        waker?.wake()
+        observers.wake()
     }
 
     /// Adds an observer of the realm itself. It holds no version, because it learns that there is one, not what
     /// changed. But the realm must show one, or it would have nothing to advance from.
     func add(_ subscription: RealmSubscription, _ token: NotificationToken, at site: CallSite) {
         let pin = pinForObserving(at: site)
-        if observers.realmObservers.isEmpty { announcedVersion = max(announcedVersion, pin.version) }
+        if observers.realmObservers.isEmpty { observers.noteAnnounced(pin.version) }
         if token.keep(subscription) { observers.add(subscription, token) }
     }
 }

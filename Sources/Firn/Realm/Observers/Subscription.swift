@@ -88,10 +88,10 @@ class DataSubscription: Subscription {
     func pull() {
         realm.check()
         // The turn after it wakes who waits. What is ahead wakes the realm when it is published.
-        guard !realm.isInTransaction else { return realm.isTurnDue = true }
+        guard !realm.isInTransaction else { return realm.observers.isTurnDue = true }
         guard !realm.isAhead else { return }
         isPulled = true
-        realm.delivering { deliver(mayBegin: true) }
+        realm.observers.delivering { deliver(mayBegin: true) }
         isPulled = false
     }
 
@@ -127,7 +127,7 @@ class DataSubscription: Subscription {
         isRunning = false
         if isDueAgain {
             isDueAgain = false
-            realm.waker?.wake()
+            realm.observers.wake()
         }
     }
 
@@ -175,7 +175,7 @@ class DataSubscription: Subscription {
 
     /// Whether a block has left a write open. The observer is called when that write has ended.
     private func isBlockedByWrite() -> Bool {
-        if realm.isInTransaction { realm.isTurnDue = true }
+        if realm.isInTransaction { realm.observers.isTurnDue = true }
         return realm.isInTransaction
     }
 
@@ -191,71 +191,6 @@ class DataSubscription: Subscription {
     func skipped(_ pin: Pin) {}
     /// Whether the observer wants old values, so that the realm remembers which changes are its own.
     var wantsOldValues: Bool { false }
-}
-
-/// The observers of a realm. Belongs to the realm's thread, queue or actor.
-final class SubscriptionList {
-    private struct Entry<Kind: Subscription> {
-        weak var subscription: Kind?
-        weak var token: NotificationToken?
-    }
-    @exclusivity(unchecked) private var entries: [Entry<DataSubscription>] = []
-    @exclusivity(unchecked) private var realmEntries: [Entry<RealmSubscription>] = []
-
-    func add(_ subscription: DataSubscription, _ token: NotificationToken) {
-        entries.append(Entry(subscription: subscription, token: token))
-    }
-
-    func add(_ subscription: RealmSubscription, _ token: NotificationToken) {
-        realmEntries.append(Entry(subscription: subscription, token: token))
-    }
-
-    var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
-
-    /// Whether no observer is listed, not even one that has ended. Each commit and each refresh asks.
-    var hasNone: Bool { entries.isEmpty && realmEntries.isEmpty }
-
-    /// Whether any observer wants old values, so that the realm has to remember which changes are its own.
-    var wantOldValues: Bool { active.contains(where: \.wantsOldValues) }
-
-    /// Ends all observers: none is called any more, and none holds a version, even if its token still exists.
-    func end() {
-        let tokens = entries.map(\.token) + realmEntries.map(\.token)
-        entries = []
-        realmEntries = []
-        for token in tokens { token?.invalidate() }
-    }
-
-    /// The observers of data that are still active.
-    var active: [DataSubscription] {
-        entries.isEmpty ? [] : Self.active(&entries)
-    }
-
-    var realmObservers: [RealmSubscription] {
-        realmEntries.isEmpty ? [] : Self.active(&realmEntries)
-    }
-
-    /// The entries' observers that are still active; the others are removed from the list.
-    private static func active<Kind>(_ entries: inout [Entry<Kind>]) -> [Kind] {
-        // They are released last: if that ends one, its block's captures may add another to the list.
-        let all = entries.map(\.subscription)
-        let isActive = all.map { $0?.isActive ?? false }
-        let active = zip(all, isActive).compactMap { $1 ? $0 : nil }
-        if active.count < entries.count { entries = zip(entries, isActive).compactMap { $1 ? $0 : nil } }
-        withExtendedLifetime(all) {}
-        return active
-    }
-
-    /// Stops the program if a token is not one of this realm's.
-    func checkTokens(_ tokens: [NotificationToken], of realm: _RealmInstance) {
-        for token in tokens {
-            if let observer = token.observer, observer.realm !== realm {
-                fatalError(
-                    "Firn: withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written."
-                )
-            }
-        }
-    }
 }
 
 /// An observer of the realm itself. It is called at once, and is shown no versions, so it holds none.

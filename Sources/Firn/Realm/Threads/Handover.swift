@@ -73,11 +73,11 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
 extension _RealmInstance {
     /// Shows a version, if nothing has been read yet. It is not shown if the realm, or an observer, knows a newer one.
     fileprivate func begin(with start: Pin) {
-        guard pin == nil, observers.isEmpty, start.version >= announcedVersion else { return }
+        guard pin == nil, observers.isEmpty, start.version >= observers.announcedVersion else { return }
         show(start.again(at: openedAt))
-        announcedVersion = start.version
+        observers.noteAnnounced(start.version)
         guard store.publishedVersion > start.version else { return }
-        isTurnDue = true
-        wakeIfDue()
+        observers.isTurnDue = true
+        observers.wakeIfDue()
     }
 }

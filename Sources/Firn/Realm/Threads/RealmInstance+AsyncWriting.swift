@@ -18,31 +18,30 @@ extension _RealmInstance {
     /// Commits the running transaction without waiting for the disk, and shows it. Returns its version, which is
     /// published later (`commitEnded`), and when the commit began.
     func commitWithoutWaiting() throws(StoreError) -> (version: UInt64, start: Int64) {
-        guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
-        let (began, start, callSite) = (enteredAt, SystemClock.shared.monotonic(), pin?.callSite)
-        let base = observers.hasNone ? nil : transaction.base
+        guard let open else { preconditionFailure("Firn: there is no transaction to commit") }
+        let (start, callSite) = (SystemClock.shared.monotonic(), pin?.callSite)
+        let base = observers.hasNone ? nil : open.transaction.base
         let committed: CommittedVersion
-        do throws(StoreError) { committed = try transaction.commitWithoutWaiting(pins: true) } catch {
-            leaveTransaction()
-            propertyTracker?.undone()
+        do throws(StoreError) { committed = try open.transaction.commitWithoutWaiting(pins: true) } catch {
+            leaveTransaction(.undone(showingAtLeast: nil))
             throw error
         }
-        ahead = committed.pin
-        leaveTransaction()
+        shown.ahead = committed.pin
+        leaveTransaction(.committed)
         if let base, let own = committed.pin {
-            keepOwnChanges(of: own, from: base)
+            observers.keepOwnChanges(of: own, from: base)
         } else {
-            announcedVersion = max(announcedVersion, committed.number)
+            observers.noteAnnounced(committed.number)
         }
-        shared.monitor.commits(to: store, began: began, now: start, at: callSite)
+        shared.monitor.commits(to: store, began: open.beganAt, now: start, at: callSite)
         return (committed.number, start)
     }
 
     /// Called when a version that the realm has committed is durable, or never will be.
     func commitEnded(_ version: UInt64, _ result: Result<Void, StoreError>) {
-        guard let ahead, version <= ahead.version else { return }
+        guard let ahead = shown.ahead, version <= ahead.version else { return }
         switch result {
-        case .success: if version == ahead.version { self.ahead = nil }
+        case .success: if version == ahead.version { shown.ahead = nil }
         case .failure: dropAhead()
         }
     }
@@ -56,15 +55,15 @@ extension _RealmInstance {
 
     /// Shows what is published instead of a commit that has failed.
     private func dropAhead() {
-        ahead = nil
+        shown.ahead = nil
         let published = store.publishedVersion
         if !isInTransaction, let pin, pin.version > published { showNewest(at: pin.callSite) }
-        ownChanges.removeAll { $0.version > published }
-        announcedVersion = min(announcedVersion, published)
+        observers.forgetAnnounced(after: published)
+        observers.forgetOwnChanges(after: published)
         // Observers are called for what was published before.
-        waker?.wake()
+        observers.wake()
         // A transaction that is open fails, too, and tells what was read in it and before.
-        if !isInTransaction { propertyTracker?.undone() }
+        if !isInTransaction { observers.propertyTracker?.undone() }
     }
 
     /// Whether the realm shows its own commit, which is not durable yet.
@@ -74,10 +73,7 @@ extension _RealmInstance {
     }
 
     /// The realm's newest commit, shown or not, if it is on its way.
-    var unpublished: Pin? {
-        guard let ahead, ahead.version > store.publishedVersion else { return nil }
-        return ahead
-    }
+    var unpublished: Pin? { shown.unpublished(in: store) }
 
     /// Runs `body` while the realm shows nothing that is not published.
     func showingPublished(_ body: () -> Void) {

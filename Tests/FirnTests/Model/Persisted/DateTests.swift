@@ -1,5 +1,6 @@
 import Firn
 import Foundation
+import FirnTestSupport
 import Testing
 
 /// Dates are read as they were stored, and order, equality and self-assignment agree (SEMANTICS 74).
@@ -33,7 +34,7 @@ import Testing
     }()
 
     private static func random(_ seed: UInt64, _ count: Int) -> [Double] {
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         return (0..<count).map { _ in
             while true {
                 let any = Double(bitPattern: random.next())

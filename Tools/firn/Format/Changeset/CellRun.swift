@@ -253,7 +253,7 @@ struct CellRun {
 
     /// The value of a row. Every part of it was checked when the run was read.
     func cell(_ row: Int) -> Cell {
-        precondition(row >= 0 && row < count, "a row lies within the run")
+        precondition(row >= 0 && row < count, "Firn: a row lies within the run")
         if let nulls, nulls[row] { return .null }
         switch content {
         case .bools(let all, let bits): return .bool(bits?[row] ?? all)

@@ -36,7 +36,7 @@ struct IntRun {
     }
 
     subscript(index: Int) -> Int64 {
-        precondition(index >= 0 && index < count, "an index lies within the run")
+        precondition(index >= 0 && index < count, "Firn: an index lies within the run")
         let code: Int64 =
             switch width {
             case 0: 0

@@ -162,7 +162,7 @@ final class ChunkRun {
 
     /// The value of a row.
     func cell(_ row: Int) throws -> Cell {
-        precondition(row >= 0 && row < rows, "a row lies within its chunk")
+        precondition(row >= 0 && row < rows, "Firn: a row lies within its chunk")
         do {
             switch content {
             case .fixed(let node, let offset, let width, let nulls):

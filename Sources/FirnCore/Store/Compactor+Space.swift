@@ -8,7 +8,7 @@ import FirnStorage
 /// - It takes the space of the reserve if it then fits for certain: afterwards there is more space than before.
 /// - Live nodes are moved only as far as there is space for them, those first that free most, and what that frees is
 ///   punched before the next are moved.
-extension Store {
+extension Compactor {
     /// After so many more bytes of log, the space on the disk is asked for again.
     static let spaceCheckByteCount = 64 << 10
     /// A checkpoint that frees less is not worth its writes, if the disk has been full and if it has not.
@@ -28,14 +28,14 @@ extension Store {
     /// Whether the space on the disk must be asked for to know if a checkpoint is due. Two loads.
     @inline(__always)
     func mayBeShortOfSpace(_ log: Log) -> Bool {
-        log.isShortOfSpace || log.byteCountSinceCheckpoint > spaceCheckAt.load(ordering: .relaxed)
+        log.isShortOfSpace || log.byteCountSinceCheckpoint > state.spaceCheckAt.load(ordering: .relaxed)
     }
 
     /// Whether a checkpoint is due because of what it would free.
     func isDueForSpace(_ log: Log) -> Bool {
         guard mayBeShortOfSpace(log) else { return false }
         let grown = log.byteCountSinceCheckpoint
-        spaceCheckAt.store(grown + Self.spaceCheckByteCount, ordering: .relaxed)
+        state.spaceCheckAt.store(grown + Self.spaceCheckByteCount, ordering: .relaxed)
         let space = log.diskSpace
         if space.available > Self.plentyByteCount {
             log.noteSpace()
@@ -43,14 +43,14 @@ extension Store {
         }
         guard !keepsPast(log) else { return false }
         let garbage = context.checkpointGarbage.load(ordering: .relaxed)
-        let freed = grown + max(garbage - garbageBefore.load(ordering: .relaxed), 0)
+        let freed = grown + max(garbage - state.garbageBefore.load(ordering: .relaxed), 0)
         if log.isShortOfSpace { return freed > Self.worthwhile.full && mayFit(unwrittenByteCount, space) }
         return freed > max(Self.worthwhile.scarce, space.available / 16)
     }
 
     /// Whether past versions are retained: then a checkpoint does not free the log, and its own file may stay, too.
     private func keepsPast(_ log: Log) -> Bool {
-        let retained = history.retained + ((try? log.retentionsOfOthers) ?? [])
+        let retained = store.history.retained + ((try? log.retentionsOfOthers) ?? [])
         return retained.contains { $0 != .none && $0 != .versions(1) }
     }
 
@@ -61,17 +61,17 @@ extension Store {
 
     /// Whether a checkpoint may be tried now, after others have failed because the disk was full.
     func mayRetry(_ log: Log) -> Bool {
-        guard compactor.spaceRetry.withLock({ $0.hasFailed }) else { return true }
+        guard thread.spaceRetry.withLock({ $0.hasFailed }) else { return true }
         let (now, needed, space) = (clock.monotonic(), unwrittenByteCount, log.diskSpace.available)
-        return compactor.spaceRetry.withLock { $0.isDue(at: now, needed: needed, space: space) }
+        return thread.spaceRetry.withLock { $0.isDue(at: now, needed: needed, space: space) }
     }
 
     /// Notes how a checkpoint ended: nil means well.
     func noteSpace(_ log: Log, after error: StoreError?) {
-        guard let error else { return compactor.spaceRetry.withLock { $0.noteSuccess() } }
+        guard let error else { return thread.spaceRetry.withLock { $0.noteSuccess() } }
         guard error.isDiskFull else { return }
         let (now, needed, space) = (clock.monotonic(), unwrittenByteCount, log.diskSpace.available)
-        compactor.spaceRetry.withLock { $0.noteFailure(at: now, needed: needed, space: space) }
+        thread.spaceRetry.withLock { $0.noteFailure(at: now, needed: needed, space: space) }
     }
 
     /// Returns how many bytes a checkpoint may take. Takes the reserve if it fits only with that, and then certainly.
@@ -81,7 +81,7 @@ extension Store {
         let (needed, space) = (unwrittenByteCount + Self.extraByteCount, log.diskSpace)
         guard needed >= space.available else { return space.available - Self.extraByteCount }
         if needed < space.available + space.reserve {
-            try withWriteLock { () throws(LogError) in _ = try log.useReserve() }
+            try store.withWriteLock { () throws(LogError) in _ = try log.useReserve() }
             return log.diskSpace.available - Self.extraByteCount
         }
         guard mayFit(needed, space) else {
@@ -103,7 +103,7 @@ extension Store {
     func restoreReserveIfShort(_ log: Log) throws(StoreError) {
         guard log.isShortOfSpace else { return }
         var isComplete = false
-        try withWriteLock { () throws(LogError) in isComplete = try log.restoreReserve() }
+        try store.withWriteLock { () throws(LogError) in isComplete = try log.restoreReserve() }
         if isComplete { log.noteSpace() }
     }
 }

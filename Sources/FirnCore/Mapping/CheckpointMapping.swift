@@ -19,7 +19,7 @@ import Synchronization
 /// A mapping lives as long as a version, or a transaction, reaches into it: `VersionTable.Entry` holds it. The bits
 /// are atomic; `lock` guards validation and the list of files, to which a later checkpoint may add. A thread that
 /// sees a node's bit set sees everything that validating the node wrote.
-final class CheckpointMapping: VersionFiles, @unchecked Sendable {
+final class CheckpointMapping: @unchecked Sendable {
     /// The reserved range for the files, and behind it the bits of the validated nodes, and those of the units that
     /// such nodes cover.
     private let memory: ReservedMemory
@@ -239,20 +239,8 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
         }
     }
 
-    /// Checks that no node that a version reaches in the mapping is recorded as dead. O(nodes that it reaches).
-    func checkAlive(_ snapshot: Snapshot, at stamp: UInt64) {
-        var alive = BitSet(count: lock.withLock { end } / OnDiskNode.unit)
-        snapshot.forEachOnDiskNode(below: self) { root in
-            if let damage = mark(from: root, in: &alive) { preconditionFailure("Firn: \(damage)") }
-        }
-        withDead { dead in
-            for range in dead.free + dead.waiting.filter({ $0.after < stamp }).map(\.range) {
-                precondition(
-                    alive.count(in: OnDiskNode.units(range)) == 0,
-                    "Firn: a node in \(range) is recorded as dead, but the version reaches it")
-            }
-        }
-    }
+    /// How many units the files take, up to the end of the last one that was added.
+    var unitCount: Int { lock.withLock { end } / OnDiskNode.unit }
 
     // MARK: Validating
 
@@ -486,14 +474,4 @@ final class CheckpointMapping: VersionFiles, @unchecked Sendable {
         }
         return nil
     }
-}
-
-extension VersionTable.Entry {
-    /// The checkpoint that holds the version's older nodes, if any.
-    var mapping: CheckpointMapping? { files.map { unsafeDowncast($0, to: CheckpointMapping.self) } }
-}
-
-extension Pin {
-    /// The checkpoint that holds the version's older nodes, if any.
-    var mapping: CheckpointMapping? { files.map { unsafeDowncast($0, to: CheckpointMapping.self) } }
 }

@@ -2,12 +2,12 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// Writes checkpoints: one at a time, on a thread of its own if the rule asks for one, or on the thread that calls
-/// `Store.compact`.
+/// Where a compactor works: one checkpoint at a time, on a thread of its own if the rule asks for one, or on the thread
+/// that calls `Store.compact`.
 ///
 /// `lock` guards everything except four atomics: `asked`, which keeps the commits after the one that asked from
 /// asking again, `stopping`, `hurrying` and `ending`.
-final class Compactor: @unchecked Sendable {
+final class CompactorThread: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private let changed = Condition()
     private var isRunning = false

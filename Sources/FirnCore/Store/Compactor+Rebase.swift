@@ -1,4 +1,4 @@
-extension Store {
+extension Compactor {
     /// How many stamps the writer may take while a rebase runs.
     private static let rebaseStampCount: UInt64 = 1 << 32
     /// A round that copies fewer nodes than this leaves so few that the rest may be done under the write lock.
@@ -6,7 +6,7 @@ extension Store {
     private static let rebaseRounds = 16
 
     /// The stamp of the next rebase. It is above all stamps that the writer takes meanwhile.
-    var rebaseStamp: UInt64 { context.stamps.load(ordering: .relaxed) + Store.rebaseStampCount }
+    var rebaseStamp: UInt64 { context.stamps.load(ordering: .relaxed) + Compactor.rebaseStampCount }
 
     /// Runs a complete rebase. If it throws, the tip is unchanged.
     func run(_ rebase: inout Rebase) throws(StoreError) {
@@ -14,12 +14,12 @@ extension Store {
         // its address used again.
         var rounds: [Pin] = []
         do throws(StoreError) {
-            for _ in 0..<Store.rebaseRounds {
+            for _ in 0..<Compactor.rebaseRounds {
                 let pin = versions.pinForStore(.published)
                 rounds.append(pin)
-                if try rebase.catchUp(to: pin) < Store.smallRebaseRound { break }
+                if try rebase.catchUp(to: pin) < Compactor.smallRebaseRound { break }
             }
-            guard acquireForCheckpoint() else { throw Store.endsBesideTransaction }
+            guard store.acquireForCheckpoint() else { throw Store.endsBesideTransaction }
         } catch {
             rebase.discard()
             throw error
@@ -27,10 +27,10 @@ extension Store {
         let before: Pin
         let after: Pin
         do throws(StoreError) {
-            defer { queue.release() }
+            defer { store.queue.release() }
             before = versions.pinForStore(.tip)
             // If the tip is not durable yet, a failure may still undo it.
-            try waitUntilPublished(before.version)
+            try store.waitUntilPublished(before.version)
             precondition(
                 context.stamps.load(ordering: .relaxed) < rebase.stamp, "Firn: a rebase ran out of stamps")
             after = try rebase.finish(before)

@@ -44,7 +44,7 @@ struct CheckpointPlan {
 /// version was released punches the rest.
 ///
 /// A crash between 2 and 3 leaves blocks that are listed as holes; the first compaction after it punches them.
-extension Store {
+extension Compactor {
     /// If a checkpoint has more files than this, some are cleared.
     private static let wantedFileCount = 64
 
@@ -52,7 +52,7 @@ extension Store {
     ///
     /// - Parameter room: how many bytes may be written.
     func plan(
-        _ pin: Pin, log: Log, compaction: CompactionOptions, room: Int
+        _ pin: Pin, log: Log, compaction: CheckpointOptions, room: Int
     ) throws(StoreError) -> CheckpointPlan? {
         guard let mapping = pin.mapping, let previous = log.checkpoint, mapping.files == previous.files,
             previous.files.count < LogLimits.checkpointFileCount / 8
@@ -60,16 +60,16 @@ extension Store {
             // This is the first checkpoint, or another process wrote the last one, or a file of it could not be mapped.
             return CheckpointPlan(addition: nil, garbage: context.checkpointGarbage.load(ordering: .relaxed))
         }
-        let punchesHoles = log.isOnlyReader && !cannotPunchHoles.load(ordering: .relaxed)
+        let punchesHoles = log.isOnlyReader && !state.cannotPunchHoles.load(ordering: .relaxed)
         reclaim(mapping)
         let holes = punchesHoles ? try findHoles(in: mapping, pin, log) : mapping.withDead { $0.holes }
-        let grown = FreeSpaceMap.blockByteCount(of: holes) - holeByteCount.load(ordering: .relaxed)
+        let grown = FreeSpaceMap.blockByteCount(of: holes) - state.holeByteCount.load(ordering: .relaxed)
         let garbage = context.checkpointGarbage.load(ordering: .relaxed)
         let waiting = mapping.withDead { $0.waitingByteCount(besides: holes).outside }
         let suspected = mapping.withDead { $0.suspectedByteCount(before: pin.stamp) }
         let share = compaction.garbageShare * Double(previous.byteCount - FreeSpaceMap.blockByteCount(of: holes))
         var isWasteful = Double(garbage - grown - waiting) > share
-        let isLong = previous.files.count > Store.wantedFileCount
+        let isLong = previous.files.count > Compactor.wantedFileCount
         // The checkpoint's version may still have its tree on the heap: if its rebase failed after the publishing.
         if previous.version == pin.version, pin.snapshot.root.isOnDisk, !isWasteful, grown <= 0 {
             try punchHoles(in: mapping, log)
@@ -91,8 +91,8 @@ extension Store {
                     // something.
                     return isWasteful || isLong ? dead - waiting - Int(share * 3 / 4) : 0
                 },
-                fileCount: isLong && punchesHoles ? Store.wantedFileCount / 2 : nil, room: roomForMoving(room),
-                by: compactor)
+                fileCount: isLong && punchesHoles ? Compactor.wantedFileCount / 2 : nil, room: roomForMoving(room),
+                by: thread)
             if isWasteful, writesWhole { return CheckpointPlan(addition: nil, garbage: garbage) }
         }
         return CheckpointPlan(
@@ -127,7 +127,7 @@ extension Store {
 
     /// Finds the holes that a checkpoint of the pin's version may list.
     private func findHoles(in mapping: CheckpointMapping, _ pin: Pin, _ log: Log) throws(StoreError) -> [Range<Int>] {
-        let readable = readableByOthers(of: mapping, try neededByHistory(log).kept)
+        let readable = readableByOthers(of: mapping, try store.neededByHistory(log).kept)
         return mapping.withDead { dead in
             dead.findHoles(before: pin.stamp) { range in !readable.contains { $0.contains(range.lowerBound) } }
         }
@@ -149,20 +149,20 @@ extension Store {
     /// (It is called only after publishing: a hole in a checkpoint that is never published may be live in the one
     /// before.)
     func notePublished(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
-        checkpointLiveByteCount.store(
-            Store.liveByteCount(
+        state.liveByteCount.store(
+            Compactor.liveByteCount(
                 of: checkpoint, holes: plan.addition?.holes ?? [], garbage: plan.addition?.garbageAfter ?? 0),
             ordering: .relaxed)
         guard let addition = plan.addition else {
             context.checkpointGarbage.wrappingSubtract(plan.garbage, ordering: .relaxed)
-            holeByteCount.store(0, ordering: .relaxed)
+            state.holeByteCount.store(0, ordering: .relaxed)
             return
         }
         addition.mapping.withDead { dead in
             dead.holes = addition.holes
             if addition.cleaning != nil { dead.dropSuspects(before: stamp) }
         }
-        holeByteCount.store(FreeSpaceMap.blockByteCount(of: addition.holes), ordering: .relaxed)
+        state.holeByteCount.store(FreeSpaceMap.blockByteCount(of: addition.holes), ordering: .relaxed)
         context.checkpointGarbage.wrappingAdd(addition.garbageAfter - plan.garbage, ordering: .relaxed)
     }
 
@@ -182,7 +182,7 @@ extension Store {
 
     /// Punches the blocks of holes that no version reaches. The live checkpoint lists these holes.
     private func punchHoles(in mapping: CheckpointMapping, _ log: Log) throws(StoreError) {
-        guard log.isOnlyReader, !cannotPunchHoles.load(ordering: .relaxed) else { return }
+        guard log.isOnlyReader, !state.cannotPunchHoles.load(ordering: .relaxed) else { return }
         reclaim(mapping)
         let readable = readableByOthers(of: mapping, log.listedCheckpoints.dropLast())
         let blocks = mapping.withDead { $0.blocksToPunch }
@@ -192,14 +192,14 @@ extension Store {
             do throws(LogError) {
                 let ranges = own.map { $0.lowerBound - file.start..<($0.upperBound - file.start) }
                 guard try log.deallocate(ranges, of: file) else {
-                    return cannotPunchHoles.store(true, ordering: .relaxed)
+                    return state.cannotPunchHoles.store(true, ordering: .relaxed)
                 }
             } catch {
                 throw StoreError(error)
             }
             mapping.withDead { $0.notePunched(own) }
         }
-        deferredHoles.set(
+        state.deferredHoles.set(
             mapping.withDead { $0.waitingByteCount(besides: $0.holes).inHoles }, behind: oldestStamp(in: mapping))
     }
 
@@ -209,8 +209,8 @@ extension Store {
 
     /// Whether a version was released on which so many blocks have waited that punching them is worth the system calls.
     var mayPunchHoles: Bool {
-        guard deferredHoles.areMany, let mapping = versions.published.mapping else { return false }
-        return deferredHoles.blocker != oldestStamp(in: mapping)
+        guard state.deferredHoles.areMany, let mapping = versions.published.mapping else { return false }
+        return state.deferredHoles.blocker != oldestStamp(in: mapping)
     }
 
     /// Punches the blocks that were waiting for versions which have been released since the last time.

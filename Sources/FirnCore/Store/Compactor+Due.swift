@@ -2,56 +2,44 @@ import FirnLog
 import FirnStorage
 
 /// The checkpoints that a store writes by itself.
-extension Store {
-    /// Why the last automatic checkpoint could not be written; nil if it could. It is tried again after the next
-    /// commits.
-    package var compactionFailure: StoreError? { compactor.lastFailure }
-
-    /// Starts a checkpoint if the rule wants one, or the removal of files that versions have released. Called after
-    /// each commit. Costs six loads and compares.
-    @inline(__always)
-    func compactIfDue() {
-        guard let log,
-            log.byteCountSinceCheckpoint > options.compaction.logByteCount.least || fileReferences.hasReleased
-                || deferredHoles.areMany || heap.byteCount > options.transactionMemoryByteCount
-                || mayBeShortOfSpace(log)
-        else { return }
-        compactIfDue(log)
-    }
-
+extension Compactor {
+    /// The slow part of `Store.startCheckpointIfDue`.
     @inline(never)
-    private func compactIfDue(_ log: Log) {
+    func startIfDue(_ log: Log) {
         guard log.options.usesThreads else { return }
         let rule = options.compaction
-        let live = checkpointLiveByteCount.load(ordering: .relaxed)
+        let live = state.liveByteCount.load(ordering: .relaxed)
         let isDue =
             (rule.isDue(log: log.byteCountSinceCheckpoint, live: live)
                 || rule.isAutomatic && (isHeapDue(live: live) || isDueForSpace(log))) && mayRetry(log)
         let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased else { return }
         let hasWritten = Guarded(.innermost, false)
-        compactor.start { [reference] () throws(StoreError) in
+        thread.start { [reference = store.reference] () throws(StoreError) in
             guard let store = reference.object else { return }
+            let compactor = store.compactor
             let start = store.clock.monotonic()
             do throws(StoreError) {
-                let report = try store.compactor.run { () throws(StoreError) -> CompactionReport? in
-                    if isDue { return try store.writeDueCheckpoint(rule) }
-                    try store.removeReleased()
+                let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
+                    if isDue { return try compactor.writeDueCheckpoint(rule) }
+                    try compactor.removeReleased()
                     return nil
                 }
-                store.noteCompaction(report, since: start)
+                compactor.noteReport(report, since: start)
                 guard report != nil else { return }
-                store.noteSpace(log, after: nil)
+                compactor.noteSpace(log, after: nil)
                 hasWritten.withLock { $0 = true }
             } catch {
-                store.noteSpace(log, after: error)
+                compactor.noteSpace(log, after: error)
                 if error.code != .closed { store.options.onEvent?(.compactionFailed(error)) }
                 throw error
             }
-        } afterwards: { [reference] in
+        } afterwards: { [reference = store.reference] in
             // Commits that came meanwhile could not ask for the next one, and may have been the last.
-            guard hasWritten.withLock({ $0 }), let store = reference.object, store.isDueForSpace(log) else { return }
-            store.compactIfDue(log)
+            guard hasWritten.withLock({ $0 }), let store = reference.object, store.compactor.isDueForSpace(log) else {
+                return
+            }
+            store.compactor.startIfDue(log)
         }
     }
 

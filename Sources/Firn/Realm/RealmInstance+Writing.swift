@@ -1,0 +1,162 @@
+import CFirn
+import FirnCore
+import FirnStorage
+
+/// The transaction that the realm has open: how it begins, and its three ends. It is committed or undone, after which
+/// the realm shows the newest version (`leaveTransaction`); it is cancelled, and nothing is shown instead
+/// (`cancelTransaction`); or it goes on without the realm (`releaseTransaction`).
+extension _RealmInstance {
+    /// Begins a transaction on the newest version, once what is due has been delivered.
+    func beginWrite(at callSite: CallSite) throws {
+        check()
+        if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
+        if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
+        stopIfInTransaction()
+        // Observers are called with what is due before the transaction begins.
+        advance(at: callSite)
+        // A block may have begun one and left it open. This thread would wait for itself.
+        stopIfInTransaction()
+        if let scheduler { shared.makeWay(here: scheduler) }
+        if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) { stopForOwnTransaction() }
+        do throws(StoreError) { try enter(at: callSite) } catch { throw Realm.Error(error, configuration.fileURL) }
+    }
+
+    /// Another realm of the store, opened here with other classes, is in a transaction.
+    @inline(never)
+    private func stopForOwnTransaction() -> Never {
+        fatalError(
+            "Firn: a write would wait for itself: another realm of the same store, opened with other objectTypes or for another queue, is in a write transaction on this thread, queue or actor. Commit or cancel that first, or use one realm for both."
+        )
+    }
+
+    private func stopIfInTransaction() {
+        guard isInTransaction else { return }
+        fatalError("Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.")
+    }
+
+    /// Commits the running transaction, and shows the newest version.
+    func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {
+        check()
+        stopIfMigrating("commit a write")
+        guard let base = open?.transaction.base.version, let began = open?.beganAt else {
+            fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() first.")
+        }
+        observers.checkTokens(tokens, of: self)
+        let (start, callSite) = (SystemClock.shared.monotonic(), pin?.callSite)
+        do throws(StoreError) {
+            let (committed, base) = try commitTransaction(pins: !tokens.isEmpty || observers.wantOldValues)
+            shared.monitor.published(since: start)
+            leaveTransaction(.committed)
+            committedOwn(committed, from: base, skipping: tokens)
+        } catch {
+            let error = Realm.Error(error, configuration.fileURL)
+            // Nor is an asynchronous commit below it published any more.
+            if error.code == .writeFailed { shown.ahead = nil }
+            leaveTransaction(.undone(showingAtLeast: base))
+            throw error
+        }
+        shared.monitor.commits(to: store, began: began, now: start, at: callSite)
+    }
+
+    /// Undoes the running transaction, and shows the newest version.
+    func cancelWrite() {
+        check()
+        stopIfMigrating("cancel a write")
+        guard let transaction else {
+            fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() first.")
+        }
+        let base = transaction.base.version
+        transaction.cancel()
+        leaveTransaction(.undone(showingAtLeast: base))
+    }
+
+    // MARK: Its beginning and its ends
+
+    /// Begins a transaction, and shows its state.
+    func enter(at callSite: CallSite) throws(StoreError) {
+        enter(try store.beginWrite(replacing: shown.takeOwnPin(), at: callSite), async: false)
+    }
+
+    /// Shows the state of a transaction that has begun.
+    func enter(_ transaction: WriteTransaction, async: Bool = true) {
+        open = OpenTransaction(transaction, isAsync: async)
+        shown.show(transaction.base, as: schema)
+        transaction.attach(core, writesInPlace: shown.writesInPlace)
+        core.pointee.generation &+= 1
+    }
+
+    /// Commits the running transaction, which goes on being open. Returns also the version that it began from, if there
+    /// is an observer. Without one, only the realm holds that version from then on.
+    private func commitTransaction(pins: Bool) throws(StoreError) -> (CommittedVersion, base: Pin?) {
+        guard let transaction else { preconditionFailure("Firn: there is no transaction to commit") }
+        let base = observers.hasNone ? nil : transaction.base
+        return (try transaction.commit(pins: pins), base)
+    }
+
+    /// What a transaction leaves.
+    enum TransactionOutcome {
+        /// A version.
+        case committed
+        /// Nothing. The realm then shows at least a version, if the transaction's end may wait for it.
+        case undone(showingAtLeast: UInt64?)
+    }
+
+    /// Ends the transaction, which was committed or undone, and shows the newest version.
+    func leaveTransaction(_ outcome: TransactionOutcome) {
+        guard let isAsync = open?.isAsync else { preconditionFailure("Firn: there is no transaction to leave") }
+        if case .undone(let version?) = outcome, !isAsync { waitUntilPublished(version) }
+        let callSite = pin?.callSite ?? openedAt
+        // From here only the realm holds the version that the transaction began from, so its pin can be moved.
+        open = nil
+        core.pointee.stamp = FIRN_STAMP_READ_ONLY
+        showNewest(at: callSite)
+        // An observer that was made in a transaction which began asynchronously knows its base.
+        if isAsync, let pin { observers.forgetAnnounced(after: pin.version) }
+        observers.wakeIfDue()
+        asyncWrites?.askForLock()
+        if case .undone = outcome { observers.propertyTracker?.undone() }
+    }
+
+    /// Undoes the running transaction, if there is one, without showing anything else instead. Returns the version
+    /// that it began from.
+    func cancelTransaction() -> UInt64? {
+        guard let transaction else { return nil }
+        let base = transaction.base.version
+        open = nil
+        transaction.cancel()
+        return base
+    }
+
+    /// Stops showing the running transaction's state. The transaction goes on.
+    func releaseTransaction() {
+        open?.transaction.detachAccessors()
+        open = nil
+    }
+
+    /// Waits until a version is published, or can't be.
+    func waitUntilPublished(_ version: UInt64) {
+        guard store.publishedVersion < version else { return }
+        // Another thread's commit is on its way to the disk. If it fails, its version never existed, and the realm
+        // returns to what is published.
+        ignoringError { () throws(StoreError) in try store.waitUntilPublished(version) }
+    }
+
+    // MARK: In it
+
+    /// The running transaction. Stops the program if there is none.
+    func writing(_ what: @autoclosure () -> String) -> WriteTransaction {
+        check()
+        guard let transaction else { stopOutsideOfWrite(what()) }
+        return transaction
+    }
+
+    @inline(never)
+    private func stopOutsideOfWrite(_ what: String) -> Never {
+        if isFrozen { fatalError("Firn: can't \(what): it is frozen. Thaw it and write to the live one.") }
+        if configuration.readOnly {
+            fatalError("Firn: can't \(what): the realm was opened read-only. Open it for writing.")
+        }
+        fatalError(
+            "Firn: can't \(what) outside of a write transaction. Do it within realm.write { } or after beginWrite().")
+    }
+}

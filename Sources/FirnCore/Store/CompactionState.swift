@@ -1,0 +1,33 @@
+import Synchronization
+
+/// What a store's compactor knows from one checkpoint to the next: how many bytes of the checkpoint's files are live,
+/// dead and in holes, and the thread that it works on. Everything here is guarded by itself.
+final class CompactionState: Sendable {
+    let thread = CompactorThread()
+    /// The bytes of the nodes that the checkpoint's version reaches: how much data there is, for the compaction rule.
+    let liveByteCount: Atomic<Int>
+    /// The bytes of blocks in the checkpoint's files that were punched, or will be as soon as no version needs them.
+    let holeByteCount: Atomic<Int>
+    /// The garbage in the checkpoint's files that the last compaction left.
+    let garbageBefore: Atomic<Int>
+    let deferredHoles = DeferredHoles()
+    /// Set if the file system can't punch holes.
+    let cannotPunchHoles = Atomic<Bool>(false)
+    /// The bytes of log since the last checkpoint from which on the space on the disk is looked at.
+    let spaceCheckAt = Atomic<Int>(Compactor.spaceCheckByteCount)
+
+    /// - Parameter start: the checkpoint that the store begins with; nil if there is none.
+    init(from start: CheckpointBase?) {
+        guard let start else {
+            liveByteCount = Atomic(0)
+            holeByteCount = Atomic(0)
+            garbageBefore = Atomic(0)
+            return
+        }
+        let state = start.state
+        liveByteCount = Atomic(
+            Compactor.liveByteCount(of: start.checkpoint, holes: state.holes, garbage: state.garbage))
+        holeByteCount = Atomic(FreeSpaceMap.blockByteCount(of: state.holes))
+        garbageBefore = Atomic(state.garbage)
+    }
+}
