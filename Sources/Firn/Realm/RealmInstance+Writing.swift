@@ -80,7 +80,7 @@ extension _RealmInstance {
     /// Shows the state of a transaction that has begun.
     func enter(_ transaction: WriteTransaction, async: Bool = true) {
         open = OpenTransaction(transaction, isAsync: async)
-        shown.show(transaction.base, as: schema)
+        shown.show(transaction, as: schema)
         transaction.attach(core, writesInPlace: shown.writesInPlace)
         core.pointee.generation &+= 1
     }

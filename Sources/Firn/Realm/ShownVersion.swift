@@ -22,6 +22,14 @@ struct ShownVersion {
         frozen = nil
     }
 
+    /// Shows the state of a transaction, which a migration has begun with another schema than the base's. Stops the
+    /// program if the realm's classes can't show it.
+    mutating func show(_ transaction: WriteTransaction, as classes: SchemaBinding) {
+        compare(transaction.resolvedSchema, with: classes)
+        pin = transaction.base
+        frozen = nil
+    }
+
     /// The pin, for a transaction, whose base replaces it. What the realm only remembers must not hold the version
     /// then.
     mutating func takeOwnPin() -> OwnPin {
