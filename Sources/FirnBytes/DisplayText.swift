@@ -10,7 +10,8 @@ public struct DisplayText {
     /// needs as many.
     public static let markLimit = 8
 
-    /// How many marks came since the last letter; `markLimit` if there was no letter.
+    /// How many combining marks have come since the last other character that was shown; `markLimit` if there is no
+    /// such character for a mark to stand on.
     private var marks = markLimit
 
     public init() {}
@@ -18,8 +19,8 @@ public struct DisplayText {
     /// The text on one line: newlines are shown as `\n`.
     public static func line(_ text: String) -> String { escaped(text, keepsNewlines: false) }
 
-    /// A name on one line. Of one that no store can have, since it is too long, the beginning: nobody reads a megabyte,
-    /// and it would hide the rest of the message.
+    /// A name on one line. A name longer than a store allows is cut: nobody reads a megabyte, and it would hide the
+    /// rest of the message.
     public static func name(_ text: String) -> String {
         line(String(text.unicodeScalars.prefix(256))) + (text.unicodeScalars.dropFirst(256).isEmpty ? "" : "…")
     }
@@ -54,7 +55,7 @@ public struct DisplayText {
         return out
     }
 
-    /// Appends a character, escaped if it must be. It follows the characters that were appended before.
+    /// Appends a character, escaped if it must be. The character comes after those of the earlier calls.
     public mutating func append(_ scalar: Unicode.Scalar, to out: inout String) {
         if shows(scalar) {
             out.unicodeScalars.append(scalar)
@@ -68,7 +69,7 @@ public struct DisplayText {
         }
     }
 
-    /// Whether a character is shown as it is. It follows the characters of the calls before.
+    /// Whether a character is shown as it is. The character comes after those of the earlier calls.
     public mutating func shows(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value >= 0x20 && scalar.value < 0x7F {
             marks = 0

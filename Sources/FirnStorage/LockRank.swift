@@ -10,13 +10,14 @@ import CFirn
 /// - **Rights** are held during waits and system calls, some of them from one call of the API to the next. A thread
 ///   that holds one takes only rights of the same store that are further down in this list:
 ///   1. the opening of a store (`SharedStore.Opening`);
-///   2. the right to compact, in the process (`Compactor`), then among processes (the compactor's byte of
+///   2. the right to compact, in the process (`CompactorThread`), then among processes (the compactor's byte of
 ///      `StoreLocks`);
 ///   3. the right to write among processes (`WriterLock`), then in the process (`WriteQueue`). The latter belongs to a
 ///      write transaction, not to a thread;
 ///   4. filling or sealing the last segment (`LogTail`), and leading a group commit (`GroupCommit`).
 ///
-///   User code may run with right 3 (write blocks, migrations), and in no other.
+///   User code may run with right 3 (write blocks, migrations). During an opening, which is right 1, the migration
+///   block and `onDamage` run too. With no other right does user code run.
 /// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. While a thread holds one,
 ///   it does not wait, take a right, fork, call user code, or make a system call that may block (`expectNone`). Most
 ///   of them are innermost: no lock is taken while one is held. If a lock guards something that may hold closures of

@@ -33,8 +33,8 @@ package final class ThreadEnd {
         return unsafeDowncast(kept.object, to: Object.self)
     }
 
-    /// Keeps an object until the calling thread ends, in place of the one of its class that it has kept so far. Then
-    /// `end` is called with it, after all blocks that were registered.
+    /// Keeps an object until the calling thread ends. It replaces the object of the same class that the thread keeps,
+    /// if there is one. At the thread's end, after all registered blocks, `end` is called with it.
     package static func keep<Object: AnyObject>(_ object: Object, _ end: @escaping (Object) -> Void) {
         let (own, type) = (current, ObjectIdentifier(Object.self))
         let old = own.kept.filter { $0.type == type }

@@ -227,7 +227,7 @@ struct MapKeyBytes: Hashable, Comparable {
     static func < (a: MapKeyBytes, b: MapKeyBytes) -> Bool { Value.order(a.value, b.value) < 0 }
     func hash(into hasher: inout Hasher) { hasher.combine(value) }
 
-    /// What is wrong with a key; nil if it is allowed (SEMANTICS 89).
+    /// What is wrong with a key; nil if it is allowed (behaviour 89).
     static func fault(in text: String) -> String? {
         guard text.utf8.first == UInt8(ascii: "$") || text.utf8.contains(UInt8(ascii: ".")) else { return nil }
         return

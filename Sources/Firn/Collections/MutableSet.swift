@@ -34,7 +34,7 @@ public import FirnCore
 /// **What stops the program.** As for `List`: an index that is out of bounds; a change outside a write transaction;
 /// use of a managed set on another thread, or after its object was deleted; adding an object that belongs to another
 /// realm, or a value of more than 16 MiB. So does a set of another realm, or a frozen one of a live one's, in
-/// `formUnion` and the like (SPEC R51).
+/// `formUnion` and the like (R51).
 public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
     /// The elements while unmanaged, in the order of their insertion.
     private(set) var elements: [Element] = []

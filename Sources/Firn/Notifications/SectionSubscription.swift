@@ -57,7 +57,7 @@ final class SectionSubscription<
         let affected = affected(summary, from: old, to: new)
         source.drop()
         guard let change = update(&keys, summary: summary, from: old, to: new, affected: affected) else {
-            known.giveBack(.keys(keys))
+            known.putBack(.keys(keys))
             return nil
         }
         let before = known
@@ -143,18 +143,18 @@ struct SectionDifference {
     ) {
         var homes: [Int64: Int] = [:]
         for (index, object) in change.inserted where change.staying.contains(object) {
-            homes[object] = new.place(of: index)?.section
+            homes[object] = new.location(of: index)?.section
         }
         func isSame(_ section: Int, _ target: Int) -> Bool { new.section(of: old.keys[section]) == target }
         var moved: Set<Int64> = []
         func note(_ index: Int, in sections: Sections<Key>, _ paths: inout [IndexPath]) {
-            guard let place = sections.place(of: index) else { return }
-            if let key, sections.section(of: key) != place.section { return }
-            paths.append(IndexPath(indexes: [place.section, place.item]))
+            guard let location = sections.location(of: index) else { return }
+            if let key, sections.section(of: key) != location.section { return }
+            paths.append(IndexPath(indexes: [location.section, location.item]))
         }
         for (index, object) in change.removed {
-            guard let place = old.place(of: index) else { continue }
-            if change.staying.contains(object), let home = homes[object], isSame(place.section, home) {
+            guard let location = old.location(of: index) else { continue }
+            if change.staying.contains(object), let home = homes[object], isSame(location.section, home) {
                 if changed.contains(object) { note(index, in: old, &modifications) }
             } else {
                 moved.insert(object)

@@ -2,9 +2,9 @@ import CFirn
 import FirnCore
 import FirnStorage
 
-/// The transaction that the realm has open: how it begins, and its three ends. It is committed or undone, after which
-/// the realm shows the newest version (`leaveTransaction`); it is cancelled, and nothing is shown instead
-/// (`cancelTransaction`); or it goes on without the realm (`releaseTransaction`).
+/// The transaction that the realm has open: how it begins, and its three ends. It has ended, and the realm shows the
+/// newest version (`leaveTransaction`). It is undone, and nothing is shown instead (`cancelTransaction`). Or it goes on
+/// without the realm (`releaseTransaction`).
 extension _RealmInstance {
     /// Begins a transaction on the newest version, once what is due has been delivered.
     func beginWrite(at callSite: CallSite) throws {
@@ -93,11 +93,11 @@ extension _RealmInstance {
         return (try transaction.commit(pins: pins), base)
     }
 
-    /// What a transaction leaves.
+    /// How a transaction has ended.
     enum TransactionOutcome {
-        /// A version.
+        /// It has made a version.
         case committed
-        /// Nothing. The realm then shows at least a version, if the transaction's end may wait for it.
+        /// It has made none. The realm then shows at least a version, if the transaction's end may wait for it.
         case undone(showingAtLeast: UInt64?)
     }
 
@@ -106,7 +106,8 @@ extension _RealmInstance {
         guard let isAsync = open?.isAsync else { preconditionFailure("Firn: there is no transaction to leave") }
         if case .undone(let version?) = outcome, !isAsync { waitUntilPublished(version) }
         let callSite = pin?.callSite ?? openedAt
-        // From here only the realm holds the version that the transaction began from, so its pin can be moved.
+        // From here only the realm holds the version that the transaction began from, unless there is an observer. So
+        // its pin can be moved.
         open = nil
         core.pointee.stamp = FIRN_STAMP_READ_ONLY
         showNewest(at: callSite)

@@ -6,7 +6,7 @@ import Synchronization
 
 /// What all `Realm` values of one store on one thread, queue or actor share. It has four parts: the cores of its
 /// accessors, the version shown, the open transaction and the observers. Each part knows one thing, and no part knows
-/// another one: what concerns several of them is done here.
+/// another one: the instance does what concerns several of them.
 ///
 /// Everything here belongs to that thread, queue or actor; a frozen instance never changes and may be read by any
 /// thread. The exceptions say so. It lives as long as a `Realm` value, an accessor, a collection or a notification

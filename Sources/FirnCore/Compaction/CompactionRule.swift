@@ -3,7 +3,7 @@
 /// A checkpoint is written when the log after the last one has grown beyond a limit (`isDue(log:live:)`): the live
 /// data, but at least 8 MiB, so that small stores are not written all the time, and at most 64 MiB, because opening
 /// reads the log after the checkpoint (some 10 ns per byte). If the disk has little space, it is written sooner
-/// (`Store+Space`).
+/// (`Compactor+Space`).
 ///
 /// It adds what has changed to the files of the checkpoint before, and punches holes where nothing is read any more.
 /// When more than `garbageShare` of the files is garbage in blocks that also hold live nodes, the live nodes in those

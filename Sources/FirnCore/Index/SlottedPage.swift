@@ -161,7 +161,7 @@ struct SlottedPage {
         guard low < count, NodeLayout.BytesIndex.head(slots[low]) == head else { return nil }
         var order = self.key(low).compare(key)
         if order < 0 {
-            // More keys of the same head.
+            // Several keys may have this head, so the key is searched for among them.
             low = lowerBound(key, .min &+ 1)
             guard low < count else { return nil }
             order = self.key(low).compare(key)

@@ -152,7 +152,7 @@ final class SpillPool: @unchecked Sendable {
 
     // MARK: Writing out
 
-    /// Writes the pages with nodes of `stamp` or older to their files, and gives their memory back to the system.
+    /// Writes the pages with nodes of `stamp` or older to their files, and returns their memory to the system.
     /// Pages that were written before are left out. All pages keep their addresses, and are read back when they are
     /// accessed.
     ///

@@ -15,32 +15,42 @@ extension Compactor {
         let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased else { return }
         let hasWritten = Guarded(.innermost, false)
-        thread.start { [reference = store.reference] () throws(StoreError) in
-            guard let store = reference.object else { return }
-            let compactor = store.compactor
-            let start = store.clock.monotonic()
-            do throws(StoreError) {
-                let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
-                    if isDue { return try compactor.writeDueCheckpoint(rule) }
-                    try compactor.removeReleased()
-                    return nil
-                }
-                compactor.noteReport(report, since: start)
-                guard report != nil else { return }
-                compactor.noteSpace(log, after: nil)
-                hasWritten.withLock { $0 = true }
-            } catch {
-                compactor.noteSpace(log, after: error)
-                if error.code != .closed { store.options.onEvent?(.compactionFailed(error)) }
-                throw error
-            }
-        } afterwards: { [reference = store.reference] in
+        let reference = store.reference
+        thread.start { () throws(StoreError) in
+            try Compactor.work(for: reference, log, rule: isDue ? rule : nil) { hasWritten.withLock { $0 = true } }
+        } afterwards: {
             // Commits that came meanwhile could not ask for the next one, and may have been the last.
-            guard hasWritten.withLock({ $0 }), let store = reference.object, store.compactor.isDueForSpace(log) else {
-                return
-            }
-            store.compactor.startIfDue(log)
+            if hasWritten.withLock({ $0 }) { Compactor.startIfDueForSpace(reference, log) }
         }
+    }
+
+    /// The compactor's thread: writes a checkpoint by a rule, or only removes what versions have released. Static, so
+    /// that the thread keeps no store open while it waits for its turn.
+    private static func work(
+        for reference: WeakReference<Store>, _ log: Log, rule: CompactionRule?, wrote: () -> Void
+    ) throws(StoreError) {
+        guard let compactor = reference.object?.compactor else { return }
+        let start = compactor.clock.monotonic()
+        do throws(StoreError) {
+            let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
+                if let rule { return try compactor.writeDueCheckpoint(rule) }
+                try compactor.removeReleased()
+                return nil
+            }
+            compactor.noteReport(report, since: start)
+            guard report != nil else { return }
+            compactor.noteSpace(log, after: nil)
+            wrote()
+        } catch {
+            compactor.noteSpace(log, after: error)
+            if error.code != .closed { compactor.options.onEvent?(.compactionFailed(error)) }
+            throw error
+        }
+    }
+
+    private static func startIfDueForSpace(_ reference: WeakReference<Store>, _ log: Log) {
+        guard let compactor = reference.object?.compactor, compactor.isDueForSpace(log) else { return }
+        compactor.startIfDue(log)
     }
 
     /// Whether a checkpoint is due because of the memory that the newest version takes: a few bytes of the log may

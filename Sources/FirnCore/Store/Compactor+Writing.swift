@@ -21,9 +21,9 @@ struct CheckpointOptions {
 
 extension Compactor {
     /// Writes a checkpoint because somebody asks for it. Returns nil if there is nothing to write.
-    func compact(_ options: CheckpointOptions) throws(StoreError) -> CompactionReport? {
+    func compact(_ compaction: CheckpointOptions) throws(StoreError) -> CompactionReport? {
         let start = clock.monotonic()
-        let report = try thread.run { () throws(StoreError) in try writeCheckpoint(options) }
+        let report = try thread.run { () throws(StoreError) in try writeCheckpoint(compaction) }
         thread.spaceRetry.withLock { $0.noteSuccess() }
         noteReport(report, since: start)
         return report

@@ -43,8 +43,8 @@ package final class Store: TransactionOwner {
     let listeners = Listeners()
     let closing = Atomic<Bool>(false)
     let closed = Atomic<Bool>(false)
-    /// Set once, before the store is shared. Nil if no other process can write to the store, or if no threads are
-    /// wanted.
+    /// Set once, before the store is shared. Nil for a store in memory, for one that is opened read-only, and for one
+    /// that uses no threads.
     nonisolated(unsafe) var follower: StoreFollower?
     /// What recovery did; nil for a store in memory.
     package var recovery: RecoveryReport? { log?.recovery }

@@ -113,7 +113,7 @@ package final class Pin: @unchecked Sendable {
 struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
-    /// Set under the lock by the pin's holder, who so may read it without.
+    /// Set under the lock by the pin's holder, who may therefore read it without.
     var callSite: CallSite
     /// False if the pin serves the store's own work.
     let isHolder: Bool

@@ -4,7 +4,7 @@ package enum LogLimits {
     package static let format: UInt16 = 1
     /// Frames begin at multiples of this many bytes.
     package static let frameAlignment = 64
-    /// The most bytes that a part may hold before compression; Firn's own parts hold at most
+    /// The most bytes that a part may hold before compression, for a reader. Firn writes parts of at most
     /// `LogOptions.partByteCount`.
     package static let payloadByteCount = 16 << 20
     /// The number of segments that one store may list.

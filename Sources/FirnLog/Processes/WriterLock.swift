@@ -36,8 +36,8 @@ import Synchronization
 final class WriterLock: @unchecked Sendable {
     private enum State: UInt8, AtomicRepresentable { case away, locked, ready }
 
-    /// The nanoseconds for which a process continues to write while another one waits, so that the cost of passing
-    /// on the lock is paid once for many commits.
+    /// The nanoseconds after acquiring the lock for which a process continues to write although another one waits, so
+    /// that the cost of passing on the lock is paid once for many commits.
     private static let timeSlice: Int64 = 2_000_000
     /// The nanoseconds for which a process that released the lock leaves it to the one that asked for it.
     private static let handoffGrace: Int64 = 2_000_000

@@ -43,9 +43,11 @@ final class HeldNames: Sendable {
         nextLook.store(now + Self.interval, ordering: .relaxed)
     }
 
-    /// Throws `.replaced` if one of the names does not give what is held. A name that could not be looked up is no
-    /// reason to end the writing: that error is transient. Costs four calls of the system that only look names up in
-    /// memory, and that must not ask for times (`firn_identify`).
+    /// Throws `.replaced` if one of the names no longer leads to what the log has open. A name that could not be looked
+    /// up is no reason to end the writing: that error is transient.
+    ///
+    /// Costs four system calls, which only look names up in memory. They must not read the files' times, or the next
+    /// sync would be dearer (`firn_identify`).
     ///
     /// - Parameter segment: the open segment.
     func check(_ segment: any StorageFile) throws(LogError) {

@@ -46,7 +46,8 @@ extension QueryCompiler {
         }
     }
 
-    /// The node that tests the objects at the end of a path's steps. None is behind a nil link.
+    /// The node that tests the objects at the end of a path's steps. A nil link on the way leads to no object, so it
+    /// does not match.
     private func follow(_ path: BoundPath, _ last: any QueryNode) -> any QueryNode {
         path.steps.indices.reversed().reduce(last) { part, index in
             let table = tableOfStep(path, index)

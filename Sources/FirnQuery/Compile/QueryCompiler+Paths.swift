@@ -25,7 +25,7 @@ extension QueryCompiler {
             } else {
                 try bindProperty(name, &bound)
             }
-            // The name behind a map may ask for its keys or its values.
+            // The name after a map may ask for its keys or its values.
             if case .name(let next) = remaining.first, case .elements(let column) = bound.end,
                 schema[bound.table].columns[column].collection == .map
             {

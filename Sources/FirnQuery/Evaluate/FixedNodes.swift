@@ -14,7 +14,7 @@ enum FixedRange: Sendable, Hashable {
     case objectID(ObjectIDBytes, ObjectIDBytes)
 }
 
-/// Tests whether a fixed-width column's value lies in a range. One kernel call per leaf.
+/// Tests whether a fixed-width column's value lies in a range. One call of a column kernel (`CFirn`) per leaf.
 struct RangeNode: QueryNode {
     let column: Int
     let name: String

@@ -6,7 +6,7 @@ struct GeoNode: QueryNode {
     let table: TableID
     /// The column with GeoJSON's type of the object.
     let type: Int
-    /// The list of the longitude, the latitude and, if there is one, the altitude.
+    /// The column with the list of longitude, latitude and, if there is one, altitude.
     let coordinates: Int
     let region: GeoRegion
     /// Whether the objects that lie elsewhere match.

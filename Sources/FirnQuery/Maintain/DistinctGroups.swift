@@ -48,7 +48,7 @@ struct DistinctGroups: Sendable {
         func first(_ key: Int64, _ order: RowOrder) -> Int64? {
             order.first(equalTo: key, byFirst: keys.count, in: objects)
         }
-        let removed = before.places(of: candidates, in: objects)
+        let removed = before.indices(of: candidates, in: objects)
         var firsts = Set(removed.compactMap { first($0.key, before) })
         for (index, _) in removed.reversed() { objects.remove(at: index) }
         // What is left has the same values in both versions. Of each group it is a member that stays.

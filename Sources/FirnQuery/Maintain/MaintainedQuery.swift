@@ -51,7 +51,7 @@ package struct MaintainedQuery: Sendable {
         self.reads = reads.filter { !$0.steps.isEmpty }
     }
 
-    /// To be called when the result was found anew, and not brought to another version.
+    /// Must be called when the result was computed again instead of being brought to the next version.
     package mutating func forget() { distinct?.groups.forget() }
 
     /// Brings a result from one version to another.
@@ -85,7 +85,7 @@ package struct MaintainedQuery: Sendable {
         for key in changed where !leaving.contains(key) {
             if let index = before.index(of: key, in: result) { change.modified.append(index) }
         }
-        change.removed = before.places(of: leaving, in: result)
+        change.removed = before.indices(of: leaving, in: result)
         for (index, _) in change.removed.reversed() { result.remove(at: index) }
         change.inserted = after.insert(found, into: &result)
         change.staying = MaintainedQuery.staying(change.removed, change.inserted)

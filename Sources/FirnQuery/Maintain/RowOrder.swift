@@ -50,7 +50,7 @@ struct RowOrder {
     }
 
     /// Those of some objects that are in a result, with their indices, ascending.
-    func places(of keys: Set<Int64>, in result: OrderedKeys) -> [(index: Int, key: Int64)] {
+    func indices(of keys: Set<Int64>, in result: OrderedKeys) -> [(index: Int, key: Int64)] {
         keys.compactMap { key in index(of: key, in: result).map { ($0, key) } }.sorted { $0.index < $1.index }
     }
 

@@ -19,8 +19,8 @@ final class PosixFile: StorageFile {
     let kind: FileStatus.Kind
     private let isWritable: Bool
 
-    // The length up to which this file may be written without asking for the limit again: no less than what it was
-    // asked for, and no more than the file's length afterwards. Atomic, because any thread may write.
+    // The length up to which this file may be written without calling `fileLengthLimit` again: the length that was last
+    // checked, lowered when the file is truncated. Atomic, because any thread may write.
     private let allowed = Atomic<Int>(0)
 
     // Twice the number of calls that are in the system now, plus 1 once `close` has been called. Atomic, because it

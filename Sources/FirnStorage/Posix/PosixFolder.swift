@@ -19,7 +19,7 @@ final class PosixFolder: PosixNames, StorageFolder, @unchecked Sendable {
     private let name: String
     private let mark = ForkMark()
 
-    /// Opens a folder by a name. Only if names are paths, which the user has given, a link is followed.
+    /// Opens a folder by its name. A symbolic link is followed only if names are paths, because the user gave those.
     init(in parent: PosixNames, _ name: String) throws(StorageError) {
         let operation = "open of a folder"
         let path = parent.path(of: name)

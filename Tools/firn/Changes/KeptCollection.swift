@@ -46,7 +46,7 @@ struct KeptCollection {
             return inverse
         }
 
-        /// Whether it has the elements that it adds.
+        /// Whether the elements that the edit adds are known.
         var hasNew: Bool { new.count == operation.newCount }
 
         /// Valid as long as the edit.

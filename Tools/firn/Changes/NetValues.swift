@@ -35,8 +35,8 @@ final class NetObject {
     }
 }
 
-/// A single value before and after; nil if the object was not there, or the log does not list the value since it is
-/// nil, 0 or empty.
+/// A single value before and after. A side is nil if the object did not exist then, or if its value was nil, 0 or
+/// empty, which the log does not list.
 struct NetValue {
     var old: KeptCell?
     var new: KeptCell?

@@ -79,7 +79,7 @@ struct Sections<Key: _Persistable & Hashable> {
     // MARK: From version to version
 
     /// The section of an element, and its index there; nil if the sections are no ranges. O(log sections).
-    func place(of position: Int) -> (section: Int, item: Int)? {
+    func location(of position: Int) -> (section: Int, item: Int)? {
         guard case .ranges(let ends) = layout else { return nil }
         let section = ends.firstIndex(notBelow: position + 1)
         return (section, position - (section == 0 ? 0 : ends[section - 1]))
@@ -88,14 +88,14 @@ struct Sections<Key: _Persistable & Hashable> {
     /// Whether each section's elements are neighbours.
     var areRanges: Bool { if case .ranges = layout { true } else { false } }
 
-    /// The elements, which are given back (`giveBack`) or replaced (`updated`) afterwards: so that nothing else shares
+    /// The elements, which are returned (`putBack`) or replaced (`updated`) afterwards: so that nothing else shares
     /// them, and they are changed in place.
     mutating func takeContent() -> _CollectionSource.Content {
         defer { content = .keys(OrderedKeys()) }
         return content
     }
 
-    mutating func giveBack(_ content: _CollectionSource.Content) { self.content = content }
+    mutating func putBack(_ content: _CollectionSource.Content) { self.content = content }
 
     /// The sections after a change of the elements. Costs the number of sections, and a call of `key` for each element
     /// in `change.inserted`. Nil if the sections are no ranges, before or after.
@@ -103,8 +103,8 @@ struct Sections<Key: _Persistable & Hashable> {
         guard case .ranges(let ends) = layout else { return nil }
         var counts = ends.indices.map { $0 == 0 ? ends[0] : ends[$0] - ends[$0 - 1] }
         for (index, _) in change.removed {
-            guard let place = place(of: index) else { return nil }
-            counts[place.section] -= 1
+            guard let location = location(of: index) else { return nil }
+            counts[location.section] -= 1
         }
         var fresh: [SectionID: (key: Key, first: Int, count: Int)] = [:]
         var homes: [(index: Int, section: SectionID)] = []

@@ -10,7 +10,8 @@ public protocol _MappingTarget: _Persistable, _RealmCollectionValueInsideOptiona
     static func _getTarget(_ row: _Row, _ column: Int) -> Self
     /// The value that a wrapper holds. A new object if it holds none.
     static func _unwrapTarget(_ stored: _Stored) -> Self
-    /// Whether `_store` can write a value. It is asked before the value is computed, which so is computed once.
+    /// Whether `_store` can write a value. It is asked before the value is computed, so that the value is computed
+    /// once.
     static func _isStoredInPlace(_ row: _Row, _ column: Int32) -> Bool
     /// Runs code of the application that makes a value for a wrapper.
     static func _making(_ body: () -> Self) -> Self
@@ -120,7 +121,7 @@ extension _MappedValue {
     public static func _wrapOptional(_ value: Self?) -> _Mapped._OptionalStored {
         _Mapped._wrapOptional(value.map { value in _Mapped._making { value._mapped } })
     }
-    /// What the target's value stands for; nil if it is nil.
+    /// The value that the stored target value stands for; nil if that is nil, or stands for no value that is shown.
     @inlinable
     public static func _unwrapOptional(_ stored: _Mapped._OptionalStored) -> Self? {
         _shown(_Mapped._unwrapOptional(stored))

@@ -43,8 +43,8 @@ extension Realm {
         }
     }
 
-    /// The versions that can be opened: `versions`, for a log that may be damaged. Costs the same. Stops the program on
-    /// the wrong thread.
+    /// The versions that can be opened: as `versions`, with the same cost, but if the log can't be read this throws
+    /// instead of stopping the program. Stops the program on the wrong thread.
     ///
     /// - Throws: `Realm.Error`: `.invalidDatabase` or the file system's error if the log can't be read.
     public func tryVersions() throws -> [Version] {

@@ -20,8 +20,9 @@ final class PropertyTracker: Observable {
     private var tracked: [TableID: [Int64: Set<Int>]] = [:]
     /// The same of backlinks, by table and property.
     private var trackedBacklinks: [TableID: [Int: Set<Int64>]] = [:]
-    /// What was read of another version than the one that changes count from. What changed between the two is not known
-    /// for sure, so all of it counts as changed at the next version.
+    /// Cells that were read in a transaction, or while the realm showed another version than `version`. Whether they
+    /// changed in between is not known, so they count as changed at the next version, and when the transaction is
+    /// undone.
     private var early: Set<Cell> = []
     /// The version that changes count from.
     private var version: UInt64

@@ -18,11 +18,13 @@ extension _RealmInstance {
     /// Commits the running transaction without waiting for the disk, and shows it. Returns its version, which is
     /// published later (`commitEnded`), and when the commit began.
     func commitWithoutWaiting() throws(StoreError) -> (version: UInt64, start: Int64) {
-        guard let open else { preconditionFailure("Firn: there is no transaction to commit") }
+        guard let began = open?.beganAt, let transaction else {
+            preconditionFailure("Firn: there is no transaction to commit")
+        }
         let (start, callSite) = (SystemClock.shared.monotonic(), pin?.callSite)
-        let base = observers.hasNone ? nil : open.transaction.base
+        let base = observers.hasNone ? nil : transaction.base
         let committed: CommittedVersion
-        do throws(StoreError) { committed = try open.transaction.commitWithoutWaiting(pins: true) } catch {
+        do throws(StoreError) { committed = try transaction.commitWithoutWaiting(pins: true) } catch {
             leaveTransaction(.undone(showingAtLeast: nil))
             throw error
         }
@@ -33,7 +35,7 @@ extension _RealmInstance {
         } else {
             observers.noteAnnounced(committed.number)
         }
-        shared.monitor.commits(to: store, began: open.beganAt, now: start, at: callSite)
+        shared.monitor.commits(to: store, began: began, now: start, at: callSite)
         return (committed.number, start)
     }
 
