@@ -140,7 +140,7 @@ extension CheckpointMapping {
             mapping = try CheckpointMapping(
                 byteCount: reservedByteCount(for: last.start + last.byteCount), holes: version.holes, log: log,
                 fileReferences: fileReferences, onDamage: reading.onDamage)
-        } catch { throw StoreError(LogError(error)) }
+        } catch { throw StoreError(error) }
         let origin = Origin(resolvedSchema, stamp: version.stamp, isOpened: true)
         for file in checkpoint.files { try mapping.add(file, log: log, reading: reading, origin: origin) }
         if let damage = mapping.openRoot(at: version.root) {
@@ -156,13 +156,8 @@ extension CheckpointMapping {
     func add(
         _ entry: Checkpoint.File, log: Log, reading: CheckpointReading, origin: Origin
     ) throws(StoreError) {
-        do throws(LogError) {
-            let file = try log.openCheckpointFile(entry)
-            do throws(StorageError) { try add(entry, file: file, origin: origin, byMapping: reading.isByMapping) } catch
-            {
-                throw LogError(error)
-            }
-        } catch {
+        let file = try logged(log.openCheckpointFile(entry))
+        do throws(StorageError) { try add(entry, file: file, origin: origin, byMapping: reading.isByMapping) } catch {
             throw StoreError(error)
         }
         if log.options.verify.includes(entry.byteCount), let damage = verify(entry) {

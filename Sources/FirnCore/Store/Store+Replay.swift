@@ -8,13 +8,11 @@ extension Store {
     func replay(_ log: Log) throws(StoreError) {
         let start = versions.tip.version
         if log.isWriting, log.schema.isEmpty, !schema.tables.isEmpty {
-            do { try log.restoreSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
+            try logged(log.restoreSchema(SchemaCoding.encode(schema)))
         }
         guard log.publishedVersion > start else { return }
         try replay(log, after: start, through: log.publishedVersion, isOpening: true)
-        if !isReadOnly {
-            do { try log.setSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
-        }
+        if !isReadOnly { try logged(log.setSchema(SchemaCoding.encode(schema))) }
     }
 
     /// Applies the commits `after + 1 ... through` of a log to the store, which holds what `after` held, and publishes
