@@ -58,7 +58,7 @@ struct CheckpointState {
                     garbage & ~holesBit <= LogLimits.checkpointByteCount
                 else { throw BytesError(.invalid("a root at \(root) of stamp \(stamp)"), offset: 0) }
                 let schema = try SchemaCoding.decode(reader.readBytes(reader.remaining))
-                if let fault = schema.fault { throw BytesError(.invalid(fault), offset: reader.offset) }
+                if let fault = schema.fault { throw BytesError(.invalid(fault.text), offset: reader.offset) }
                 return CheckpointState(
                     root: Int(root), stamp: stamp, garbage: Int(garbage & ~holesBit), holes: holes, schema: schema)
             }

@@ -62,7 +62,7 @@ extension WriteTransaction {
         guard new.tables.count >= old.tables.count else {
             try fail("the new schema has fewer tables than the store has ever had")
         }
-        if let fault = new.limitFault ?? new.fault { try fail(fault) }
+        if let fault = new.limitFault ?? new.fault { try fail(fault.text) }
         for (index, table) in new.tables.enumerated() {
             for column in table.columns {
                 guard column.type != .link || column.target.map({ $0.index < new.tables.count }) ?? false else {
