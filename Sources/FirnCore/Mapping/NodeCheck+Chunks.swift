@@ -199,7 +199,7 @@ extension NodeCheck {
         return withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
             guard let lengths = buffer.baseAddress else { return wrong }
             let target = UnsafeMutableRawBufferPointer(start: lengths, count: count)
-            do throws(BytesError) { try LZ4.decompress(source, into: target) } catch { return wrong }
+            do throws(Damage) { try LZ4.decompress(source, into: target) } catch { return wrong }
             return values(cells, width, lengths: lengths, heap: heap, mayRefer: false)
         }
     }

@@ -84,7 +84,7 @@ extension WriteTransaction {
             switch part.kind {
             case .schema:
                 let schema: StoreSchema
-                do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
+                do throws(Damage) { schema = try SchemaCoding.decode(part.bytes) } catch {
                     throw StoreError(
                         .damage, "the schema of version \(version) cannot be read: \(error); run `firn verify`")
                 }

@@ -175,17 +175,13 @@ final class SegmentReader {
         let payload = try payload(of: header)
         guard header.flags.contains(.lz4) else { return payload }
         buffer.removeAll()
-        var failure: BytesError?
+        var damage: Damage?
         buffer.append(count: Int(header.rawCount)) { target in
-            do {
-                try LZ4.decompress(payload, into: target)
-            } catch {
-                failure = error as? BytesError
-            }
+            do throws(Damage) { try LZ4.decompress(payload, into: target) } catch { damage = error }
         }
-        if let failure {
+        if let damage {
             throw LogError(
-                .damage, path: path, offset: Int(header.offset), detail: "the part does not decompress: \(failure)")
+                .damage, path: path, offset: Int(header.offset), detail: "the part does not decompress: \(damage)")
         }
         return buffer.bytes
     }

@@ -137,10 +137,10 @@ enum ChunkEncoding {
         let compressed = UnsafeRawBufferPointer(start: payload(node), count: lz4ByteCount(node))
         return withUnsafeTemporaryAllocation(byteCount: width * rows + heap, alignment: 16) { buffer in
             let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(width * rows + heap)])
-            do throws(BytesError) {
+            do throws(Damage) {
                 try LZ4.decompress(compressed, into: target)
                 guard hasValidLengths(target, rows: rows, width: width) else {
-                    throw BytesError(.invalid("its lengths are not valid"), offset: 0)
+                    throw Damage("its lengths are not valid", at: 0)
                 }
             } catch {
                 // The checksum is right, so the chunk was written like this.
