@@ -27,6 +27,13 @@ public struct Damage: Error, Sendable, Equatable, CustomStringConvertible {
     /// A value that is not allowed in its field.
     public init(_ text: String, at offset: Int = 0) { self.init(.invalid(text), offset: offset) }
 
+    /// Throws unless a condition holds.
+    @inlinable
+    @inline(__always)
+    public static func check(_ condition: Bool, _ text: @autoclosure () -> String) throws(Damage) {
+        if !condition { throw Damage(text()) }
+    }
+
     /// What is wrong, without the offset.
     public var text: String {
         switch code {

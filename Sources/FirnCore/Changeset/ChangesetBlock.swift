@@ -89,12 +89,6 @@ enum ChangesetBlock {
         var values: ColumnDecoder
     }
 
-    /// The error that the body of a reader throws if values are invalid. The reader adds version, part and offset.
-    struct Refusal: Error {
-        let reason: String
-        init(_ reason: String) { self.reason = reason }
-    }
-
     // MARK: Reading
 
     init(

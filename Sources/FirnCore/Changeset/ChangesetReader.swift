@@ -3,7 +3,7 @@ import FirnBytes
 /// Reads a changeset part by part and passes its blocks to a closure that applies, shows or stores them.
 ///
 /// The bytes are not trusted. Whatever they contain, the reader either returns blocks that can be read without a
-/// check, or throws a `ChangesetError` that names version, part and offset. It does not check whether tables, columns
+/// check, or throws a `ChangesetDamage` that names version, part and offset. It does not check whether tables, columns
 /// and rows exist: see `ColumnDecoder.matches`. A reader holds one part's blobs at a time and nothing else. It is
 /// used by one thread.
 final class ChangesetReader {
@@ -31,10 +31,11 @@ final class ChangesetReader {
 
     deinit { blobs.removeAll() }
 
-    /// Passes the blocks of the next part to `body`. What a block refers to is freed when `body` returns.
+    /// Passes the blocks of the next part to `body`. What a block refers to is freed when `body` returns. If values are
+    /// invalid, `body` throws a `Damage` whose offset counts from the block.
     func read(_ bytes: UnsafeRawBufferPointer, _ body: (inout ChangesetBlock) throws -> Void) throws {
         guard bytes.count <= Limits.partByteCount else {
-            throw error(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
+            throw damage(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
         }
         endOfLast = bytes.count
         hasOldValues = true
@@ -50,13 +51,13 @@ final class ChangesetReader {
             do throws(Damage) {
                 block = try next(&reader, &cells)
             } catch {
-                throw self.error(error.offset, error.text)
+                throw self.damage(error.offset, error.text)
             }
             guard var block else { continue }
             do {
                 try body(&block)
-            } catch let error as ChangesetBlock.Refusal {
-                throw self.error(start, error.reason)
+            } catch let damage as Damage {
+                throw self.damage(start + damage.offset, damage.text)
             }
         }
         part += 1
@@ -66,13 +67,13 @@ final class ChangesetReader {
     func finish() throws {
         guard blobsAreDue || blobs.isEmpty else {
             part = max(part - 1, 0)
-            throw error(endOfLast, "the changeset ends after a blob that nothing refers to")
+            throw damage(endOfLast, "the changeset ends after a blob that nothing refers to")
         }
         blobs.removeAll()
     }
 
-    private func error(_ offset: Int, _ reason: String) -> ChangesetError {
-        ChangesetError(version: version, part: part, offset: offset, reason: reason)
+    private func damage(_ offset: Int, _ reason: String) -> ChangesetDamage {
+        ChangesetDamage(version: version, part: part, offset: offset, reason: reason)
     }
 
     // MARK: Blocks

@@ -52,7 +52,7 @@ extension ColumnIndex {
 
     static func checkInvariants(_ schema: ColumnSchema, _ root: NodeRef) {
         do { try ColumnIndex(schema).checkInvariants(root) } catch {
-            preconditionFailure("Firn: the index of \(schema.name) is broken: \(error)")
+            preconditionFailure("Firn: the index of \(schema.name) is broken: \(error.text)")
         }
     }
 

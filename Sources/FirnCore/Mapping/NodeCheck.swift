@@ -304,7 +304,7 @@ struct NodeCheck {
             node.count > 0, node.count <= node.byteCount / leastByteCount, page.heapStart <= node.byteCount,
             NodeLayout.BytesIndex.slot(node.count) <= page.heapStart
         else { return "a page of an index has \(node.count) entries in \(node.byteCount) bytes" }
-        do { try BytesIndexTree.checkBytes(page, "") } catch { return "a page of an index is invalid:\(error)" }
+        do { try BytesIndexTree.checkBytes(page, "") } catch { return "a page of an index is invalid:\(error.text)" }
         // A reference becomes an address, so it must not be part of another entry.
         var ranges = (0..<node.count).map { index in
             let offset = page.entryOffset(index)
