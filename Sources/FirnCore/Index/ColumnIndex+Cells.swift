@@ -80,7 +80,7 @@ extension ColumnIndex {
                 default: builder.append(cell(schema, chunk: chunk, row: row), leaf.key(row))
                 }
             }
-            return !Faults.isSet
+            return !DamageRecord.isSet
         }
         root.pointee = builder.finish(writer).word
     }

@@ -263,7 +263,7 @@ final class CheckpointMapping: @unchecked Sendable {
     /// stand-in; if nobody would learn of the damage that way, reports it to the application and stops the program.
     private func validate(_ address: UInt) -> UnsafeMutableRawPointer {
         if let damage = tryValidate(address) {
-            if let standIn = standIn(address), Faults.note(damage) { return standIn.address }
+            if let standIn = standIn(address), DamageRecord.note(damage) { return standIn.address }
             LockRank.expectNone("damage is reported to the application")
             onDamage?(damage)
             fatalError("Firn: \(damage)")

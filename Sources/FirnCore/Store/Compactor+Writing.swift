@@ -109,7 +109,7 @@ extension Compactor {
         store.publish(through: log.publishedVersion)
         let pin = versions.pinForStore(.published)
         let logByteCount = log.byteCountSinceCheckpoint
-        let planned = try Faults.throwing { () throws(StoreError) in
+        let planned = try DamageRecord.throwing { () throws(StoreError) in
             guard let plan = try self.plan(pin, log: log, compaction: compaction, room: room) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
             }
@@ -186,7 +186,7 @@ extension Compactor {
         }
         let root = try writer.write()
         // Without its footer the file is no checkpoint.
-        try Faults.check()
+        try DamageRecord.check()
         // A process that opens the store knows no suspects, so their bytes count as garbage until a walk finds them
         // alive.
         let state = CheckpointState(

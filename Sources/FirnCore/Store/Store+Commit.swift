@@ -26,14 +26,14 @@ extension Store {
         do throws(StoreError) {
             // A forked child has no right to its parent's log, and not all of its parent's memory.
             if isForked { try checkWritable() }
-            try transaction.checkFaults()
+            try transaction.checkDamage()
             try transaction.recordingDamage { () throws(StoreError) in
                 // The changeset and the change summary come from the same deltas.
                 lazy var deltas = transaction.makeDeltas()
                 let summary = keepsChangeSummaries ? transaction.makeChangeSummary(deltas) : nil
                 // From here on nothing is read that could be damaged, except by the encoder: `PartSink` checks for
                 // damage before the last part.
-                try transaction.checkFaults()
+                try transaction.checkDamage()
                 if let log { time = try logged(transaction.append(deltas, to: log, version: version)) }
                 if let summary { keep(summary, after: before, version) }
             }

@@ -56,7 +56,7 @@ extension Store {
             try follower.finish()
         } catch {
             let last = follower.version
-            let error = follower.fault ?? error
+            let error = follower.metDamage ?? error
             follower.cancel()
             guard let stop = error as? ForeignSchema else { throw replayError(error, after: last, log) }
             log.abandonWriting()
@@ -255,7 +255,7 @@ private final class FollowedCommits {
         return begun
     }
 
-    var fault: StoreError? { transaction?.fault }
+    var metDamage: StoreError? { transaction?.fault }
 
     func cancel() { transaction?.cancel() }
 

@@ -47,7 +47,7 @@ extension Store {
                 try past?.end(transaction)
                 return reached
             }
-            try transaction.checkFaults()
+            try transaction.checkDamage()
         } catch {
             let error = transaction.fault ?? error
             transaction.cancel()
@@ -76,8 +76,8 @@ extension WriteTransaction {
     func apply(
         _ commit: inout CommitReader, as past: PastSchema? = nil, check: (StoreSchema) throws -> Void = { _ in }
     ) throws {
-        let outer = firn_set_fault_record(faults)
-        defer { _ = firn_set_fault_record(outer) }
+        let outer = firn_set_damage_record(damageRecord)
+        defer { _ = firn_set_damage_record(outer) }
         let version = commit.version
         let reader = ChangesetReader(version: version, direction: .forward)
         while let part = try commit.next() {
@@ -97,7 +97,7 @@ extension WriteTransaction {
                         try follow(schema, from: version, as: past)
                     } else {
                         try apply(&block)
-                        try checkFaults()
+                        try checkDamage()
                     }
                 }
             }
@@ -130,7 +130,7 @@ extension Store {
     func finishFollowing(_ transaction: WriteTransaction, version: UInt64, time: Int64) throws(StoreError) {
         if keepsChangeSummaries {
             let summary = transaction.recordingDamage { transaction.makeChangeSummary(transaction.makeDeltas()) }
-            try transaction.checkFaults()
+            try transaction.checkDamage()
             keep(summary, after: transaction.base.version, version)
         }
         add(transaction, version: version, time: time)

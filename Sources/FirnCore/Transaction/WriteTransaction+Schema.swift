@@ -11,7 +11,7 @@ extension WriteTransaction {
             if !isReplay { deleteOwned(without: new) }
             if !hasFault { applySchema(new) }
         }
-        try checkFaults()
+        try checkDamage()
     }
 
     /// Deletes the embedded objects whose parents are to lose the columns that link to them.
@@ -126,7 +126,7 @@ extension WriteTransaction {
                     }
                 }
             }
-            return !Faults.isSet
+            return !DamageRecord.isSet
         }
     }
 
@@ -197,7 +197,7 @@ extension WriteTransaction {
                     if !cell.isEmpty { result.append((column, leaf.key(row), cell.elements)) }
                 }
             }
-            return !Faults.isSet
+            return !DamageRecord.isSet
         }
         retireContents(table, layout, columns: columns)
         return result

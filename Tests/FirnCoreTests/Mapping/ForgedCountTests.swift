@@ -115,8 +115,8 @@ struct ForgedCountTests {
         walk()
         #expect(visits.elements == 900 && visits.nodes > 20)
         #expect(throws: StoreError.self) {
-            try Faults.throwing { () throws(StoreError) in
-                Faults.contradiction("something was damaged")
+            try DamageRecord.throwing { () throws(StoreError) in
+                DamageRecord.contradiction("something was damaged")
                 walk()
             }
         }

@@ -144,7 +144,7 @@ enum ChunkEncoding {
                 }
             } catch {
                 // The checksum is right, so the chunk was written like this.
-                Faults.contradiction("a compressed chunk of a checkpoint is not valid (\(error))")
+                DamageRecord.contradiction("a compressed chunk of a checkpoint is not valid (\(error))")
                 // Continue with values of no bytes, which any column of text may have.
                 target.initializeMemory(as: UInt8.self, repeating: 0)
             }
