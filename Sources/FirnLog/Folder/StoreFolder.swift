@@ -98,16 +98,8 @@ struct StoreFolder: Sendable {
                 .damage, path: path(of: manifest), detail: "it is \(size) bytes long, more than a manifest can be")
         }
         let bytes = try stored(file.read(size, at: 0))
-        do {
-            return try bytes.withUnsafeBytes { try Manifest.decode(file: $0) }.current
-        } catch let refusal as Manifest.Refusal {
-            switch refusal {
-            case .newerFormat(let format): throw LogError(.newerFormat(found: format), path: path(of: manifest))
-            case .damage(let text, let offset):
-                throw LogError(.damage, path: path(of: manifest), offset: offset, detail: text)
-            }
-        } catch {
-            throw LogError(.damage, path: path(of: manifest), detail: "\(error)")
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(LogError) in
+            try Manifest.decode(file: UnsafeRawBufferPointer(bytes), path: path(of: manifest)).current
         }
     }
 

@@ -121,9 +121,7 @@ struct Recovery {
                 if let broken = scan.broken {
                     throw LogError(.damage, path: reader.path, offset: broken.offset, detail: broken.reason)
                 }
-                if let contradiction = scan.contradiction(to: entry) {
-                    throw LogError(.damage, path: reader.path, offset: scan.end, detail: contradiction)
-                }
+                if let damage = scan.contradiction(to: entry) { throw LogError(damage, path: reader.path) }
                 time = scan.lastTime
                 schema = scan.schema
             } else if let chain, chain != reader.header.chain {

@@ -72,6 +72,11 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(.storage(error), path: error.path, detail: detail ?? error.description)
     }
 
+    /// Bytes of a file that are wrong; the offset counts from the beginning of the file.
+    init(_ damage: Damage, path: String) {
+        self.init(.damage, path: path, offset: damage.offset, detail: damage.text)
+    }
+
     /// The store was changed under the log that has it open.
     ///
     /// - Parameter found: what is no longer as it was.
@@ -111,9 +116,9 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether both errors report the same problem at the same file and offset. Their details may differ: if the
+    /// Whether both errors report the same damage at the same file and offset. Their details may differ: if the
     /// log grows, the second one may name more versions.
-    func isSameFinding(as other: LogError) -> Bool {
+    func isSameDamage(as other: LogError) -> Bool {
         code == other.code && path == other.path && offset == other.offset
     }
 
