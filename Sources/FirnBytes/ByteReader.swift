@@ -1,6 +1,6 @@
 /// Reads untrusted bytes from front to back.
 ///
-/// Whatever the bytes are, a read returns a value or throws a `BytesError` that says where, and does not move. No read
+/// Whatever the bytes are, a read returns a value or throws a `Damage` that says where, and does not move. No read
 /// traps, and none reads beyond the end.
 ///
 /// The reader does not own the memory, which must outlive the reader and every buffer that it returns. All
@@ -27,7 +27,7 @@ public struct ByteReader {
 
     /// The next `count` bytes, without a copy.
     @inlinable
-    public mutating func readBytes(_ count: Int) throws(BytesError) -> UnsafeRawBufferPointer {
+    public mutating func readBytes(_ count: Int) throws(Damage) -> UnsafeRawBufferPointer {
         guard count >= 0, count <= remaining else { throw overrun(UInt64(bitPattern: Int64(count))) }
         let start = offset
         position &+= count
@@ -36,14 +36,14 @@ public struct ByteReader {
 
     /// Skips `count` bytes.
     @inlinable
-    public mutating func skip(_ count: Int) throws(BytesError) {
+    public mutating func skip(_ count: Int) throws(Damage) {
         guard count >= 0, count <= remaining else { throw overrun(UInt64(bitPattern: Int64(count))) }
         position &+= count
     }
 
     /// A fixed-width little-endian integer.
     @inlinable @inline(__always)
-    public mutating func read<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type = T.self) throws(BytesError) -> T {
+    public mutating func read<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type = T.self) throws(Damage) -> T {
         let size = MemoryLayout<T>.size
         guard size <= remaining else { throw overrun(UInt64(size)) }
         let value = bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
@@ -52,19 +52,19 @@ public struct ByteReader {
     }
 
     @inlinable
-    public mutating func readUInt8() throws(BytesError) -> UInt8 { try read() }
+    public mutating func readUInt8() throws(Damage) -> UInt8 { try read() }
     @inlinable
-    public mutating func readUInt16() throws(BytesError) -> UInt16 { try read() }
+    public mutating func readUInt16() throws(Damage) -> UInt16 { try read() }
     @inlinable
-    public mutating func readUInt32() throws(BytesError) -> UInt32 { try read() }
+    public mutating func readUInt32() throws(Damage) -> UInt32 { try read() }
     @inlinable
-    public mutating func readUInt64() throws(BytesError) -> UInt64 { try read() }
+    public mutating func readUInt64() throws(Damage) -> UInt64 { try read() }
     @inlinable
-    public mutating func readInt64() throws(BytesError) -> Int64 { try read() }
+    public mutating func readInt64() throws(Damage) -> Int64 { try read() }
 
     /// A `Varint` in its shortest form.
     @inlinable
-    public mutating func readVarint() throws(BytesError) -> UInt64 {
+    public mutating func readVarint() throws(Damage) -> UInt64 {
         let start = offset
         var value: UInt64 = 0
         var shift: UInt64 = 0
@@ -73,10 +73,10 @@ public struct ByteReader {
             let byte = bytes[next]
             next &+= 1
             // The tenth byte has only one bit left to give. A last byte of 0 is redundant.
-            if shift == 63, byte > 1 { throw BytesError(.malformedVarint, offset: start) }
+            if shift == 63, byte > 1 { throw Damage(.malformedVarint, offset: start) }
             value |= UInt64(byte & 0x7f) &<< shift
             if byte < 0x80 {
-                if byte == 0, shift > 0 { throw BytesError(.malformedVarint, offset: start) }
+                if byte == 0, shift > 0 { throw Damage(.malformedVarint, offset: start) }
                 position = next
                 return value
             }
@@ -87,25 +87,25 @@ public struct ByteReader {
 
     /// A signed integer that was encoded by `Varint.zigzag`.
     @inlinable
-    public mutating func readZigzag() throws(BytesError) -> Int64 {
+    public mutating func readZigzag() throws(Damage) -> Int64 {
         Varint.unzigzag(try readVarint())
     }
 
     /// A count or length: a varint of at most `limit`, so that a damaged one can't cause a huge allocation.
     @inlinable
-    public mutating func readCount(limit: Int) throws(BytesError) -> Int {
+    public mutating func readCount(limit: Int) throws(Damage) -> Int {
         let start = offset
         let value = try readVarint()
         guard value <= UInt64(Swift.max(limit, 0)) else {
             position = start
-            throw BytesError(.invalid("a count of \(value) is above the limit of \(limit)"), offset: start)
+            throw Damage("a count of \(value) is above the limit of \(limit)", at: start)
         }
         return Int(value)
     }
 
     /// Bytes that follow their length, a varint.
     @inlinable
-    public mutating func readLengthPrefixed() throws(BytesError) -> UnsafeRawBufferPointer {
+    public mutating func readLengthPrefixed() throws(Damage) -> UnsafeRawBufferPointer {
         let start = offset
         let count = try readVarint()
         guard count <= UInt64(remaining) else {
@@ -118,25 +118,25 @@ public struct ByteReader {
 
     /// UTF-8 text that follows its length in bytes, a varint.
     @inlinable
-    public mutating func readString() throws(BytesError) -> String {
+    public mutating func readString() throws(Damage) -> String {
         let start = offset
         let text = try readLengthPrefixed()
         guard let string = String(validating: text, as: UTF8.self) else {
             position = start
-            throw BytesError(.malformedText, offset: start)
+            throw Damage(.malformedText, offset: start)
         }
         return string
     }
 
     /// Throws unless every byte was read.
     @inlinable
-    public func expectEnd() throws(BytesError) {
-        if remaining != 0 { throw BytesError(.trailing(remaining), offset: offset) }
+    public func expectEnd() throws(Damage) {
+        if remaining != 0 { throw Damage(.trailing(remaining), offset: offset) }
     }
 
     @usableFromInline @inline(never)
-    func overrun(_ wanted: UInt64) -> BytesError {
-        BytesError(.overrun(wanted: wanted, available: remaining), offset: offset)
+    func overrun(_ wanted: UInt64) -> Damage {
+        Damage(.overrun(wanted: wanted, available: remaining), offset: offset)
     }
 }
 

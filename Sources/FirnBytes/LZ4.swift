@@ -43,9 +43,9 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
     /// Decompresses `source`, which may be any bytes, into `target`, which the result must fill exactly.
     public static func decompress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
-    ) throws(BytesError) {
+    ) throws(Damage) {
         guard let from = source.baseAddress, source.count <= Int(Int32.max), target.count <= Int(Int32.max) else {
-            throw BytesError(.malformedCompression, offset: 0)
+            throw Damage(.malformedCompression, offset: 0)
         }
         var nothing: CChar = 0
         let made = withUnsafeMutablePointer(to: &nothing) { spare in
@@ -54,6 +54,6 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
                 target.baseAddress?.assumingMemoryBound(to: CChar.self) ?? spare,
                 Int32(source.count), Int32(target.count))
         }
-        guard Int(made) == target.count else { throw BytesError(.malformedCompression, offset: 0) }
+        guard Int(made) == target.count else { throw Damage(.malformedCompression, offset: 0) }
     }
 }

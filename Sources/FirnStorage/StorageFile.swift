@@ -62,6 +62,23 @@ public protocol StorageFile: AnyObject, Sendable {
 
 extension StorageFile {
     public func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool { false }
+
+    /// Up to `byteCount` bytes from `offset` on: as many as the file has.
+    package func read(_ byteCount: Int, at offset: Int) throws(StorageError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        let count = try bytes.withUnsafeMutableBufferPointer { (bytes) throws(StorageError) in
+            try read(into: UnsafeMutableRawBufferPointer(bytes), at: offset)
+        }
+        bytes.removeLast(byteCount - count)
+        return bytes
+    }
+
+    /// Writes an array of bytes at `offset`.
+    package func write(_ bytes: [UInt8], at offset: Int) throws(StorageError) {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(StorageError) in
+            try write(UnsafeRawBufferPointer(bytes), at: offset)
+        }
+    }
 }
 
 /// A read-only mapping, which is unmapped when the last reference goes.

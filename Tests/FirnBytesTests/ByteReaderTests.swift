@@ -47,11 +47,11 @@ import Testing
         try bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
             _ = try reader.readUInt8()
-            #expect(throws: BytesError(.overrun(wanted: 4, available: 2), offset: 1)) { try reader.readUInt32() }
-            #expect(throws: BytesError(.overrun(wanted: 3, available: 2), offset: 1)) {
+            #expect(throws: Damage(.overrun(wanted: 4, available: 2), offset: 1)) { try reader.readUInt32() }
+            #expect(throws: Damage(.overrun(wanted: 3, available: 2), offset: 1)) {
                 _ = try reader.readBytes(3).count
             }
-            #expect(throws: BytesError.self) { try reader.skip(-1) }
+            #expect(throws: Damage.self) { try reader.skip(-1) }
             #expect(reader.offset == 1)
             #expect(try reader.readUInt16() == 0x0302)
         }
@@ -67,7 +67,7 @@ import Testing
     func badVarints(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
-            #expect(throws: BytesError.self) { try reader.readVarint() }
+            #expect(throws: Damage.self) { try reader.readVarint() }
             #expect(reader.offset == 0)
         }
     }
@@ -78,7 +78,7 @@ import Testing
         ] as [[UInt8]] {
             bytes.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
-                #expect(throws: BytesError.self) { try reader.readString() }
+                #expect(throws: Damage.self) { try reader.readString() }
                 #expect(reader.offset == 0)
             }
         }
@@ -88,11 +88,11 @@ import Testing
         let bytes: [UInt8] = [0x05, 1, 2, 0x06]
         try bytes.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
-            #expect(throws: BytesError.self) { _ = try reader.readLengthPrefixed().count }
+            #expect(throws: Damage.self) { _ = try reader.readLengthPrefixed().count }
             #expect(reader.offset == 0)
             try reader.skip(3)
-            #expect(throws: BytesError.self) { try reader.expectEnd() }
-            #expect(throws: BytesError.self) { try reader.readCount(limit: 5) }
+            #expect(throws: Damage.self) { try reader.expectEnd() }
+            #expect(throws: Damage.self) { try reader.readCount(limit: 5) }
             #expect(reader.offset == 3)
             var again = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[3...]))
             #expect(try again.readCount(limit: 6) == 6)
@@ -193,7 +193,7 @@ import Testing
             bytes.withUnsafeBytes { source in packed.withUnsafeMutableBytes { lz4.compress(source, into: $0) } })
         for length in [99, 101, 0, 200] {
             var target = [UInt8](repeating: 0, count: length)
-            #expect(throws: BytesError.self) {
+            #expect(throws: Damage.self) {
                 try packed[..<count].withUnsafeBytes { source in
                     try target.withUnsafeMutableBytes { try LZ4.decompress(source, into: $0) }
                 }

@@ -202,7 +202,7 @@ import Testing
             var seen = Seen()
             do {
                 try part.withUnsafeBytes { try reader.read(part: $0) { seen.add($0) } }
-            } catch is BytesError {
+            } catch is Damage {
                 refused += 1
             }
         }

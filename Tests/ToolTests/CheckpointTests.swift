@@ -79,7 +79,7 @@ import Testing
         let (a, b): ([UInt8], [UInt8]) = ([3, 97, 10, 7, 0, 0, 0, 0, 0, 0, 0], [4, 97, 98, 0])
         #expect(try entries([2, 0] + a + b) == ["a int(7)", "ab null"])
         for bytes in [[2, 0] + b + a, [2, 0] + a, [1, 0] + a + b, [1, 0, 0, 0], [2, 0] + a + a] {
-            #expect(throws: BytesError.self) { try entries(bytes) }
+            #expect(throws: Damage.self) { try entries(bytes) }
         }
     }
 

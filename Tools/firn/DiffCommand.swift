@@ -62,7 +62,7 @@ struct DiffCommand: ParsableCommand {
             let names = try PrimaryKeys(
                 store, before: range.upperBound + 1, of: pass.changes.unnamed(in: pass.schema), isJSON: json)
             let objects: [ChangedObject]
-            do throws(BytesError) {
+            do throws(Damage) {
                 objects = try pass.changes.result(names, pass.schema, isReversed: from > to, isJSON: json)
             } catch {
                 throw ToolError(.damage, "\(path): the changes do not fit each other: \(error)")

@@ -148,7 +148,7 @@ struct InfoCommand: ParsableCommand {
     }
 
     private static func size(of path: String, _ storage: any Storage) throws(ToolError) -> Int {
-        try stored { () throws(StorageError) in try storage.status(path) }?.byteCount ?? 0
+        try stored(storage.status(path))?.byteCount ?? 0
     }
 
     /// Everything that the command shows.

@@ -99,7 +99,7 @@ struct Verification {
         files += 1 + store.manifest.segments.count
         for segment in store.manifest.segments {
             let path = store.files.segment(segment.number)
-            let size = try stored { () throws(StorageError) in try store.files.storage.status(path) }?.byteCount ?? 0
+            let size = try stored(store.files.storage.status(path))?.byteCount ?? 0
             total += min(size, FormatNumbers.fileByteCount)
         }
         let opened = try store.openCheckpoint()
@@ -186,7 +186,7 @@ struct Verification {
     /// The reserve holds no data, so its contents are not checked.
     private mutating func verifyReserve() throws {
         let path = store.files.reserve
-        guard let status = try stored({ () throws(StorageError) in try store.files.storage.status(path) }) else {
+        guard let status = try stored(store.files.storage.status(path)) else {
             return
         }
         files += 1
@@ -197,9 +197,7 @@ struct Verification {
     private mutating func verifyNames() throws {
         let files = store.files
         func list(_ path: String) throws(ToolError) -> [String] {
-            try stored { () throws(StorageError) in
-                try files.storage.status(path)?.kind == .folder ? try files.storage.list(path) : []
-            }.sorted()
+            try stored(files.storage.status(path)?.kind == .folder ? files.storage.list(path) : []).sorted()
         }
         for name in try list(files.path) where !StoreFiles.names.contains(name) {
             let text =

@@ -7,13 +7,13 @@ void firn_set_validate(void *(*validate)(firn_mapping_t *mapping, uintptr_t addr
     __atomic_store_n(&firn_validate, validate, __ATOMIC_RELEASE);
 }
 
-static __thread void *fault_record;
+static __thread void *damage_record;
 
-__attribute__((noinline)) void *firn_fault_record(void) { return fault_record; }
+__attribute__((noinline)) void *firn_damage_record(void) { return damage_record; }
 
-__attribute__((noinline)) void *firn_set_fault_record(void *record) {
-    void *before = fault_record;
-    fault_record = record;
+__attribute__((noinline)) void *firn_set_damage_record(void *record) {
+    void *before = damage_record;
+    damage_record = record;
     return before;
 }
 

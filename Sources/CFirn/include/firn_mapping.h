@@ -23,11 +23,11 @@ extern firn_mapping_t *_Nullable firn_mappings[FIRN_MAPPING_COUNT];
 extern void *_Nonnull (*_Nullable firn_validate)(firn_mapping_t *_Nonnull mapping, uintptr_t address);
 void firn_set_validate(void *_Nonnull (*_Nonnull validate)(firn_mapping_t *_Nonnull mapping, uintptr_t address));
 
-/* Where the calling thread records damage that it meets, instead of stopping the program: FirnCore's `Faults`. NULL
- * if it stops. Not inlined, so that no address of thread-local memory outlives a call. */
-void *_Nullable firn_fault_record(void);
+/* Where the calling thread records damage that it meets, instead of stopping the program: FirnCore's
+ * `DamageRecord`. NULL if it stops. Not inlined, so that no address of thread-local memory outlives a call. */
+void *_Nullable firn_damage_record(void);
 /* Sets the record and returns the one before. */
-void *_Nullable firn_set_fault_record(void *_Nullable record);
+void *_Nullable firn_set_damage_record(void *_Nullable record);
 
 /* Adds a mapping to the table, or removes it. */
 void firn_register_mapping(firn_mapping_t *_Nonnull mapping);

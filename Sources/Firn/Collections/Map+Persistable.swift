@@ -92,7 +92,7 @@ func anyEntries(of any: Any?, as type: Any.Type) throws -> [(key: String, value:
         guard let text = key as? String ?? String._convert(key) else {
             throw ValueFault("a map's keys are strings, but one is \(ValueFault.text(key))")
         }
-        if let fault = MapKeyBytes.fault(in: text) { throw ValueFault(fault) }
+        if let fault = MapKeyBytes.fault(in: text) { throw ValueFault(fault.text) }
         return (text, value)
     }
 }
@@ -146,7 +146,7 @@ extension Map: Decodable where Key: Decodable, Value: Decodable {
         let entries = try decoder.singleValueContainer().decode([String: Value].self)
         for (key, value) in entries {
             if let fault = MapKeyBytes.fault(in: key) {
-                throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: fault))
+                throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: fault.text))
             }
             updateValue(value, forKey: Key._key(key))
         }

@@ -228,9 +228,10 @@ struct MapKeyBytes: Hashable, Comparable {
     func hash(into hasher: inout Hasher) { hasher.combine(value) }
 
     /// What is wrong with a key; nil if it is allowed (behaviour 89).
-    static func fault(in text: String) -> String? {
+    static func fault(in text: String) -> Fault? {
         guard text.utf8.first == UInt8(ascii: "$") || text.utf8.contains(UInt8(ascii: ".")) else { return nil }
-        return
+        return Fault(
             "\"\(text.prefix(100))\" can't be a key of a map, because key paths could not name it: leave out \".\" and \"$\" at the beginning"
+        )
     }
 }

@@ -1,3 +1,4 @@
+import FirnCore
 public import Foundation
 
 extension RealmPredicate {
@@ -30,10 +31,10 @@ extension RealmPredicate {
         do {
             let text = try translator.condition(of: predicate.expression)
             self.init(format: text.format, argumentArray: text.arguments)
-        } catch let fault as PredicateFault {
+        } catch let fault as Fault {
             throw Realm.Error(
                 .invalidInput,
-                "This #Predicate<\(Element.self)> can't be translated: \(fault.reason). Use where { } or filter(_:_:), which can do more.",
+                "This #Predicate<\(Element.self)> can't be translated: \(fault.text). Use where { } or filter(_:_:), which can do more.",
                 fileURL: nil)
         }
     }

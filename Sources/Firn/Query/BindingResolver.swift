@@ -16,7 +16,7 @@ struct BindingResolver: PropertyResolver {
     func property(_ name: String, of table: TableID) -> ResolvedProperty? {
         // Tables without a class here, and columns without a property, belong to another opener. The realm may show a
         // version that is older than they are.
-        guard let bound = binding.table(table), refusal(of: name, of: table) == nil,
+        guard let bound = binding.table(table), fault(in: name, of: table) == nil,
             let property = bound.info.property(named: name) ?? bound.info.stored.first(where: { $0.columnName == name })
         else { return nil }
         guard property.isLinkingObjects else { return .column(bound.column(property)) }
@@ -26,9 +26,9 @@ struct BindingResolver: PropertyResolver {
         return .backlinks(origin.table, origin.column(linking))
     }
 
-    func refusal(of name: String, of table: TableID) -> String? {
+    func fault(in name: String, of table: TableID) -> Fault? {
         guard let info = binding.table(table)?.info, info.isIgnored(name) else { return nil }
-        return "'\(info.name)' does not store '\(name)', because its ignoredProperties() names it."
+        return Fault("'\(info.name)' does not store '\(name)', because its ignoredProperties() names it.")
     }
 
     func className(of table: TableID) -> String { binding.table(table)?.info.name ?? stored.className(of: table) }

@@ -1,3 +1,4 @@
+import FirnCore
 import Foundation
 
 // How each expression of Foundation is translated.
@@ -20,31 +21,29 @@ extension PredicateExpressions.KeyPath: TranslatableExpression {
         case .path(let path):
             if let type = Root.Output.self as? any _QueriedObject.Type {
                 guard let longer = path.appending(try names(type, keyPath)) else {
-                    throw PredicateFault("it reads \(keyPath) of an element that is named by its index")
+                    throw Fault("it reads \(keyPath) of an element that is named by its index")
                 }
                 return .path(longer)
             }
             let type = Root.Output.self as? any CountedCollection.Type
             if keyPath == type?.countKeyPath { return .path(path.with(".@count")) }
             if keyPath == type?.isEmptyKeyPath { return .condition("(" + path.text + ".@count == 0)") }
-            throw PredicateFault("it reads \(keyPath) of a \(Root.Output.self), which Firn does not store")
+            throw Fault("it reads \(keyPath) of a \(Root.Output.self), which Firn does not store")
         case .filtered(let subquery) where kind == .collectionCount:
             return .path(.init(suffix: ".@count", subquery: subquery))
         case .filtered(let subquery) where kind == .collectionIsEmpty:
             return .condition("(" + subquery + ".@count == 0)")
-        case .constant: throw PredicateFault("it reads \(keyPath) of nil")
+        case .constant: throw Fault("it reads \(keyPath) of nil")
         case .coalesced, .condition, .optionalCondition, .filtered:
-            throw PredicateFault("it reads \(keyPath) of something that it computes")
+            throw Fault("it reads \(keyPath) of something that it computes")
         }
     }
 
     private func names<R: _QueriedObject>(_: R.Type, _ keyPath: AnyKeyPath) throws -> [String] {
         guard let keyPath = keyPath as? PartialKeyPath<R> else {
-            throw PredicateFault("\(keyPath) is not of \(R.self)")
+            throw Fault("\(keyPath) is not of \(R.self)")
         }
-        do { return try TracedKeyPath.trying(keyPath).properties.map(\.name) } catch {
-            throw PredicateFault(error.text)
-        }
+        return try TracedKeyPath.trying(keyPath).properties.map(\.name)
     }
 }
 
@@ -74,7 +73,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
         let wrapped = try translator.term(wrapped)
         guard case .path(let path) = wrapped else {
-            throw PredicateFault("it unwraps something that it computes")
+            throw Fault("it unwraps something that it computes")
         }
         var inner = translator
         inner.bind(variable.key, to: wrapped)
@@ -82,7 +81,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
         if case .condition(let text) = term { return .optionalCondition(text, path) }
         // Behind a nil link the store counts 0, and Swift gives nil.
         if case .path(let inner) = term, !inner.suffix.isEmpty {
-            throw PredicateFault("it counts or picks elements behind an optional link, which may be nil")
+            throw Fault("it counts or picks elements behind an optional link, which may be nil")
         }
         return term
     }
@@ -101,7 +100,7 @@ extension PredicateExpressions.NilCoalesce: TranslatableExpression {
         case (.optionalCondition(let text, let path), .constant(let value as Bool)):
             guard value else { return .condition(path.present(and: text)) }
             return .condition("(" + text + " OR " + path.compared("==", nil) + ")")
-        default: throw PredicateFault("what stands behind ?? is no constant")
+        default: throw Fault("what stands behind ?? is no constant")
         }
     }
 }
@@ -154,7 +153,7 @@ extension PredicateExpressions.Comparison: TranslatableExpression, SingleCompari
             case .lessThanOrEqual: "<="
             case .greaterThan: ">"
             case .greaterThanOrEqual: ">="
-            @unknown default: throw PredicateFault("it compares by \(op)")
+            @unknown default: throw Fault("it compares by \(op)")
             }
         return .condition(try translator.comparison(lhs, symbol, rhs))
     }
@@ -164,10 +163,10 @@ extension PredicateExpressions.RangeExpressionContains: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
         let element = try translator.term(element)
         guard case .path(let path) = element, path.quantifier.isEmpty else {
-            throw PredicateFault("it asks of something that it computes whether it lies in a range")
+            throw Fault("it asks of something that it computes whether it lies in a range")
         }
         guard case .constant(let value) = try translator.term(range), let range = value as? any ConstantRange else {
-            throw PredicateFault("it has a range whose bounds are not constant")
+            throw Fault("it has a range whose bounds are not constant")
         }
         let sides = range.bounds.map { path.compared($0.symbol, $0.value) }
         return .condition(sides.count == 1 ? sides[0] : "(" + sides[0] + " AND " + sides[1] + ")")
@@ -207,7 +206,7 @@ extension PredicateTranslator {
         _ a: A, _ word: String, _ b: B
     ) throws -> PredicateTerm {
         guard case .path(let path) = try term(a), case .constant(let value as String) = try term(b) else {
-            throw PredicateFault("it asks for \(word) of something else than a stored string and a constant one")
+            throw Fault("it asks for \(word) of something else than a stored string and a constant one")
         }
         return .condition(path.compared(word, value))
     }
@@ -248,7 +247,7 @@ extension PredicateExpressions.SequenceContains: TranslatableExpression {
             path.quantifier = "ANY"
             return .condition("(" + path.text + " == " + element.text + ")")
         default:
-            throw PredicateFault("it asks for an element of something that it computes")
+            throw Fault("it asks for an element of something that it computes")
         }
     }
 }
@@ -274,7 +273,7 @@ extension PredicateExpressions.Filter: TranslatableExpression {
 extension PredicateTranslator {
     fileprivate func aggregate<E: PredicateExpression>(_ elements: E, _ name: String) throws -> PredicateTerm {
         guard case .path(let path) = try term(elements), path.quantifier.isEmpty else {
-            throw PredicateFault("it asks for \(name) of something that is no stored collection")
+            throw Fault("it asks for \(name) of something that is no stored collection")
         }
         return .path(path.with(".\(name)"))
     }
@@ -297,7 +296,7 @@ extension PredicateExpressions.CollectionIndexSubscript: TranslatableExpression 
         guard case .path(let path) = try translator.term(wrapped),
             case .constant(let index as Int) = try translator.term(index)
         else {
-            throw PredicateFault("it reads an element whose index is not constant")
+            throw Fault("it reads an element whose index is not constant")
         }
         return .path(path.with("[\(index)]"))
     }

@@ -1,10 +1,5 @@
+import FirnCore
 import Foundation
-
-/// Why a `#Predicate` can't be translated.
-struct PredicateFault: Error {
-    let reason: String
-    init(_ reason: String) { self.reason = reason }
-}
 
 /// A condition as text, and what replaces its `%@` and `%K`, in that order.
 struct PredicateText {
@@ -85,7 +80,7 @@ struct PredicateTranslator {
     }
 
     func term(of variable: PredicateExpressions.VariableID) throws -> PredicateTerm {
-        guard let term = variables[variable] else { throw PredicateFault("it reads a variable that is not its own") }
+        guard let term = variables[variable] else { throw Fault("it reads a variable that is not its own") }
         return term
     }
 
@@ -93,7 +88,7 @@ struct PredicateTranslator {
     func term<E: PredicateExpression>(_ expression: E) throws -> PredicateTerm {
         do {
             guard let expression = expression as? any TranslatableExpression else {
-                throw PredicateFault("it has \(Self.name(E.self)) of a property")
+                throw Fault("it has \(Self.name(E.self)) of a property")
             }
             return try expression.term(self)
         } catch {
@@ -119,7 +114,7 @@ struct PredicateTranslator {
         case .constant(let value as Bool):
             return PredicateText(format: value ? "TRUEPREDICATE" : "FALSEPREDICATE")
         case .path, .coalesced, .constant, .optionalCondition, .filtered:
-            throw PredicateFault("\(Self.name(E.self)) is no condition")
+            throw Fault("\(Self.name(E.self)) is no condition")
         }
     }
 
@@ -138,7 +133,7 @@ struct PredicateTranslator {
         case (.constant(let value), let other): return try compare(other, mirrored[symbol] ?? symbol, value)
         case (let term, .constant(let value)): return try compare(term, symbol, value)
         case (.path(let a), .path(let b)): return "(" + a.text + " \(symbol) " + b.text + ")"
-        default: throw PredicateFault("it compares two things that it computes")
+        default: throw Fault("it compares two things that it computes")
         }
     }
 
@@ -146,19 +141,19 @@ struct PredicateTranslator {
         switch term {
         case .path(let path): return path.compared(symbol, value)
         case .coalesced(let path, let other):
-            guard path.quantifier.isEmpty else { throw PredicateFault("it has ?? of the values in a collection") }
+            guard path.quantifier.isEmpty else { throw Fault("it has ?? of the values in a collection") }
             // nil stands for the other value, which the comparison holds for or not.
             let compared = path.compared(symbol, value)
             return try Self.holds(other, symbol, value)
                 ? "(" + compared + " OR " + path.compared("==", nil) + ")" : path.present(and: compared)
-        case .filtered, .constant: throw PredicateFault("it compares what has no order")
+        case .filtered, .constant: throw Fault("it compares what has no order")
         case .condition(let text):
             guard let value = value as? Bool, symbol == "==" || symbol == "!=" else {
-                throw PredicateFault("it compares a condition")
+                throw Fault("it compares a condition")
             }
             return value == (symbol == "==") ? text : text.negated
         case .optionalCondition(let text, let path):
-            guard let value = value as? Bool, symbol == "==" else { throw PredicateFault("it compares a condition") }
+            guard let value = value as? Bool, symbol == "==" else { throw Fault("it compares a condition") }
             return path.present(and: value ? text : text.negated)
         }
     }
@@ -168,7 +163,7 @@ struct PredicateTranslator {
             return symbol == "==" ? (a == nil && b == nil) : symbol == "!=" && (a != nil || b != nil)
         }
         func compare<T: Comparable>(_ a: T) throws -> Bool {
-            guard let b = b as? T else { throw PredicateFault("it compares constants of two types") }
+            guard let b = b as? T else { throw Fault("it compares constants of two types") }
             return switch symbol {
             case "==": a == b
             case "!=": a != b
@@ -182,7 +177,7 @@ struct PredicateTranslator {
         if let a = a as? AnyHashable, let b = b as? AnyHashable, symbol == "==" || symbol == "!=" {
             return (a == b) == (symbol == "==")
         }
-        throw PredicateFault("it compares constants that have no order")
+        throw Fault("it compares constants that have no order")
     }
 
     // MARK: Collections
@@ -192,9 +187,9 @@ struct PredicateTranslator {
         _ sequence: S, variable: PredicateExpressions.VariableID, test: T, purpose: ElementPurpose
     ) throws -> PredicateTerm where S.Output: Sequence {
         guard case .path(var path) = try term(sequence) else {
-            throw PredicateFault("it asks for the elements of something that is no stored collection")
+            throw Fault("it asks for the elements of something that is no stored collection")
         }
-        guard path.quantifier.isEmpty else { throw PredicateFault("it asks for the elements of elements") }
+        guard path.quantifier.isEmpty else { throw Fault("it asks for the elements of elements") }
         var inner = self
         inner.depth += 1
         if S.Output.Element.self is any _QueriedObject.Type {
@@ -210,13 +205,13 @@ struct PredicateTranslator {
             case .filtered: .filtered(subquery(condition))
             }
         }
-        guard purpose != .filtered else { throw PredicateFault("it filters values that are no objects") }
+        guard purpose != .filtered else { throw Fault("it filters values that are no objects") }
         path.quantifier = purpose == .any ? "ANY" : "ALL"
         inner.bind(variable, to: .path(path))
         // Of a longer condition, each part could hold for another element.
         let text = try inner.condition(of: test)
         guard test is any SingleComparison, text.format.hasPrefix("(\(path.quantifier) ") else {
-            throw PredicateFault("it asks more than one comparison of the values in a collection")
+            throw Fault("it asks more than one comparison of the values in a collection")
         }
         return .condition(text)
     }

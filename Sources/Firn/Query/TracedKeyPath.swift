@@ -1,3 +1,4 @@
+import FirnCore
 import FirnQuery
 import FirnStorage
 
@@ -26,12 +27,9 @@ final class TracedKeyPath: Sendable {
         do { return try trying(keyPath) } catch { fatalError("Firn: \(error.text)") }
     }
 
-    /// Why a key path leads to no stored property.
-    struct Fault: Error {
-        let text: String
-    }
-
     /// The property to which `keyPath` leads.
+    ///
+    /// - Throws: why it leads to no stored property.
     static func trying<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) throws(Fault) -> TracedKeyPath {
         if let known = cache.value(keyPath) { return known }
         let traced = TracedKeyPath(try properties(keyPath))
@@ -61,15 +59,14 @@ final class TracedKeyPath: Sendable {
             let (tracer, value) = _KeyPathTracer.trace(keyPath, .naming, run: run)
             let ways = tracer.ways(to: value)
             guard let way = ways.first else {
-                throw Fault(text: "\(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
+                throw Fault("\(keyPath) reads no @Persisted property of \(Root.self); give the key path of one.")
             }
             let isProjected = value is any ProjectsElements
             if !isProjected, let last = way.last, ways.count == 1 {
                 let type = Swift.type(of: keyPath).valueType
                 guard ObjectIdentifier(wrappedType(type)) == ObjectIdentifier(wrappedType(last.shape.swiftType)) else {
                     throw Fault(
-                        text:
-                            "\(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
+                        "\(keyPath) gives a value of the type \(type), but \(last.name) is of the type \(last.shape.swiftType); give the key path of the property itself."
                     )
                 }
             }
@@ -77,8 +74,7 @@ final class TracedKeyPath: Sendable {
                 found.isEmpty || found.elementsEqual(way, by: ===)
             else {
                 throw Fault(
-                    text:
-                        "\(keyPath) gives what the application computes, for which it reads \(ways.map(\.dotted).joined(separator: ", ")); give the key path of a stored property itself."
+                    "\(keyPath) gives what the application computes, for which it reads \(ways.map(\.dotted).joined(separator: ", ")); give the key path of a stored property itself."
                 )
             }
             found = way

@@ -33,7 +33,7 @@ extension ObjectInserter {
 
     /// Checks objects and everything that they reach.
     private func check(_ roots: [ObjectBase]) throws {
-        try realm.checkFaults()
+        try realm.checkDamage()
         var seen: Set<ObjectIdentifier> = []
         var embedded: Set<ObjectIdentifier> = []
         var keys: Set<PrimaryKey> = []
@@ -93,7 +93,7 @@ extension ObjectInserter {
                 }
             }
         }
-        try realm.checkFaults()
+        try realm.checkDamage()
     }
 
     /// Throws if another object has the unmanaged object's primary key, and the policy forbids it.
@@ -155,7 +155,7 @@ extension Value {
 
 extension _RealmInstance {
     /// Throws the damage that the running transaction has met.
-    func checkFaults() throws {
+    func checkDamage() throws {
         if let fault = transaction?.fault { throw Realm.Error(fault, configuration.fileURL) }
     }
 

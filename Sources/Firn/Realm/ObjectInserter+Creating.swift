@@ -7,7 +7,7 @@ extension ObjectInserter {
         isValidating: Bool = false
     ) throws -> ObjectBase {
         _ = realm.writing("create an object of \(type.className())")
-        if isValidating { try realm.checkFaults() }
+        if isValidating { try realm.checkDamage() }
         try policy.check(isValidating ? realm.checkedBinding(of: type).info : realm.binding(of: type).info)
         var resolution = Resolution(realm, policy)
         let object = try resolution.resolve(type, any)

@@ -69,12 +69,7 @@ extension SharedStore {
                 try checkExists(url)
                 var configuration = Realm.Configuration(fileURL: url, readOnly: true)
                 configuration.verifyOnOpen = .directory
-                let store: Store
-                do throws(StoreError) {
-                    store = try Store(configuration.storeOptions, storage: PosixStorage.shared)
-                } catch {
-                    throw Realm.Error(error, url)
-                }
+                let store = try storing(url, Store(configuration.storeOptions, storage: PosixStorage.shared))
                 defer { ignoringError { () throws(StoreError) in try store.close() } }
                 return try body(store)
             }

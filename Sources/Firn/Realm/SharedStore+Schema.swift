@@ -20,9 +20,7 @@ extension SharedStore {
             throw mismatch("The classes can't be stored:", lines: faults, configuration: configuration)
         }
         let found = try migrate(infos, configuration: configuration, scheduler: scheduler, at: callSite)
-        do throws(StoreError) { try store.waitUntilSchemaIsPublished() } catch {
-            throw Realm.Error(error, configuration.fileURL)
-        }
+        try storing(configuration.fileURL, store.waitUntilSchemaIsPublished())
         return enter(SchemaBinding(infos, found.schema, era: found.era), for: key)
     }
 

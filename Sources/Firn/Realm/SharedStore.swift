@@ -307,7 +307,7 @@ final class SharedStore: @unchecked Sendable {
         }
         store.retain(retention)
         // What other processes have written is shown from the beginning, or the reason is thrown why it can't be.
-        do throws(StoreError) { try store.catchUp() } catch { throw Realm.Error(error, configuration.fileURL) }
+        try storing(configuration.fileURL, store.catchUp())
     }
 
     /// Opens a store, and lets those continue that wait for it.
@@ -330,9 +330,7 @@ final class SharedStore: @unchecked Sendable {
             let total = shared.store.fileByteCount
             LockRank.expectNone("shouldCompactOnLaunch is called")
             if asks(total, min(total, shared.store.usedByteCount)) {
-                do throws(StoreError) { try shared.store.compact() } catch {
-                    throw Realm.Error(error, configuration.fileURL)
-                }
+                _ = try storing(configuration.fileURL, shared.store.compact())
             }
         }
         return shared

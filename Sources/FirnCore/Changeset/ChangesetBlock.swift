@@ -89,17 +89,11 @@ enum ChangesetBlock {
         var values: ColumnDecoder
     }
 
-    /// The error that the body of a reader throws if values are invalid. The reader adds version, part and offset.
-    struct Refusal: Error {
-        let reason: String
-        init(_ reason: String) { self.reason = reason }
-    }
-
     // MARK: Reading
 
     init(
         kind: BlockKind, isOld: Bool, reader: inout ByteReader, context: inout ColumnDecoder.Context
-    ) throws(BytesError) {
+    ) throws(Damage) {
         let start = reader.offset
         var mayBeOld = kind == .deleteOld
         switch kind {
@@ -117,7 +111,7 @@ enum ChangesetBlock {
             let column = try reader.readCount(limit: Limits.columnCount - 1)
             let key = try ChangesetBlock.key(&reader)
             guard let owner = ElementsOwner(rawValue: try reader.readUInt8()) else {
-                throw BytesError(.invalid("elements with an unknown owner"), offset: start)
+                throw Damage("elements with an unknown owner", at: start)
             }
             mayBeOld = owner.isOld
             let values = try ChangesetBlock.collection(&reader, &context)
@@ -126,16 +120,15 @@ enum ChangesetBlock {
             let table = try ChangesetBlock.table(&reader)
             self = .nextKey(table, try ChangesetBlock.key(&reader))
         case .blob, .updateOld, .scriptOld, .withoutOld:
-            throw BytesError(.invalid("old values without the block that they belong to"), offset: start)
+            throw Damage("old values without the block that they belong to", at: start)
         }
         guard isOld == mayBeOld else {
-            throw BytesError(
-                .invalid("a block is marked as old values and is not, or the other way round"), offset: start)
+            throw Damage("a block is marked as old values and is not, or the other way round", at: start)
         }
     }
 
     /// Adds the old values of a block that follows this one.
-    mutating func addOld(_ reader: inout ByteReader, _ context: inout ColumnDecoder.Context) throws(BytesError) {
+    mutating func addOld(_ reader: inout ByteReader, _ context: inout ColumnDecoder.Context) throws(Damage) {
         let start = reader.offset
         let table = try ChangesetBlock.table(&reader)
         let column = try reader.readCount(limit: Limits.columnCount - 1)
@@ -161,30 +154,30 @@ enum ChangesetBlock {
             return
         default: break
         }
-        throw BytesError(.invalid("old values do not belong to the block before them"), offset: start)
+        throw Damage("old values do not belong to the block before them", at: start)
     }
 
-    private static func table(_ reader: inout ByteReader) throws(BytesError) -> TableID {
+    private static func table(_ reader: inout ByteReader) throws(Damage) -> TableID {
         TableID(try reader.readCount(limit: Limits.tableCount - 1))
     }
 
-    private static func key(_ reader: inout ByteReader) throws(BytesError) -> Int64 {
+    private static func key(_ reader: inout ByteReader) throws(Damage) -> Int64 {
         Int64(try reader.readCount(limit: Int(ChangesetFormat.keyLimit - 1)))
     }
 
     private static func keys(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context, ascending: Bool
-    ) throws(BytesError) -> IntRun {
+    ) throws(Damage) -> IntRun {
         let start = reader.offset
         let count = try reader.readCount(limit: Limits.partCellCount)
         try context.take(count, at: start)
         let keys = try IntRun(&reader, count)
         guard keys.fits(0, ChangesetFormat.keyLimit) else {
-            throw BytesError(.invalid("a key is out of range"), offset: start)
+            throw Damage("a key is out of range", at: start)
         }
         if ascending, keys.width != IntRun.ascending, count > 1 {
             for index in 1..<count where keys[index - 1] >= keys[index] {
-                throw BytesError(.invalid("the keys of new rows do not ascend"), offset: start)
+                throw Damage("the keys of new rows do not ascend", at: start)
             }
         }
         return keys
@@ -192,7 +185,7 @@ enum ChangesetBlock {
 
     private static func rows(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context, ascending: Bool
-    ) throws(BytesError) -> Rows {
+    ) throws(Damage) -> Rows {
         let table = try table(&reader)
         let keys = try keys(&reader, &context, ascending: ascending)
         let count = try reader.readCount(limit: Limits.columnCount)
@@ -202,7 +195,7 @@ enum ChangesetBlock {
             let start = reader.offset
             let number = try reader.readCount(limit: Limits.columnCount - 1)
             if let last = columns.last, last.number >= number {
-                throw BytesError(.invalid("the columns of rows do not ascend"), offset: start)
+                throw Damage("the columns of rows do not ascend", at: start)
             }
             columns.append((number, try ColumnDecoder(reader: &reader, count: keys.count, context: &context)))
         }
@@ -211,7 +204,7 @@ enum ChangesetBlock {
 
     private static func cells(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
-    ) throws(BytesError) -> Cells {
+    ) throws(Damage) -> Cells {
         let table = try table(&reader)
         let column = try reader.readCount(limit: Limits.columnCount - 1)
         let keys = try keys(&reader, &context, ascending: false)
@@ -224,7 +217,7 @@ enum ChangesetBlock {
             let bitmap = try ColumnDecoder.bitmap(&reader, keys.count)
             for index in 0..<keys.count where ColumnDecoder.bit(bitmap, index) { unchangedCount += 1 }
             unchanged = bitmap
-        default: throw BytesError(.invalid("an update block has an unknown flag for unchanged cells"), offset: start)
+        default: throw Damage("an update block has an unknown flag for unchanged cells", at: start)
         }
         let new = try ColumnDecoder(reader: &reader, count: keys.count, context: &context)
         return Cells(
@@ -235,18 +228,18 @@ enum ChangesetBlock {
     /// Reads a run of one row, which is a collection.
     private static func collection(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
-    ) throws(BytesError) -> ColumnDecoder {
+    ) throws(Damage) -> ColumnDecoder {
         let start = reader.offset
         let values = try ColumnDecoder(reader: &reader, count: 1, context: &context)
         guard values.collection != .none else {
-            throw BytesError(.invalid("the elements of a collection are not stored as one"), offset: start)
+            throw Damage("the elements of a collection are not stored as one", at: start)
         }
         return values
     }
 
     private static func script(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
-    ) throws(BytesError) -> Script {
+    ) throws(Damage) -> Script {
         let table = try table(&reader)
         let column = try reader.readCount(limit: Limits.columnCount - 1)
         let key = try key(&reader)
@@ -262,7 +255,7 @@ enum ChangesetBlock {
             let first = try reader.readCount(limit: Limits.listCount - 1)
             let second = try reader.readCount(limit: Limits.listCount - 1)
             guard code == 4 || second > 0 else {
-                throw BytesError(.invalid("an operation of a script has no elements"), offset: start)
+                throw Damage("an operation of a script has no elements", at: start)
             }
             // There are at most 2^20 operations of at most 2^31 elements each, so the sums can't overflow.
             switch code {
@@ -277,14 +270,12 @@ enum ChangesetBlock {
                 newCount += second
                 oldCount += second
             case 4: operations.append(.move(from: first, to: second))
-            default: throw BytesError(.invalid("an unknown operation \(code) of a script"), offset: start)
+            default: throw Damage("an unknown operation \(code) of a script", at: start)
             }
         }
         let new = try collection(&reader, &context)
         guard new.integers[0] == newCount else {
-            throw BytesError(
-                .invalid("a script's operations need \(newCount) new elements, and it has another number"),
-                offset: start)
+            throw Damage("a script's operations need \(newCount) new elements, and it has another number", at: start)
         }
         return Script(
             table: table, column: column, key: key, operations: operations, new: new, old: nil, oldCount: oldCount)
@@ -292,7 +283,7 @@ enum ChangesetBlock {
 
     private static func schema(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
-    ) throws(BytesError) -> StoreSchema {
+    ) throws(Damage) -> StoreSchema {
         let start = reader.offset
         let bytes: UnsafeRawBufferPointer
         switch try reader.readUInt8() {
@@ -301,16 +292,15 @@ enum ChangesetBlock {
             let id = try reader.readVarint()
             let length = try reader.readCount(limit: Limits.schemaByteCount)
             guard let blob = context.blobs.take(id, length) else {
-                throw BytesError(
-                    .invalid("the schema refers to blob \(id), which did not come before it"), offset: start)
+                throw Damage("the schema refers to blob \(id), which did not come before it", at: start)
             }
             bytes = blob
-        default: throw BytesError(.invalid("a schema of an unknown form"), offset: start)
+        default: throw Damage("a schema of an unknown form", at: start)
         }
-        do throws(BytesError) {
+        do throws(Damage) {
             return try SchemaCoding.decode(bytes)
         } catch {
-            throw BytesError(.invalid("its schema is damaged, \(error)"), offset: start)
+            throw Damage("its schema is damaged, \(error)", at: start)
         }
     }
 }

@@ -51,7 +51,7 @@ enum ChangesetFormat {
 }
 
 /// Bytes of a changeset that are not valid: the file is damaged, or a newer Firn wrote it.
-package struct ChangesetError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ChangesetDamage: Error, Sendable, Equatable, CustomStringConvertible {
     /// The version that the changeset belongs to.
     package var version: UInt64
     /// The number of the part, counted from 0.

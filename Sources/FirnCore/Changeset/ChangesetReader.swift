@@ -3,7 +3,7 @@ import FirnBytes
 /// Reads a changeset part by part and passes its blocks to a closure that applies, shows or stores them.
 ///
 /// The bytes are not trusted. Whatever they contain, the reader either returns blocks that can be read without a
-/// check, or throws a `ChangesetError` that names version, part and offset. It does not check whether tables, columns
+/// check, or throws a `ChangesetDamage` that names version, part and offset. It does not check whether tables, columns
 /// and rows exist: see `ColumnDecoder.matches`. A reader holds one part's blobs at a time and nothing else. It is
 /// used by one thread.
 final class ChangesetReader {
@@ -31,10 +31,11 @@ final class ChangesetReader {
 
     deinit { blobs.removeAll() }
 
-    /// Passes the blocks of the next part to `body`. What a block refers to is freed when `body` returns.
+    /// Passes the blocks of the next part to `body`. What a block refers to is freed when `body` returns. If values are
+    /// invalid, `body` throws a `Damage` whose offset counts from the block.
     func read(_ bytes: UnsafeRawBufferPointer, _ body: (inout ChangesetBlock) throws -> Void) throws {
         guard bytes.count <= Limits.partByteCount else {
-            throw error(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
+            throw damage(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
         }
         endOfLast = bytes.count
         hasOldValues = true
@@ -47,16 +48,16 @@ final class ChangesetReader {
         while !reader.isAtEnd {
             let start = reader.offset
             var block: ChangesetBlock?
-            do throws(BytesError) {
+            do throws(Damage) {
                 block = try next(&reader, &cells)
             } catch {
-                throw self.error(error.offset, error.reason)
+                throw self.damage(error.offset, error.text)
             }
             guard var block else { continue }
             do {
                 try body(&block)
-            } catch let error as ChangesetBlock.Refusal {
-                throw self.error(start, error.reason)
+            } catch let damage as Damage {
+                throw self.damage(start + damage.offset, damage.text)
             }
         }
         part += 1
@@ -66,13 +67,13 @@ final class ChangesetReader {
     func finish() throws {
         guard blobsAreDue || blobs.isEmpty else {
             part = max(part - 1, 0)
-            throw error(endOfLast, "the changeset ends after a blob that nothing refers to")
+            throw damage(endOfLast, "the changeset ends after a blob that nothing refers to")
         }
         blobs.removeAll()
     }
 
-    private func error(_ offset: Int, _ reason: String) -> ChangesetError {
-        ChangesetError(version: version, part: part, offset: offset, reason: reason)
+    private func damage(_ offset: Int, _ reason: String) -> ChangesetDamage {
+        ChangesetDamage(version: version, part: part, offset: offset, reason: reason)
     }
 
     // MARK: Blocks
@@ -86,14 +87,14 @@ final class ChangesetReader {
         let end: Int
     }
 
-    private func header(_ reader: inout ByteReader) throws(BytesError) -> Header {
+    private func header(_ reader: inout ByteReader) throws(Damage) -> Header {
         let start = reader.offset
         let kind = try reader.readUInt8()
         let flags = try reader.readUInt8()
-        guard flags <= 3 else { throw BytesError(.invalid("a block has unknown flags \(flags)"), offset: start) }
+        guard flags <= 3 else { throw Damage("a block has unknown flags \(flags)", at: start) }
         let length = Int(try reader.readUInt32())
         guard length <= reader.remaining else {
-            throw BytesError(.overrun(wanted: UInt64(length), available: reader.remaining), offset: start)
+            throw Damage(.overrun(wanted: UInt64(length), available: reader.remaining), offset: start)
         }
         return Header(
             kind: kind, isOld: flags & ChangesetFormat.oldFlag != 0,
@@ -102,21 +103,20 @@ final class ChangesetReader {
     }
 
     /// The next block, nil if it is skipped.
-    private func next(_ reader: inout ByteReader, _ cells: inout Int) throws(BytesError) -> ChangesetBlock? {
+    private func next(_ reader: inout ByteReader, _ cells: inout Int) throws(Damage) -> ChangesetBlock? {
         let header = try header(&reader)
         guard let kind = BlockKind(rawValue: header.kind) else {
             guard header.isOptional else {
-                throw BytesError(
-                    .invalid("a block of unknown kind \(header.kind): a newer Firn wrote it"), offset: header.offset)
+                throw Damage("a block of unknown kind \(header.kind): a newer Firn wrote it", at: header.offset)
             }
             try reader.skip(header.end - reader.offset)
             return nil
         }
         if kind == .withoutOld {
             guard header.offset == 0, header.end == reader.offset, !header.isOld else {
-                throw BytesError(
-                    .invalid("a block that says that a part has no old values does not stand alone before all others"),
-                    offset: header.offset)
+                throw Damage(
+                    "a block that says that a part has no old values does not stand alone before all others",
+                    at: header.offset)
             }
             hasOldValues = false
             return nil
@@ -152,7 +152,7 @@ final class ChangesetReader {
     /// Reads the old values, which directly follow an update or a script.
     private func pair(
         _ block: inout ChangesetBlock, reader: inout ByteReader, context: inout ColumnDecoder.Context
-    ) throws(BytesError) {
+    ) throws(Damage) {
         let wanted: BlockKind
         switch block {
         case .update: wanted = .updateOld
@@ -162,7 +162,7 @@ final class ChangesetReader {
         guard !reader.isAtEnd, reader.bytes[reader.offset] == wanted.rawValue else { return }
         let header = try header(&reader)
         guard header.isOld else {
-            throw BytesError(.invalid("a block of old values is not marked as one"), offset: header.offset)
+            throw Damage("a block of old values is not marked as one", at: header.offset)
         }
         try checkMayBeOld(header)
         var body = ByteReader(UnsafeRawBufferPointer(rebasing: reader.bytes[..<header.end]))
@@ -173,14 +173,13 @@ final class ChangesetReader {
         try body.expectEnd()
     }
 
-    private func checkMayBeOld(_ header: Header) throws(BytesError) {
+    private func checkMayBeOld(_ header: Header) throws(Damage) {
         guard !header.isOld || hasOldValues else {
-            throw BytesError(
-                .invalid("a part that says that it has no old values has some"), offset: header.offset)
+            throw Damage("a part that says that it has no old values has some", at: header.offset)
         }
     }
 
-    private func blob(_ reader: inout ByteReader) throws(BytesError) {
+    private func blob(_ reader: inout ByteReader) throws(Damage) {
         if blobsAreDue {
             blobs.removeAll()
             blobsAreDue = false
@@ -190,17 +189,7 @@ final class ChangesetReader {
         let offset = try reader.readCount(limit: ChangesetFormat.blobByteCount)
         let piece = try reader.readBytes(reader.remaining)
         guard !piece.isEmpty, blobs.append(piece, to: id, at: offset) else {
-            throw BytesError(
-                .invalid("a piece of blob \(id) at \(offset) does not continue it, or is too long"), offset: start)
+            throw Damage("a piece of blob \(id) at \(offset) does not continue it, or is too long", at: start)
         }
-    }
-}
-
-extension BytesError {
-    /// The reason without the offset.
-    var reason: String {
-        let text = description
-        let prefix = "at byte \(offset): "
-        return text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
     }
 }

@@ -37,9 +37,9 @@ struct ColumnDecoder {
         var cells: Int
         var blobs: BlobTable
 
-        mutating func take(_ count: Int, at offset: Int) throws(BytesError) {
+        mutating func take(_ count: Int, at offset: Int) throws(Damage) {
             guard count <= cells else {
-                throw BytesError(.invalid("the part has more than \(Limits.partCellCount) cells"), offset: offset)
+                throw Damage("the part has more than \(Limits.partCellCount) cells", at: offset)
             }
             cells -= count
         }
@@ -47,17 +47,17 @@ struct ColumnDecoder {
 
     // MARK: Reading the run
 
-    init(reader: inout ByteReader, count: Int, context: inout Context) throws(BytesError) {
+    init(reader: inout ByteReader, count: Int, context: inout Context) throws(Damage) {
         try self.init(reader: &reader, count: count, context: &context, within: nil)
     }
 
     private init(
         reader: inout ByteReader, count: Int, context: inout Context, within outer: CollectionKind?
-    ) throws(BytesError) {
+    ) throws(Damage) {
         let start = reader.offset
         let header = try reader.readUInt8()
         guard let type = ColumnType(rawValue: header & 15), let collection = CollectionKind(rawValue: header >> 4 & 3)
-        else { throw BytesError(.invalid("a column of an unknown type"), offset: start) }
+        else { throw Damage("a column of an unknown type", at: start) }
         try context.take(count, at: start)
         self.type = type
         self.collection = collection
@@ -73,36 +73,36 @@ struct ColumnDecoder {
         var parts: [ColumnDecoder] = []
         guard collection == .none || !hasNulls && !hasBlobs && outer == nil, type.fixedWidth == nil || !hasBlobs,
             type != .link || !hasNulls
-        else { throw BytesError(.invalid("a column has an invalid header \(header)"), offset: start) }
+        else { throw Damage("a column has an invalid header \(header)", at: start) }
         nulls = hasNulls ? try ColumnDecoder.bitmap(&reader, count) : nil
         if collection != .none {
             integers = try IntRun(&reader, count)
             guard let total = integers.sum(each: Int64(Limits.partCellCount), atMost: context.cells) else {
-                throw BytesError(.invalid("collections have too many elements"), offset: start)
+                throw Damage("collections have too many elements", at: start)
             }
             if collection == .map {
                 let keys = try ColumnDecoder(reader: &reader, count: total, context: &context, within: collection)
                 guard keys.type == .string, keys.nulls == nil else {
-                    throw BytesError(.invalid("a map's keys are not strings"), offset: start)
+                    throw Damage("a map's keys are not strings", at: start)
                 }
                 parts.append(keys)
             }
             let elements = try ColumnDecoder(reader: &reader, count: total, context: &context, within: collection)
             guard elements.type == type else {
-                throw BytesError(.invalid("a collection's elements are not of its type"), offset: start)
+                throw Damage("a collection's elements are not of its type", at: start)
             }
             parts.append(elements)
         } else {
             switch type {
             case .bool:
                 boolForm = try reader.readUInt8()
-                guard boolForm <= 2 else { throw BytesError(.invalid("bools of form \(boolForm)"), offset: start) }
+                guard boolForm <= 2 else { throw Damage("bools of form \(boolForm)", at: start) }
                 if boolForm == 2 { bytes = try ColumnDecoder.bitmap(&reader, count) }
             case .int: integers = try IntRun(&reader, count)
             case .link:
                 integers = try IntRun(&reader, count)
                 guard integers.fits(-1, ChangesetFormat.keyLimit) else {
-                    throw BytesError(.invalid("a link's key is out of range"), offset: start)
+                    throw Damage("a link's key is out of range", at: start)
                 }
             case .float, .double, .objectID, .uuid, .decimal:
                 let width = type.fixedWidth.unsafelyUnwrapped
@@ -111,14 +111,14 @@ struct ColumnDecoder {
                 integers = try IntRun(&reader, count)
                 nanoseconds = try IntRun(&reader, count)
                 guard nanoseconds.fits(-999_999_999, 1_000_000_000) else {
-                    throw BytesError(.invalid("a date has more than a second of nanoseconds"), offset: start)
+                    throw Damage("a date has more than a second of nanoseconds", at: start)
                 }
             case .string, .data, .mixed:
                 if hasBlobs { locations = try ColumnDecoder.locations(&reader, count: count, blobs: &context.blobs) }
                 integers = try IntRun(&reader, count)
                 guard let total = integers.sum(each: Int64(ChangesetFormat.cellByteCount), atMost: reader.remaining)
                 else {
-                    throw BytesError(.invalid("the lengths of values add up to more than what follows"), offset: start)
+                    throw Damage("the lengths of values add up to more than what follows", at: start)
                 }
                 bytes = try reader.readBytes(total).baseAddress ?? anchor
             }
@@ -132,18 +132,18 @@ struct ColumnDecoder {
     }
 
     /// A bitmap with a bit for each of `count`. The spare bits must be 0.
-    static func bitmap(_ reader: inout ByteReader, _ count: Int) throws(BytesError) -> UnsafeRawPointer {
+    static func bitmap(_ reader: inout ByteReader, _ count: Int) throws(Damage) -> UnsafeRawPointer {
         let start = reader.offset
         let bytes = try reader.readBytes(RawCursor.bitmapByteCount(count))
         if count & 7 != 0, bytes[bytes.count - 1] >> UInt8(count & 7) != 0 {
-            throw BytesError(.invalid("spare bits are set"), offset: start)
+            throw Damage("spare bits are set", at: start)
         }
         return bytes.baseAddress ?? reader.bytes.baseAddress.unsafelyUnwrapped
     }
 
     private static func locations(
         _ reader: inout ByteReader, count: Int, blobs: inout BlobTable
-    ) throws(BytesError) -> [BlobLocation] {
+    ) throws(Damage) -> [BlobLocation] {
         let number = try reader.readCount(limit: count)
         var locations: [BlobLocation] = []
         var next = 0
@@ -153,7 +153,7 @@ struct ColumnDecoder {
             let id = try reader.readVarint()
             let length = try reader.readCount(limit: ChangesetFormat.blobByteCount)
             guard row >= next, let bytes = blobs.take(id, length) else {
-                throw BytesError(.invalid("a value refers to blob \(id), which did not come before it"), offset: start)
+                throw Damage("a value refers to blob \(id), which did not come before it", at: start)
             }
             locations.append(BlobLocation(row: row, bytes: bytes))
             next = row + 1

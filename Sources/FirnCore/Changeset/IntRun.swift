@@ -88,21 +88,21 @@ struct IntRun {
 
     // MARK: Reading
 
-    init(_ reader: inout ByteReader, _ count: Int) throws(BytesError) {
+    init(_ reader: inout ByteReader, _ count: Int) throws(Damage) {
         let start = reader.offset
         let width = Int(try reader.readUInt8())
         minimum = try reader.readZigzag()
         switch width {
         case 0, 1, 2, 4, 8:
             guard count <= Limits.partCellCount else {
-                throw BytesError(.invalid("a run of \(count) values is too long"), offset: start)
+                throw Damage("a run of \(count) values is too long", at: start)
             }
             let codes = try reader.readBytes(count * width)
             self.codes = codes.baseAddress ?? UnsafeRawPointer(reader.bytes.baseAddress.unsafelyUnwrapped)
         case IntRun.ascending:
             codes = UnsafeRawPointer(reader.bytes.baseAddress.unsafelyUnwrapped)
         default:
-            throw BytesError(.invalid("integers of \(width) bytes"), offset: start)
+            throw Damage("integers of \(width) bytes", at: start)
         }
         self.count = count
         self.width = width

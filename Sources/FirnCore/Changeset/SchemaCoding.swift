@@ -69,7 +69,7 @@ enum SchemaCoding {
     }
 
     /// Decodes a schema that takes up all of the bytes. Nothing in them is trusted.
-    static func decode(_ bytes: UnsafeRawBufferPointer) throws(BytesError) -> StoreSchema {
+    static func decode(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> StoreSchema {
         var reader = ByteReader(bytes)
         let version = try reader.readVarint()
         let tableCount = try reader.readCount(limit: Limits.tableCount)
@@ -79,16 +79,16 @@ enum SchemaCoding {
         return StoreSchema(version: version, tables: tables)
     }
 
-    private static func table(_ reader: inout ByteReader, _ tableCount: Int) throws(BytesError) -> TableSchema {
+    private static func table(_ reader: inout ByteReader, _ tableCount: Int) throws(Damage) -> TableSchema {
         let name = try name(&reader)
         let start = reader.offset
         let flags = try reader.readUInt8()
-        guard flags <= 7 else { throw BytesError(.invalid("a table has unknown flags \(flags)"), offset: start) }
+        guard flags <= 7 else { throw Damage("a table has unknown flags \(flags)", at: start) }
         var primaryKey: Int?
         if flags & TableFlag.primaryKey != 0 { primaryKey = try reader.readCount(limit: Limits.columnCount - 1) }
         let columnCount = try reader.readCount(limit: Limits.columnCount)
         if let primaryKey, primaryKey >= columnCount {
-            throw BytesError(.invalid("the primary key is column \(primaryKey) of \(columnCount)"), offset: start)
+            throw Damage("the primary key is column \(primaryKey) of \(columnCount)", at: start)
         }
         var columns: [ColumnSchema] = []
         for _ in 0..<columnCount { columns.append(try column(&reader, tableCount)) }
@@ -97,38 +97,37 @@ enum SchemaCoding {
             isRemoved: flags & TableFlag.removed != 0)
     }
 
-    private static func column(_ reader: inout ByteReader, _ tableCount: Int) throws(BytesError) -> ColumnSchema {
+    private static func column(_ reader: inout ByteReader, _ tableCount: Int) throws(Damage) -> ColumnSchema {
         let name = try name(&reader)
         let start = reader.offset
         guard let type = ColumnType(rawValue: try reader.readUInt8()) else {
-            throw BytesError(.invalid("a property is of an unknown type"), offset: start)
+            throw Damage("a property is of an unknown type", at: start)
         }
         let flags = try reader.readUInt8()
         guard flags < 64, let collection = CollectionKind(rawValue: flags & ColumnFlag.collection) else {
-            throw BytesError(.invalid("a property has unknown flags \(flags)"), offset: start + 1)
+            throw Damage("a property has unknown flags \(flags)", at: start + 1)
         }
         var target: TableID?
         if flags & ColumnFlag.target != 0 {
             let number = try reader.readCount(limit: Limits.tableCount - 1)
             guard number < tableCount else {
-                throw BytesError(.invalid("a link leads to table \(number) of \(tableCount)"), offset: start + 2)
+                throw Damage("a link leads to table \(number) of \(tableCount)", at: start + 2)
             }
             target = TableID(number)
         }
         guard (type == .link) == (target != nil) else {
-            throw BytesError(.invalid("a link has no target, or another property has one"), offset: start)
+            throw Damage("a link has no target, or another property has one", at: start)
         }
         return ColumnSchema(
             name: name, type: type, collection: collection, isNullable: flags & ColumnFlag.nullable != 0,
             isIndexed: flags & ColumnFlag.indexed != 0, target: target, isRemoved: flags & ColumnFlag.removed != 0)
     }
 
-    private static func name(_ reader: inout ByteReader) throws(BytesError) -> String {
+    private static func name(_ reader: inout ByteReader) throws(Damage) -> String {
         let start = reader.offset
         let name = try reader.readString()
         guard name.utf8.count <= Limits.nameByteCount else {
-            throw BytesError(
-                .invalid("a name of \(name.utf8.count) bytes is longer than \(Limits.nameByteCount)"), offset: start)
+            throw Damage("a name of \(name.utf8.count) bytes is longer than \(Limits.nameByteCount)", at: start)
         }
         return name
     }

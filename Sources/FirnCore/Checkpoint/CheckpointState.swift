@@ -46,9 +46,9 @@ struct CheckpointState {
         return writer.array()
     }
 
-    static func decode(_ bytes: [UInt8]) throws(BytesError) -> CheckpointState {
+    static func decode(_ bytes: [UInt8]) throws(Damage) -> CheckpointState {
         let result = bytes.withUnsafeBytes { bytes in
-            Result { () throws(BytesError) in
+            Result { () throws(Damage) in
                 var reader = ByteReader(bytes)
                 let root = try reader.readUInt64()
                 let stamp = try reader.readUInt64()
@@ -56,9 +56,9 @@ struct CheckpointState {
                 let holes = garbage & holesBit == 0 ? [] : try decodeHoles(&reader)
                 guard root <= LogLimits.checkpointByteCount, stamp <= LogLimits.number,
                     garbage & ~holesBit <= LogLimits.checkpointByteCount
-                else { throw BytesError(.invalid("a root at \(root) of stamp \(stamp)"), offset: 0) }
+                else { throw Damage("a root at \(root) of stamp \(stamp)", at: 0) }
                 let schema = try SchemaCoding.decode(reader.readBytes(reader.remaining))
-                if let fault = schema.fault { throw BytesError(.invalid(fault), offset: reader.offset) }
+                if let fault = schema.fault { throw Damage(fault.text, at: reader.offset) }
                 return CheckpointState(
                     root: Int(root), stamp: stamp, garbage: Int(garbage & ~holesBit), holes: holes, schema: schema)
             }
@@ -68,14 +68,14 @@ struct CheckpointState {
 
     /// Reads the state in a checkpoint's footer.
     static func read(_ checkpoint: Checkpoint, _ log: Log) throws(StoreError) -> CheckpointState {
-        do throws(BytesError) { return try decode(checkpoint.state) } catch {
+        do throws(Damage) { return try decode(checkpoint.state) } catch {
             throw StoreError(
                 .damage,
                 "checkpoint \(checkpoint.id) of \(log.options.folder) cannot be read: \(error); run `firn verify`")
         }
     }
 
-    private static func decodeHoles(_ reader: inout ByteReader) throws(BytesError) -> [Range<Int>] {
+    private static func decodeHoles(_ reader: inout ByteReader) throws(Damage) -> [Range<Int>] {
         let count = try reader.readCount(limit: reader.remaining / 2)
         var holes: [Range<Int>] = []
         holes.reserveCapacity(count)
@@ -85,7 +85,7 @@ struct CheckpointState {
             let start = end + Int(min(try reader.readVarint(), 1 << 42)) * OnDiskNode.unit
             end = start + Int(min(try reader.readVarint(), 1 << 42)) * OnDiskNode.unit
             guard end > start, end <= 2 * LogLimits.checkpointByteCount else {
-                throw BytesError(.invalid("a hole from \(start) to \(end)"), offset: reader.offset)
+                throw Damage("a hole from \(start) to \(end)", at: reader.offset)
             }
             holes.append(start..<end)
         }
@@ -140,7 +140,7 @@ extension CheckpointMapping {
             mapping = try CheckpointMapping(
                 byteCount: reservedByteCount(for: last.start + last.byteCount), holes: version.holes, log: log,
                 fileReferences: fileReferences, onDamage: reading.onDamage)
-        } catch { throw StoreError(LogError(error)) }
+        } catch { throw StoreError(error) }
         let origin = Origin(resolvedSchema, stamp: version.stamp, isOpened: true)
         for file in checkpoint.files { try mapping.add(file, log: log, reading: reading, origin: origin) }
         if let damage = mapping.openRoot(at: version.root) {
@@ -156,13 +156,8 @@ extension CheckpointMapping {
     func add(
         _ entry: Checkpoint.File, log: Log, reading: CheckpointReading, origin: Origin
     ) throws(StoreError) {
-        do throws(LogError) {
-            let file = try log.openCheckpointFile(entry)
-            do throws(StorageError) { try add(entry, file: file, origin: origin, byMapping: reading.isByMapping) } catch
-            {
-                throw LogError(error)
-            }
-        } catch {
+        let file = try logged(log.openCheckpointFile(entry))
+        do throws(StorageError) { try add(entry, file: file, origin: origin, byMapping: reading.isByMapping) } catch {
             throw StoreError(error)
         }
         if log.options.verify.includes(entry.byteCount), let damage = verify(entry) {

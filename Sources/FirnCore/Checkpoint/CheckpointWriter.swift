@@ -101,7 +101,7 @@ struct CheckpointWriter: ~Copyable {
 
     private mutating func flush() throws(StoreError) {
         let count = buffer.count
-        do { try file.append(buffer.bytes) } catch { throw StoreError(error) }
+        try logged(file.append(buffer.bytes))
         buffer.removeAll()
         try afterPiece(count)
     }

@@ -53,7 +53,7 @@ extension Chunk {
                 let length = slot.heapLength
                 guard used &+ length <= limit else {
                     setSlot(Slot(offset: 0, length: 0), target + row - rows.lowerBound)
-                    Faults.contradiction("a chunk's values take more bytes than a chunk can hold")
+                    DamageRecord.contradiction("a chunk's values take more bytes than a chunk can hold")
                     continue
                 }
                 setSlot(

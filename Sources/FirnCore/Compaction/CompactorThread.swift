@@ -117,7 +117,7 @@ final class CompactorThread: @unchecked Sendable {
                 if failure == nil { afterwards() }
             }
         } catch {
-            failure = StoreError(LogError(error))
+            failure = StoreError(error)
             asked.store(false, ordering: .releasing)
         }
     }

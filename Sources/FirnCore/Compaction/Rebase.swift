@@ -76,7 +76,7 @@ struct Rebase {
     }
 
     private mutating func copyTree(of pin: Pin) throws(StoreError) -> UInt64 {
-        try Faults.throwing { () throws(StoreError) in
+        try DamageRecord.throwing { () throws(StoreError) in
             move(NodeRef(pin.snapshot.root).word, .root(pin.snapshot.resolvedSchema))
         }
     }

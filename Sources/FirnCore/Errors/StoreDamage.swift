@@ -1,3 +1,5 @@
+import FirnBytes
+
 /// Damage that was met while a store was read: what was found, and where.
 package struct StoreDamage: Sendable, CustomStringConvertible {
     /// The path of the damaged file.
@@ -10,4 +12,9 @@ package struct StoreDamage: Sendable, CustomStringConvertible {
     package var description: String {
         "\(path) is damaged at byte \(offset): \(detail). Nothing was changed; close the store and run `firn verify STORE`, which shows all that is damaged, and `firn recover STORE --output NEW`, which saves the rest."
     }
+}
+
+extension StoreDamage {
+    /// Damage that begins at an offset of a file, which the damage itself does not know.
+    init(_ damage: Damage, path: String, offset: Int) { self.init(path: path, offset: offset, detail: damage.text) }
 }

@@ -1,5 +1,6 @@
 import FirnBytes
 import FirnLog
+import FirnStorage
 
 /// An error of a store: a call that it refuses, or a failure. The text says what happened, where, and what to do.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
@@ -42,10 +43,27 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         text = error.description
     }
 
+    init(_ error: StorageError) { self.init(LogError(error)) }
+
+    /// A failed call of the storage that is not reported as a full disk, whatever its reason.
+    init(lasting error: StorageError) { self.init(LogError(lasting: error)) }
+
     /// Whether there was no space on the disk. Then nothing has changed.
     var isDiskFull: Bool {
         if case .log(let error) = code { error.code == .diskFull } else { false }
     }
 
     package var description: String { text }
+}
+
+/// Calls the log, and turns its error into a `StoreError`.
+@inline(__always)
+func logged<T>(_ call: @autoclosure () throws(LogError) -> T) throws(StoreError) -> T {
+    do { return try call() } catch { throw StoreError(error) }
+}
+
+/// Makes several calls of the log, and turns the error of one into a `StoreError`.
+@inline(__always)
+func logged<T>(_ calls: () throws(LogError) -> T) throws(StoreError) -> T {
+    do { return try calls() } catch { throw StoreError(error) }
 }

@@ -95,7 +95,9 @@ extension BytesIndexTree {
         guard !root.isNone else { return }
         let page = SlottedPage(root.node)
         if !page.isLeaf {
-            for index in 0..<page.count where !Faults.isSet { retireAll(NodeRef(page.refSlot(index).pointee), writer) }
+            for index in 0..<page.count where !DamageRecord.isSet {
+                retireAll(NodeRef(page.refSlot(index).pointee), writer)
+            }
         }
         writer.retire(page.node)
     }
@@ -106,7 +108,9 @@ extension BytesIndexTree {
         let page = SlottedPage(root.node)
         body(page.node)
         if !page.isLeaf {
-            for index in 0..<page.count where !Faults.isSet { forEachNode(NodeRef(page.refSlot(index).pointee), body) }
+            for index in 0..<page.count where !DamageRecord.isSet {
+                forEachNode(NodeRef(page.refSlot(index).pointee), body)
+            }
         }
     }
 }

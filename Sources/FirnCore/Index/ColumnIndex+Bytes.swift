@@ -1,3 +1,5 @@
+import FirnBytes
+
 extension ColumnIndex {
     // MARK: Strings and data
 
@@ -110,7 +112,7 @@ extension ColumnIndex {
         usesIntegerTree ? IntegerIndexTree.forEachNode(root, body) : BytesIndexTree.forEachNode(root, body)
     }
 
-    func checkInvariants(_ root: NodeRef) throws {
+    func checkInvariants(_ root: NodeRef) throws(Damage) {
         usesIntegerTree ? try IntegerIndexTree.checkInvariants(root) : try BytesIndexTree.checkInvariants(root)
     }
 }

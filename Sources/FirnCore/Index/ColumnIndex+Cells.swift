@@ -52,7 +52,7 @@ extension ColumnIndex {
 
     static func checkInvariants(_ schema: ColumnSchema, _ root: NodeRef) {
         do { try ColumnIndex(schema).checkInvariants(root) } catch {
-            preconditionFailure("Firn: the index of \(schema.name) is broken: \(error)")
+            preconditionFailure("Firn: the index of \(schema.name) is broken: \(error.text)")
         }
     }
 
@@ -80,7 +80,7 @@ extension ColumnIndex {
                 default: builder.append(cell(schema, chunk: chunk, row: row), leaf.key(row))
                 }
             }
-            return !Faults.isSet
+            return !DamageRecord.isSet
         }
         root.pointee = builder.finish(writer).word
     }

@@ -163,7 +163,7 @@ extension IntegerIndexTree {
         let node = root.node
         if node.width != 0 {
             let inner = IntegerIndexInner(node)
-            for index in 0..<node.count where !Faults.isSet { retireAll(NodeRef(inner.refs[index]), writer) }
+            for index in 0..<node.count where !DamageRecord.isSet { retireAll(NodeRef(inner.refs[index]), writer) }
         }
         writer.retire(node)
     }
@@ -175,7 +175,7 @@ extension IntegerIndexTree {
         body(node)
         if node.width != 0 {
             let inner = IntegerIndexInner(node)
-            for index in 0..<node.count where !Faults.isSet { forEachNode(NodeRef(inner.refs[index]), body) }
+            for index in 0..<node.count where !DamageRecord.isSet { forEachNode(NodeRef(inner.refs[index]), body) }
         }
     }
 }

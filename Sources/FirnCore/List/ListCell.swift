@@ -191,7 +191,7 @@ package struct ListCell {
 
     /// Whether a loop that copies all elements should continue, asked after each element: not if it has met damage.
     @inline(__always)
-    static func goesOn(after count: Int) -> Bool { count & 255 != 0 || !Faults.isSet }
+    static func goesOn(after count: Int) -> Bool { count & 255 != 0 || !DamageRecord.isSet }
 
     /// The whole collection as one value.
     package var collectionValue: Value {

@@ -180,7 +180,7 @@ struct ListTree {
         let node = root.node
         if isInner(node) {
             let inner = Inner(node)
-            for child in 0..<node.count where !Faults.isSet {
+            for child in 0..<node.count where !DamageRecord.isSet {
                 forEachNode(NodeRef(inner.refs[child]), layout: layout, body)
             }
         } else {

@@ -263,7 +263,7 @@ final class CheckpointMapping: @unchecked Sendable {
     /// stand-in; if nobody would learn of the damage that way, reports it to the application and stops the program.
     private func validate(_ address: UInt) -> UnsafeMutableRawPointer {
         if let damage = tryValidate(address) {
-            if let standIn = standIn(address), Faults.note(damage) { return standIn.address }
+            if let standIn = standIn(address), DamageRecord.note(damage) { return standIn.address }
             LockRank.expectNone("damage is reported to the application")
             onDamage?(damage)
             fatalError("Firn: \(damage)")
@@ -298,10 +298,12 @@ final class CheckpointMapping: @unchecked Sendable {
     /// damaged.
     func openRoot(at offset: Int) -> StoreDamage? {
         lock.lock()
-        let fault = fault(of: UInt64(truncatingIfNeeded: offset) | 1)
-        if fault == nil { _ = claims.enter(NodeClaim(.root), offset / OnDiskNode.unit) }
+        do throws(Damage) { try checkReference(UInt64(truncatingIfNeeded: offset) | 1) } catch {
+            lock.unlock()
+            return StoreDamage(error, path: files.last.map { path(of: $0) } ?? "", offset: 0)
+        }
+        _ = claims.enter(NodeClaim(.root), offset / OnDiskNode.unit)
         lock.unlock()
-        if let fault { return StoreDamage(path: files.last.map { path(of: $0) } ?? "", offset: 0, detail: fault) }
         return tryValidate(UInt(bitPattern: base) + UInt(offset))
     }
 
@@ -309,51 +311,50 @@ final class CheckpointMapping: @unchecked Sendable {
         lock.withLock { mappedFiles.first { $0.entry == file }?.path ?? "" }
     }
 
-    /// Returns why a reference, as a file has it, can't lead to a node; nil if it may. The lock is held.
-    private func fault(of word: UInt64) -> String? {
+    /// Throws if a reference, as a file has it, can't lead to a node. The lock is held.
+    private func checkReference(_ word: UInt64) throws(Damage) {
         lock.assertHeld()
         let offset = word &- 1
         guard word & 1 == 1, offset % UInt64(OnDiskNode.unit) == 0, offset < UInt64(byteCount),
             mappedFiles.contains(where: { $0.entry.nodes.contains(Int(offset)) })
-        else { return "a reference leads to an offset where no node can lie" }
-        return nil
+        else { throw Damage("a reference leads to an offset where no node can lie") }
     }
 
     /// Checks a node, whose bytes are intact, against its claim, enters claims for the nodes that it refers to, and
-    /// turns its references into addresses. Returns what is wrong, or nil. The lock is held.
-    private func prepare(_ node: Node, claim: NodeClaim, origin: Origin) -> String? {
+    /// turns its references into addresses. The lock is held.
+    private func prepare(_ node: Node, claim: NodeClaim, origin: Origin) throws(Damage) {
         lock.assertHeld()
-        guard node.stamp <= origin.stamp else { return "a node is younger than the version that it is part of" }
+        guard node.stamp <= origin.stamp else { throw Damage("a node is younger than the version that it is part of") }
         var check = NodeCheck(node: node, claim: claim, schema: origin.schema, isOpened: origin.isOpened)
-        if let fault = check.fault() ?? check.countFault(most: CheckpointMapping.mostPerByte * fileByteCount) {
-            return fault
-        }
+        try check.check()
+        try check.checkCount(most: CheckpointMapping.mostPerByte * fileByteCount)
         guard claims.enter(check.full, Int(UInt(bitPattern: node.address) - UInt(bitPattern: base)) / OnDiskNode.unit)
-        else { return "a node does not have the level or size that was expected" }
+        else { throw Damage("a node does not have the level or size that was expected") }
         for ref in check.refs {
             let word = ref.address.loadUnaligned(as: UInt64.self)
-            if let fault = fault(of: word) { return fault }
+            try checkReference(word)
             let offset = Int(word - 1)
             let unit = offset / OnDiskNode.unit
             let isKnown = claims.find(unit) != nil
             guard claims.enter(ref.claim, unit) else {
-                return "a node is referred to as two different things"
+                throw Damage("a node is referred to as two different things")
             }
             // For opened files only: a version that this process made may refer to what the version before it refers
             // to.
-            if origin.isOpened, ref.claim.role.isOwned, !claims.take(unit) { return "a node is referred to twice" }
+            if origin.isOpened, ref.claim.role.isOwned, !claims.take(unit) {
+                throw Damage("a node is referred to twice")
+            }
             // A node that was validated before is checked for what this node expects of it.
             if firn_is_validated(descriptor, UInt(bitPattern: base) + UInt(offset)) != 0 {
                 guard isKnown || file(at: offset)?.origin.isOpened == false,
                     check.isEnough(Node(base + offset), ref.claim)
-                else { return "a node is not what a second reference expects" }
+                else { throw Damage("a node is not what a second reference expects") }
             }
         }
         let distance = UInt64(UInt(bitPattern: base))
         for ref in check.refs {
             ref.address.storeBytes(of: ref.address.loadUnaligned(as: UInt64.self) &+ distance, as: UInt64.self)
         }
-        return nil
     }
 
     /// Validates the node at `address`; returns the damage if it is damaged.
@@ -379,8 +380,8 @@ final class CheckpointMapping: @unchecked Sendable {
             let length = min(remaining, Int(start.load(fromByteOffset: NodeLayout.Header.bytes, as: UInt32.self)))
             if let error = read(index, inFile..<(inFile + length)) { return error }
         }
-        if let fault = OnDiskNode.fault(at: start, offset: offset, remaining: remaining) {
-            return StoreDamage(path: mappedFiles[index].path, offset: inFile, detail: fault)
+        do throws(Damage) { try OnDiskNode.check(at: start, offset: offset, remaining: remaining) } catch {
+            return StoreDamage(error, path: mappedFiles[index].path, offset: inFile)
         }
         let units = OnDiskNode.units(offset..<offset + Node(start).byteCount)
         guard !covered.areAny(in: units) else {
@@ -388,8 +389,10 @@ final class CheckpointMapping: @unchecked Sendable {
                 path: mappedFiles[index].path, offset: inFile, detail: "a node shares bytes with another one")
         }
         if let claim = claims.find(offset / OnDiskNode.unit) {
-            if let fault = prepare(Node(start), claim: claim, origin: mappedFiles[index].origin) {
-                return StoreDamage(path: mappedFiles[index].path, offset: inFile, detail: fault)
+            do throws(Damage) {
+                try prepare(Node(start), claim: claim, origin: mappedFiles[index].origin)
+            } catch {
+                return StoreDamage(error, path: mappedFiles[index].path, offset: inFile)
             }
         } else {
             // This process has written the node, and what refers to it does not say what it is: see
@@ -443,8 +446,10 @@ final class CheckpointMapping: @unchecked Sendable {
                 remaining == OnDiskNode.unit
                 && UnsafeRawBufferPointer(start: start + offset, count: remaining).isAllZero
             if isPadding { return nil }
-            if let fault = OnDiskNode.fault(at: start + offset, offset: entry.start + offset, remaining: remaining) {
-                return StoreDamage(path: mappedFiles[index].path, offset: offset, detail: fault)
+            do throws(Damage) {
+                try OnDiskNode.check(at: start + offset, offset: entry.start + offset, remaining: remaining)
+            } catch {
+                return StoreDamage(error, path: mappedFiles[index].path, offset: offset)
             }
             offset += Node(start + offset).byteCount
         }

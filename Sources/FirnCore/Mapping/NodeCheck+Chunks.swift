@@ -5,57 +5,58 @@ import FirnBytes
 extension NodeCheck {
     // MARK: Chunks
 
-    mutating func chunk() -> String? {
+    mutating func chunk() throws(Damage) {
         let cells: CellClass
         let isDictionary: Bool
         switch claim.role {
         case .chunk(let claimed): (cells, isDictionary) = (claimed, false)
         case .dictionary(let claimed): (cells, isDictionary) = (claimed, true)
-        default: return nil
+        default: return
         }
         guard isKind(.chunk), node.byteCount >= NodeLayout.Chunk.data else {
-            return "a reference leads to a node that is not a chunk"
+            throw Damage("a reference leads to a node that is not a chunk")
         }
         guard hasRows(node, claim), node.capacity <= Limits.rowsPerLeaf else {
-            return "a chunk of \(node.capacity) rows, where \(claim.count ?? 0) were expected"
+            throw Damage("a chunk of \(node.capacity) rows, where \(claim.count ?? 0) were expected")
         }
         let layout = cells.column.layout
         guard node.width == layout.width else {
-            return "a chunk of \(node.width) bytes per row can't hold values of type \(cells.type)"
+            throw Damage("a chunk of \(node.width) bytes per row can't hold values of type \(cells.type)")
         }
         if let form = Chunk.Form(rawValue: node.form) {
             guard form == layout.form else {
-                return "a chunk of the form \(form) can't hold values of type \(cells.type)"
+                throw Damage("a chunk of the form \(form) can't hold values of type \(cells.type)")
             }
             switch form {
             case .fixed, .nullable:
                 let rows = node.capacity
                 guard layout.byteCount(capacity: rows) <= node.byteCount else {
-                    return "a chunk of \(rows) rows ends early"
+                    throw Damage("a chunk of \(rows) rows ends early")
                 }
-                return areBools(cells) ? hasNoRefs() : "a boolean is neither true nor false"
-            case .variable: return slots(cells, isDictionary: isDictionary)
+                guard areBools(cells) else { throw Damage("a boolean is neither true nor false") }
+                return try checkHasNoRefs()
+            case .variable: return try slots(cells, isDictionary: isDictionary)
             }
         }
         guard !isDictionary, cells.collection == .none, let form = ChunkEncoding.Form(rawValue: node.form) else {
-            return "a chunk has the unknown form \(node.form)"
+            throw Damage("a chunk has the unknown form \(node.form)")
         }
         switch form {
         case .integers:
             guard cells.type == .int || cells.type == .link, packedNumbersFit(nullable: layout.form == .nullable) else {
-                return "a packed chunk of numbers is invalid"
+                throw Damage("a packed chunk of numbers is invalid")
             }
-            return hasNoRefs()
+            try checkHasNoRefs()
         case .bits:
             let rows = node.capacity
             let nulls = Int(node.load(NodeLayout.EncodedChunk.hasNulls, as: UInt8.self))
             guard cells.type == .bool, nulls == (layout.form == .nullable ? 1 : 0),
                 NodeLayout.EncodedChunk.payload + ChunkEncoding.bitByteCount(rows) + nulls * rows <= node.byteCount
-            else { return "a packed chunk of booleans is invalid" }
-            return hasNoRefs()
-        case .text: return text(cells)
-        case .lz4: return lz4(cells)
-        case .dictionary: return dictionary(cells)
+            else { throw Damage("a packed chunk of booleans is invalid") }
+            try checkHasNoRefs()
+        case .text: try text(cells)
+        case .lz4: try lz4(cells)
+        case .dictionary: try dictionary(cells)
         }
     }
 
@@ -73,13 +74,13 @@ extension NodeCheck {
     }
 
     /// Checks a chunk of slots and a heap.
-    private mutating func slots(_ cells: CellClass, isDictionary: Bool) -> String? {
+    private mutating func slots(_ cells: CellClass, isDictionary: Bool) throws(Damage) {
         let chunk = Chunk(node)
         let rows = node.capacity
         let heapStart = NodeLayout.Chunk.data + NodeLayout.Chunk.slotByteCount * rows
         let heap = node.count
         guard heap <= 2 * Limits.chunkByteCount, heapStart + heap <= node.byteCount else {
-            return "a chunk's values of \(heap) bytes end early"
+            throw Damage("a chunk's values of \(heap) bytes end early")
         }
         var ranges: [Range<Int>] = []
         var total = 0
@@ -92,68 +93,66 @@ extension NodeCheck {
             let slot = chunk.slot(row)
             if slot.length == Chunk.Slot.null {
                 guard cells.collection != .none || cells.mayBeNull else {
-                    return "a null in a column that can't hold nulls"
+                    throw Damage("a null in a column that can't hold nulls")
                 }
                 continue
             }
             let start = heapStart + Int(slot.offset)
             guard Int(slot.offset) + slot.heapLength <= heap else {
-                return "a value lies beyond the end of its chunk's values"
+                throw Damage("a value lies beyond the end of its chunk's values")
             }
             total += slot.heapLength
             if cells.collection != .none, slot.heapLength > 0 { ranges.append(start..<start + slot.heapLength) }
             let address = node.address + start
             switch slot.length {
             case Chunk.Slot.blob:
-                guard cells.collection == .none, !isDictionary else { return "a blob where none is allowed" }
+                guard cells.collection == .none, !isDictionary else { throw Damage("a blob where none is allowed") }
                 ranges.append(start..<start + NodeLayout.refByteCount)
                 add(address, NodeClaim(.blob(cells.value)))
             case Chunk.Slot.tree:
-                guard cells.collection != .none else { return "a collection where none is allowed" }
+                guard cells.collection != .none else { throw Damage("a collection where none is allowed") }
                 add(address, NodeClaim(.list(cells)))
             default:
                 if cells.collection != .none {
                     guard block(at: start, length: Int(slot.length), cells) != nil else {
-                        return "the elements of a collection are invalid"
+                        throw Damage("the elements of a collection are invalid")
                     }
                 } else if slot.length > Limits.inlineByteCount {
-                    return Self.tooLong
+                    throw Self.tooLong
                 } else if !isPlain,
                     !isValue(UnsafeRawBufferPointer(start: address, count: Int(slot.length)), cells)
                 {
-                    return "a value is not a valid \(cells.type)"
+                    throw Damage("a value is not a valid \(cells.type)")
                 }
             }
         }
         // Values may share bytes here, but are written one after the other when the chunk is copied.
-        guard total <= Chunk.heapMaxByteCount else { return Self.tooMany }
-        guard Self.areApart(&ranges) else { return "values of a chunk overlap" }
-        guard !refs.isEmpty else { return hasNoRefs() }
-        return refsAreListed(after: heapStart + heap)
+        guard total <= Chunk.heapMaxByteCount else { throw Self.tooMany }
+        guard Self.areApart(&ranges) else { throw Damage("values of a chunk overlap") }
+        guard !refs.isEmpty else { return try checkHasNoRefs() }
+        try checkRefs(after: heapStart + heap)
     }
 
-    private static let tooLong = "a value in a chunk is too long to lie in one"
-    private static let tooMany = "a chunk's values take more bytes than a chunk can hold"
+    private static var tooLong: Damage { Damage("a value in a chunk is too long to lie in one") }
+    private static var tooMany: Damage { Damage("a chunk's values take more bytes than a chunk can hold") }
 
-    private mutating func text(_ cells: CellClass) -> String? {
+    private mutating func text(_ cells: CellClass) throws(Damage) {
         let rows = node.capacity
         let width = ChunkEncoding.width(node)
         let heap = ChunkEncoding.heapByteCount(node)
         let values = NodeLayout.EncodedChunk.payload + width * rows
         guard cells.type.fixedWidth == nil, width == 1 || width == 2, heap <= 2 * Limits.chunkByteCount,
             values + heap <= node.byteCount
-        else { return "a packed chunk of text is invalid" }
-        if let fault = self.values(cells, width, lengths: ChunkEncoding.payload(node), heap: heap, mayRefer: true) {
-            return fault
-        }
-        guard !refs.isEmpty else { return hasNoRefs() }
-        return refsAreListed(after: values + heap)
+        else { throw Damage("a packed chunk of text is invalid") }
+        try self.values(cells, width, lengths: ChunkEncoding.payload(node), heap: heap, mayRefer: true)
+        guard !refs.isEmpty else { return try checkHasNoRefs() }
+        try checkRefs(after: values + heap)
     }
 
     /// Checks packed text: the lengths of the values, and behind them the values, `heap` bytes in all.
     private mutating func values(
         _ cells: CellClass, _ width: Int, lengths: UnsafeMutableRawPointer, heap: Int, mayRefer: Bool
-    ) -> String? {
+    ) throws(Damage) {
         let rows = node.capacity
         let values = lengths + width * rows
         let isPlain =
@@ -163,84 +162,81 @@ extension NodeCheck {
         for row in 0..<rows {
             let length = ChunkEncoding.length(row, width: width, lengths: lengths)
             if length == Int(Chunk.Slot.null) {
-                guard cells.mayBeNull else { return "a null in a column that can't hold nulls" }
+                guard cells.mayBeNull else { throw Damage("a null in a column that can't hold nulls") }
                 continue
             }
-            guard length != Int(Chunk.Slot.tree) else { return "a collection where none is allowed" }
+            guard length != Int(Chunk.Slot.tree) else { throw Damage("a collection where none is allowed") }
             let isBlob = length == Int(Chunk.Slot.blob)
             let byteCount = isBlob ? NodeLayout.refByteCount : length
-            guard offset + byteCount <= heap else { return "a value lies beyond the end of its chunk's values" }
-            guard offset + byteCount <= Chunk.heapMaxByteCount else { return Self.tooMany }
-            guard byteCount <= Limits.inlineByteCount else { return Self.tooLong }
+            guard offset + byteCount <= heap else { throw Damage("a value lies beyond the end of its chunk's values") }
+            guard offset + byteCount <= Chunk.heapMaxByteCount else { throw Self.tooMany }
+            guard byteCount <= Limits.inlineByteCount else { throw Self.tooLong }
             if isBlob {
-                guard mayRefer else { return "a blob where none is allowed" }
+                guard mayRefer else { throw Damage("a blob where none is allowed") }
                 add(values + offset, NodeClaim(.blob(cells.value)))
             } else if !isPlain, !isValue(UnsafeRawBufferPointer(start: values + offset, count: byteCount), cells) {
-                return "a value is not a valid \(cells.type)"
+                throw Damage("a value is not a valid \(cells.type)")
             }
             offset += byteCount
         }
-        return nil
     }
 
     /// Checks compressed text. It is decompressed once for the check, because later readers check nothing but
     /// lengths.
-    private mutating func lz4(_ cells: CellClass) -> String? {
+    private mutating func lz4(_ cells: CellClass) throws(Damage) {
         let width = ChunkEncoding.width(node)
         let heap = ChunkEncoding.heapByteCount(node)
         let byteCount = ChunkEncoding.lz4ByteCount(node)
-        let wrong = "a compressed chunk is invalid"
+        var wrong: Damage { Damage("a compressed chunk is invalid") }
         guard cells.type == .string || cells.type == .data, width == 1 || width == 2,
             heap <= 2 * Limits.chunkByteCount, NodeLayout.EncodedChunk.payload + byteCount <= node.byteCount
-        else { return wrong }
-        if let fault = hasNoRefs() { return fault }
+        else { throw wrong }
+        try checkHasNoRefs()
         let source = UnsafeRawBufferPointer(start: ChunkEncoding.payload(node), count: byteCount)
         let count = width * node.capacity + heap
-        return withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
-            guard let lengths = buffer.baseAddress else { return wrong }
+        try withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { (buffer) throws(Damage) in
+            guard let lengths = buffer.baseAddress else { throw wrong }
             let target = UnsafeMutableRawBufferPointer(start: lengths, count: count)
-            do throws(BytesError) { try LZ4.decompress(source, into: target) } catch { return wrong }
-            return values(cells, width, lengths: lengths, heap: heap, mayRefer: false)
+            do throws(Damage) { try LZ4.decompress(source, into: target) } catch { throw wrong }
+            try values(cells, width, lengths: lengths, heap: heap, mayRefer: false)
         }
     }
 
-    private mutating func dictionary(_ cells: CellClass) -> String? {
+    private mutating func dictionary(_ cells: CellClass) throws(Damage) {
         let rows = node.capacity
         guard cells.type == .string || cells.type == .data,
             NodeLayout.EncodedChunk.payload + rows <= node.byteCount, !ChunkEncoding.dictionaryRef(node).isNone
-        else { return "a chunk with a dictionary is invalid" }
+        else { throw Damage("a chunk with a dictionary is invalid") }
         let codes = UnsafeRawBufferPointer(start: ChunkEncoding.payload(node), count: rows)
         let highest = Int(codes.max() ?? 0)
         // The chunk's own table of references is empty.
-        if let fault = hasNoRefs() { return fault }
+        try checkHasNoRefs()
         add(node.address + NodeLayout.EncodedChunk.dictionary, NodeClaim(.dictionary(cells), count: highest + 1))
-        return nil
     }
 
     // MARK: Reference tables
 
-    /// Checks that the table of a chunk without references lists none; returns what is wrong, or nil. Code that
-    /// copies or walks the chunk goes by the table alone.
-    func hasNoRefs() -> String? { refsAreListed(table: 0, countAt: NodeLayout.Chunk.refCount) }
+    /// Checks that the table of a chunk without references lists none. Code that copies or walks the chunk goes by the
+    /// table alone.
+    func checkHasNoRefs() throws(Damage) { try checkRefs(table: 0, countAt: NodeLayout.Chunk.refCount) }
 
     /// Checks that the table of a chunk, which begins behind everything else and is aligned, lists exactly the
-    /// references that were found; returns what is wrong, or nil.
-    private func refsAreListed(after end: Int) -> String? {
+    /// references that were found.
+    private func checkRefs(after end: Int) throws(Damage) {
         let table = Int(node.load(NodeLayout.Chunk.refTable, as: UInt32.self))
-        guard table >= end else { return "a table of references overlaps with values" }
-        guard table % NodeLayout.tableEntryByteCount == 0 else { return "a table of references is not aligned" }
-        return refsAreListed(table: table, countAt: NodeLayout.Chunk.refCount)
+        guard table >= end else { throw Damage("a table of references overlaps with values") }
+        guard table % NodeLayout.tableEntryByteCount == 0 else { throw Damage("a table of references is not aligned") }
+        try checkRefs(table: table, countAt: NodeLayout.Chunk.refCount)
     }
 
-    func refsAreListed(table: Int, countAt offset: Int) -> String? {
-        let wrong = "a table of references does not list the references of its node"
+    func checkRefs(table: Int, countAt offset: Int) throws(Damage) {
+        var wrong: Damage { Damage("a table of references does not list the references of its node") }
         let count = Int(node.load(offset, as: UInt32.self))
-        guard count == refs.count, NodeLayout.tableEntry(count, of: table) <= node.byteCount else { return wrong }
+        guard count == refs.count, NodeLayout.tableEntry(count, of: table) <= node.byteCount else { throw wrong }
         let found = refs.map { $0.address - node.address }.sorted()
         let listed = (0..<count).map { Int(node.load(NodeLayout.tableEntry($0, of: table), as: UInt32.self)) }.sorted()
         let areApart = zip(found, found.dropFirst()).allSatisfy { $0 + NodeLayout.refByteCount <= $1 }
-        guard found == listed, areApart else { return wrong }
-        return nil
+        guard found == listed, areApart else { throw wrong }
     }
 
     // MARK: Values and elements

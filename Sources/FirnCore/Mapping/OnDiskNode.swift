@@ -41,31 +41,29 @@ enum OnDiskNode {
             CRC32C.checksum(UnsafeRawBufferPointer(start: address, count: byteCount)), NodeLayout.Header.checksum)
     }
 
-    /// Returns why the bytes at an offset are not a node; nil if they are one. `remaining` is how many bytes the file
-    /// has from there on.
-    static func fault(at address: UnsafeRawPointer, offset: Int, remaining: Int) -> String? {
-        guard remaining >= NodeLayout.headerByteCount else { return "the file ends within a node's header" }
+    /// Throws if the bytes at an offset are not a node. `remaining` is how many bytes the file has from there on.
+    static func check(at address: UnsafeRawPointer, offset: Int, remaining: Int) throws(Damage) {
+        guard remaining >= NodeLayout.headerByteCount else { throw Damage("the file ends within a node's header") }
         let byteCount = Int(address.load(fromByteOffset: NodeLayout.Header.bytes, as: UInt32.self))
         guard byteCount >= NodeLayout.headerByteCount, byteCount % unit == 0, byteCount <= remaining else {
-            return "a node claims to have \(byteCount) bytes, where the file has \(remaining)"
+            throw Damage("a node claims to have \(byteCount) bytes, where the file has \(remaining)")
         }
         let stored = address.load(fromByteOffset: NodeLayout.Header.checksum, as: UInt32.self)
         let behind = NodeLayout.Header.checksum + MemoryLayout.size(ofValue: stored)
         var crc = CRC32C.checksum(UnsafeRawBufferPointer(start: address, count: NodeLayout.Header.checksum))
         crc = withUnsafeBytes(of: 0 as UInt32) { CRC32C.checksum($0, from: crc) }
         crc = CRC32C.checksum(UnsafeRawBufferPointer(start: address + behind, count: byteCount - behind), from: crc)
-        guard crc == stored else { return "a node's checksum is wrong" }
+        guard crc == stored else { throw Damage("a node's checksum is wrong") }
         guard
             address.load(fromByteOffset: NodeLayout.Header.offset, as: UInt32.self)
                 == UInt32(truncatingIfNeeded: offset / unit)
         else {
-            return "a node lies at an offset where another one belongs"
+            throw Damage("a node lies at an offset where another one belongs")
         }
         let kind = address.load(fromByteOffset: NodeLayout.Header.kind, as: UInt8.self)
         guard kind & Node.locationBits == Node.onDiskBit, Node.Kind(rawValue: kind & ~Node.locationBits) != nil else {
-            return "a node is of an unknown kind"
+            throw Damage("a node is of an unknown kind")
         }
-        return nil
     }
 
     /// Clears the bytes behind a node's entries that it does not use. Nodes of indexes and of backlinks and the inner

@@ -25,7 +25,7 @@ enum ScratchNode {
     static func make(for node: Node, _ mapping: Mapping, byteCount: Int) -> Node {
         let length = NodeLayout.heapByteCount(byteCount)
         let memory = firn_scratch_make(
-            UInt(bitPattern: node.address), mapping.pointee.number, length, !Faults.isSet)
+            UInt(bitPattern: node.address), mapping.pointee.number, length, !DamageRecord.isSet)
         guard let memory else {
             fatalError("Firn: there is no memory left to decode \(length) bytes")
         }

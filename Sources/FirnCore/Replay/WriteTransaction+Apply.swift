@@ -22,10 +22,10 @@ extension WriteTransaction {
         case .elements(var elements): try append(&elements)
         case .nextKey(let table, let key):
             _ = try layout(table)
-            guard key <= ChangesetFormat.keyLimit else { throw ChangesetBlock.Refusal("the next key is \(key)") }
+            guard key <= ChangesetFormat.keyLimit else { throw Damage("the next key is \(key)") }
             let node = ownTable(table)
             node.nextKey = max(node.nextKey, key)
-        case .deleteOld: throw ChangesetBlock.Refusal("old values were handed to recovery")
+        case .deleteOld: throw Damage("old values were handed to recovery")
         }
     }
 
@@ -33,7 +33,7 @@ extension WriteTransaction {
 
     private func layout(_ id: TableID) throws -> TableLayout {
         guard id.index < resolvedSchema.tables.count, !resolvedSchema.tables[id.index].schema.isRemoved else {
-            throw ChangesetBlock.Refusal("there is no table \(id.rawValue)")
+            throw Damage("there is no table \(id.rawValue)")
         }
         return resolvedSchema.tables[id.index]
     }
@@ -42,7 +42,7 @@ extension WriteTransaction {
         let layout = try layout(id)
         guard column < layout.columns.count, !layout.columns[column].isRemoved, values.matches(layout.columns[column])
         else {
-            throw ChangesetBlock.Refusal("\(layout.schema.name) has no column \(column) of type \(values.type)")
+            throw Damage("\(layout.schema.name) has no column \(column) of type \(values.type)")
         }
         return layout.columns[column]
     }
@@ -51,16 +51,16 @@ extension WriteTransaction {
         guard table(id).find(key) != nil else { throw noObject(id, key) }
     }
 
-    private func noObject(_ id: TableID, _ key: Int64) -> ChangesetBlock.Refusal {
-        ChangesetBlock.Refusal("\(resolvedSchema.tables[id.index].schema.name) has no object \(key)")
+    private func noObject(_ id: TableID, _ key: Int64) -> Damage {
+        Damage("\(resolvedSchema.tables[id.index].schema.name) has no object \(key)")
     }
 
-    private func noValue(_ schema: ColumnSchema) -> ChangesetBlock.Refusal {
-        ChangesetBlock.Refusal("a value of \(schema.name) is not of type \(schema.type)")
+    private func noValue(_ schema: ColumnSchema) -> Damage {
+        Damage("a value of \(schema.name) is not of type \(schema.type)")
     }
 
-    private static func tooLong(_ byteCount: Int, _ schema: ColumnSchema) -> ChangesetBlock.Refusal {
-        ChangesetBlock.Refusal("\(schema.name) has a value of \(byteCount) bytes, which is too long")
+    private static func tooLong(_ byteCount: Int, _ schema: ColumnSchema) -> Damage {
+        Damage("\(schema.name) has a value of \(byteCount) bytes, which is too long")
     }
 
     /// Returns the bytes of the next single value of a variable column; nil for a null, if the column may have nulls.
@@ -69,7 +69,7 @@ extension WriteTransaction {
     ) throws -> UnsafeRawBufferPointer? {
         guard let bytes = values.nextBytes() else {
             guard schema.layout.blank == .null else {
-                throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
+                throw Damage("a null in \(schema.name), which has none")
             }
             return nil
         }
@@ -83,7 +83,7 @@ extension WriteTransaction {
     private func value(_ values: inout ColumnDecoder, _ schema: ColumnSchema) throws -> Value {
         guard let value = values.nextValue() else { throw noValue(schema) }
         if value == .null, schema.type != .link, schema.collection == .none, !schema.isNullable, schema.type != .mixed {
-            throw ChangesetBlock.Refusal("a null in \(schema.name), which has none")
+            throw Damage("a null in \(schema.name), which has none")
         }
         try Self.check(value, schema)
         return value
@@ -113,7 +113,7 @@ extension WriteTransaction {
     private static func checkAscending(_ elements: [Value], _ schema: ColumnSchema) throws {
         for (element, next) in zip(elements, elements.dropFirst())
         where Value.order(ofElements: element, next) >= 0 {
-            throw ChangesetBlock.Refusal("the elements of \(schema.name) do not ascend")
+            throw Damage("the elements of \(schema.name) do not ascend")
         }
     }
 
@@ -134,7 +134,7 @@ extension WriteTransaction {
 
     private static func checkElement(_ value: Value, _ schema: ColumnSchema) throws {
         if value == .null, !schema.isNullable, schema.type != .mixed, schema.type != .link {
-            throw ChangesetBlock.Refusal("a null among the elements of \(schema.name), which has none")
+            throw Damage("a null among the elements of \(schema.name), which has none")
         }
         switch value {
         case .string, .data: try check(value, schema)
@@ -168,7 +168,7 @@ extension WriteTransaction {
 
     private func begin(_ id: TableID, _ key: Int64) throws -> FreshRow {
         do throws(StoreError) { return try beginRow(id, key: key) } catch {
-            throw ChangesetBlock.Refusal(error.description)
+            throw Damage(error.description)
         }
     }
 
@@ -215,7 +215,7 @@ extension WriteTransaction {
 
     /// Finds a row that this transaction began.
     private func find(_ id: TableID, _ key: Int64) throws -> FreshRow {
-        guard let location = rows(id).own(key) else { throw ChangesetBlock.Refusal("object \(key) was lost") }
+        guard let location = rows(id).own(key) else { throw Damage("object \(key) was lost") }
         return FreshRow(table: id, key: key, leaf: location.leaf, row: location.row)
     }
 
@@ -310,7 +310,7 @@ extension WriteTransaction {
         let schema = try column(script.table, column: script.column, values: script.new)
         try check(script.table, script.key)
         guard let elements = script.new.nextElements(script.new.nextCount()) else {
-            throw ChangesetBlock.Refusal("an element of a script makes no sense")
+            throw Damage("an element of a script makes no sense")
         }
         try checkElements(elements, schema)
         var rest = elements[...]
@@ -324,7 +324,7 @@ extension WriteTransaction {
     ) throws {
         func check(_ isRight: Bool) throws {
             guard isRight else {
-                throw ChangesetBlock.Refusal("an edit of a collection does not fit its \(change.count) elements")
+                throw Damage("an edit of a collection does not fit its \(change.count) elements")
             }
         }
         switch operation {
@@ -356,18 +356,18 @@ extension WriteTransaction {
         _ element: Value, at index: Int, replacing: Bool = false, in change: ListChange
     ) throws {
         guard change.elements.keepsOrder(element, at: index, replacing: replacing) else {
-            throw ChangesetBlock.Refusal("an edit of a set or map breaks the order of its elements")
+            throw Damage("an edit of a set or map breaks the order of its elements")
         }
     }
 
     private func append(_ elements: inout ChangesetBlock.Elements) throws {
         guard elements.owner == .inserted || elements.owner == .updated else {
-            throw ChangesetBlock.Refusal("old elements were handed to recovery")
+            throw Damage("old elements were handed to recovery")
         }
         let schema = try column(elements.table, column: elements.column, values: elements.values)
         try check(elements.table, elements.key)
         guard let values = elements.values.nextElements(elements.values.nextCount()) else {
-            throw ChangesetBlock.Refusal("an element makes no sense")
+            throw Damage("an element makes no sense")
         }
         try checkElements(values, schema)
         try edit(elements.table, column: elements.column, key: elements.key) { change in

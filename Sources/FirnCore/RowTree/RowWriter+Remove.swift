@@ -29,7 +29,7 @@ extension RowWriter {
         if NodeRef(slot.pointee).node.isLeaf {
             let leaf = ownLeaf(slot)
             guard let row = leaf.row(of: key) else {
-                Faults.contradiction("no row has key \(key)")
+                DamageRecord.contradiction("no row has key \(key)")
                 return false
             }
             removeRow(leaf, row)

@@ -126,7 +126,7 @@ struct RowWriter {
     /// checked only if a key is not just the next one of its leaf, so the common path costs nothing.
     @inline(never)
     private func refuse(_ key: Int64) {
-        Faults.contradiction(
+        DamageRecord.contradiction(
             "a table would give a new object the key \(key), but an object already has that key or a higher one")
     }
 

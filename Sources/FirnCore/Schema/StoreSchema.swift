@@ -155,18 +155,18 @@ package struct StoreSchema: Sendable, Hashable {
 extension StoreSchema {
     /// Why no store can have this schema, although it can be encoded; nil if a store can have it. A schema that was
     /// read from a file is checked with this before it is used.
-    var fault: String? {
+    var fault: Fault? {
         for table in tables where !table.isRemoved {
             for (number, column) in table.columns.enumerated() where !column.isRemoved {
                 if column.isIndexed, column.collection != .none {
-                    return "\(table.name).\(column.name) is a collection with an index"
+                    return Fault("\(table.name).\(column.name) is a collection with an index")
                 }
                 if number == table.primaryKey, column.collection != .none || column.type == .link {
-                    return "\(table.name).\(column.name) can't be a primary key"
+                    return Fault("\(table.name).\(column.name) can't be a primary key")
                 }
             }
             if let key = table.primaryKey, key >= table.columns.count || table.columns[key].isRemoved {
-                return "the primary key of \(table.name) is a property that it does not have"
+                return Fault("the primary key of \(table.name) is a property that it does not have")
             }
         }
         return nil

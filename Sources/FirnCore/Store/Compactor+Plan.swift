@@ -175,7 +175,7 @@ extension Compactor {
     func punchHoles(_ plan: CheckpointPlan, _ log: Log) throws(StoreError) {
         guard let addition = plan.addition else { return }
         do throws(StorageError) { try addition.mapping.remove(addition.droppedFiles) } catch {
-            throw StoreError(LogError(error))
+            throw StoreError(error)
         }
         try punchHoles(in: addition.mapping, log)
     }

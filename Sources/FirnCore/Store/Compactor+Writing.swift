@@ -109,7 +109,7 @@ extension Compactor {
         store.publish(through: log.publishedVersion)
         let pin = versions.pinForStore(.published)
         let logByteCount = log.byteCountSinceCheckpoint
-        let planned = try Faults.throwing { () throws(StoreError) in
+        let planned = try DamageRecord.throwing { () throws(StoreError) in
             guard let plan = try self.plan(pin, log: log, compaction: compaction, room: room) else {
                 return nil as (plan: CheckpointPlan, written: WrittenCheckpoint)?
             }
@@ -167,7 +167,7 @@ extension Compactor {
                 fileReferences: fileReferences,
                 onDamage: options.onDamage)
         } catch {
-            throw StoreError(LogError(error))
+            throw StoreError(error)
         }
     }
 
@@ -175,8 +175,7 @@ extension Compactor {
         _ pin: Pin, log: Log, plan: CheckpointPlan, limiter: RateLimiter?
     ) throws(StoreError) -> WrittenCheckpoint {
         let addition = plan.addition
-        let file: CheckpointFileWriter
-        do { file = try log.beginCheckpoint(start: addition?.start ?? 0) } catch { throw StoreError(error) }
+        let file = try logged(log.beginCheckpoint(start: addition?.start ?? 0))
         var limiter = limiter
         let thread = thread
         var writer = CheckpointWriter(
@@ -187,30 +186,22 @@ extension Compactor {
         }
         let root = try writer.write()
         // Without its footer the file is no checkpoint.
-        try Faults.check()
+        try DamageRecord.check()
         // A process that opens the store knows no suspects, so their bytes count as garbage until a walk finds them
         // alive.
         let state = CheckpointState(
             root: Int(root & ~1), stamp: pin.stamp, garbage: (addition?.garbageAfter ?? 0) + plan.suspectedByteCount,
             holes: addition?.holes ?? [], schema: pin.snapshot.schema)
-        do throws(LogError) {
-            let checkpoint = try file.finish(
-                version: pin.version, time: pin.time, earlier: addition?.files ?? [], state: state.encode())
-            return WrittenCheckpoint(
-                checkpoint: checkpoint, nodes: writer.nodes(of: checkpoint.files[checkpoint.files.count - 1]),
-                forwarding: writer.forwarding)
-        } catch {
-            throw StoreError(error)
-        }
+        let checkpoint = try logged(
+            file.finish(version: pin.version, time: pin.time, earlier: addition?.files ?? [], state: state.encode()))
+        return WrittenCheckpoint(
+            checkpoint: checkpoint, nodes: writer.nodes(of: checkpoint.files[checkpoint.files.count - 1]),
+            forwarding: writer.forwarding)
     }
 
     private func removeUnneeded(_ log: Log) throws(StoreError) {
         fileReferences.takeReleased()
-        do throws(LogError) {
-            // If files are left, the next commit tries again.
-            if try !log.removeUnneeded(held: fileReferences.ids) { fileReferences.noteReleased() }
-        } catch {
-            throw StoreError(error)
-        }
+        // If files are left, the next commit tries again.
+        if try !logged(log.removeUnneeded(held: fileReferences.ids)) { fileReferences.noteReleased() }
     }
 }

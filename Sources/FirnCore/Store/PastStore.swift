@@ -131,13 +131,8 @@ extension Store {
     /// log: the empty version, unless the beginning of the log was removed, and the checkpoints that are listed.
     func historyBases(_ log: Log, _ checkpoints: [Checkpoint]) throws(StoreError) -> [HistoryBase] {
         var bases: [HistoryBase] = []
-        let first: UInt64
-        do throws(LogError) {
-            first = try log.firstVersion
-            if first == 1 { bases.append(.empty(created: try log.created)) }
-        } catch {
-            throw StoreError(error)
-        }
+        let first = try logged(log.firstVersion)
+        if first == 1 { bases.append(.empty(created: try logged(log.created))) }
         for checkpoint in checkpoints where checkpoint.version + 1 >= first {
             bases.append(
                 try .stored(checkpoint, log: log, reading: options.checkpointReading, fileReferences: fileReferences))

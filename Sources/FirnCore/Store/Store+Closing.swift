@@ -39,7 +39,7 @@ extension Store {
         // From now on another process may get the slot. So pins that are released later report to nobody.
         versions.withLock { $0.report = nil }
         // Held versions still read checkpoint files. This keeps other openers from punching holes in them.
-        do { try log.close(isRead: !fileReferences.isEmpty) } catch { throw StoreError(error) }
+        try logged(log.close(isRead: !fileReferences.isEmpty))
     }
 
     /// How long the exit of a process waits for a checkpoint that is being written, in nanoseconds.
@@ -72,7 +72,7 @@ extension Store {
         guard let log, case .relaxed = log.options.durability, !log.isForked, !isReadOnly, log.failure == nil else {
             return
         }
-        do { try log.sync() } catch { throw StoreError(error) }
+        try logged(log.sync())
     }
 
     /// Prepares the end of a process that has the store open: syncs what `.relaxed` has not synced yet, and writes

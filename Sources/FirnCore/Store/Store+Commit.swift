@@ -26,19 +26,15 @@ extension Store {
         do throws(StoreError) {
             // A forked child has no right to its parent's log, and not all of its parent's memory.
             if isForked { try checkWritable() }
-            try transaction.checkFaults()
+            try transaction.checkDamage()
             try transaction.recordingDamage { () throws(StoreError) in
                 // The changeset and the change summary come from the same deltas.
                 lazy var deltas = transaction.makeDeltas()
                 let summary = keepsChangeSummaries ? transaction.makeChangeSummary(deltas) : nil
                 // From here on nothing is read that could be damaged, except by the encoder: `PartSink` checks for
                 // damage before the last part.
-                try transaction.checkFaults()
-                if let log {
-                    do throws(LogError) { time = try transaction.append(deltas, to: log, version: version) } catch {
-                        throw StoreError(error)
-                    }
-                }
+                try transaction.checkDamage()
+                if let log { time = try logged(transaction.append(deltas, to: log, version: version)) }
                 if let summary { keep(summary, after: before, version) }
             }
         } catch {
@@ -71,7 +67,7 @@ extension Store {
     /// Waits until a written version is durable, and publishes it.
     package func waitUntilPublished(_ version: UInt64) throws(StoreError) {
         guard let log else { return publish(through: version) }
-        do { try log.waitUntilDurable(version) } catch { throw StoreError(error) }
+        try logged(log.waitUntilDurable(version))
         publish(through: log.publishedVersion)
     }
 

@@ -22,7 +22,7 @@ extension Store {
                 fileMode: fileMode, replacesRemains: replacesRemains, storage: storage, randomness: randomness
             ) { (file) throws(LogError) in
                 do throws(StoreError) {
-                    let root = try Faults.throwing { () throws(StoreError) in
+                    let root = try DamageRecord.throwing { () throws(StoreError) in
                         var writer = CheckpointWriter(pin.snapshot, to: file, adding: nil) { (_) throws(StoreError) in
                             guard isWanted() else { throw StoreError(.closed, "the copy was given up") }
                         }

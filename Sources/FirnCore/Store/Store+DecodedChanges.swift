@@ -52,7 +52,7 @@ extension Store {
     /// Runs code that reads versions of the store, for an entry that throws: damage that it meets is thrown at its
     /// end, whatever it returns.
     package func reading<Result>(_ body: () -> Result) throws(StoreError) -> Result {
-        try Faults.throwing { () throws(StoreError) in body() }
+        try DamageRecord.throwing { () throws(StoreError) in body() }
     }
 
     private func forEachBlock(

@@ -56,7 +56,7 @@ extension Store {
             try follower.finish()
         } catch {
             let last = follower.version
-            let error = follower.fault ?? error
+            let error = follower.metDamage ?? error
             follower.cancel()
             guard let stop = error as? ForeignSchema else { throw replayError(error, after: last, log) }
             log.abandonWriting()
@@ -87,7 +87,7 @@ extension Store {
     func acquireWriteLock() throws(StoreError) {
         guard let log else { return queue.acquire() }
         while true {
-            if !log.isWriting { do { try log.awaitWriting { !isClosed } } catch { throw StoreError(error) } }
+            if !log.isWriting { try logged(log.awaitWriting { !isClosed }) }
             queue.acquire()
             if try mayWrite(log) { return }
             queue.release()
@@ -137,7 +137,7 @@ extension Store {
             endTransaction(wakesFollower: false)
             letOthersWriteIfAsked()
         }
-        do { try body() } catch { throw StoreError(error) }
+        try logged(body())
     }
 
     /// Whether this process may write now. The write lock is held; it is released if this throws.
@@ -151,7 +151,7 @@ extension Store {
         guard log.isAboutToWrite else { return false }
         do throws(StoreError) {
             try apply(log) { body in try log.readToEnd(body) }
-            do { try log.beginWriting() } catch { throw StoreError(error) }
+            try logged(log.beginWriting())
             return true
         } catch {
             log.abandonWriting()
@@ -255,7 +255,7 @@ private final class FollowedCommits {
         return begun
     }
 
-    var fault: StoreError? { transaction?.fault }
+    var metDamage: StoreError? { transaction?.fault }
 
     func cancel() { transaction?.cancel() }
 

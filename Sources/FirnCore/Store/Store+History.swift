@@ -75,14 +75,10 @@ extension Store {
         let newest = versions.published
         if isNotLater(clock.now()) || newest.version > 0 && isNotLater(newest.time) { return newest.version }
         let log = try historyLog("earlier versions of a store in memory can't be found by their time")
-        do throws(LogError) {
-            if let found = try log.newestVersion(through: newest.version, where: isNotLater) { return found }
-            // Before the first commit the store existed, and was empty.
-            guard try log.firstVersion == 1 else { return nil }
-            return isNotLater(try log.created) ? 0 : nil
-        } catch {
-            throw StoreError(error)
-        }
+        if let found = try logged(log.newestVersion(through: newest.version, where: isNotLater)) { return found }
+        // Before the first commit the store existed, and was empty.
+        guard try logged(log.firstVersion) == 1 else { return nil }
+        return isNotLater(try logged(log.created)) ? 0 : nil
     }
 
     /// The versions that can be opened, oldest first: the retained ones and the active ones. Version 0 is the empty
@@ -103,7 +99,7 @@ extension Store {
         var ranges = active.keys.filter { $0 > 0 && $0 < retained }.sorted().map { $0...$0 }
         if retained <= past.newest.version { ranges.append(retained...past.newest.version) }
         var result: [VersionListing] = []
-        do throws(LogError) {
+        try logged { () throws(LogError) in
             if past.oldest == 0 || active[0] != nil {
                 // The clock may have gone back before the first commit.
                 var time = try log.created
@@ -114,8 +110,6 @@ extension Store {
                 active[header.version] = nil
                 result.append(VersionListing(number: header.version, time: header.time, byteCount: header.byteCount))
             }
-        } catch {
-            throw StoreError(error)
         }
         // Versions whose commits are no longer in the log.
         for (number, time) in active where number > 0 {
@@ -152,7 +146,7 @@ extension Store {
         let oldest = bases.first?.version ?? newest.version
         let now = clock.reading()
         var result = newest.version
-        do throws(LogError) {
+        try logged { () throws(LogError) in
             for retention in history.retained + (try log.retentionsOfOthers) {
                 let needed = try RetentionRule.oldestNeeded(
                     retention, oldest: oldest, newest: newest.version,
@@ -162,8 +156,6 @@ extension Store {
                     })
                 result = min(result, needed)
             }
-        } catch {
-            throw StoreError(error)
         }
         return RetainedPast(newest: newest, log: log, checkpoints: checkpoints, bases: bases, oldest: result)
     }
@@ -173,8 +165,7 @@ extension Store {
     private func basesInForce(_ log: Log) throws(StoreError) -> (ids: [UInt64], bases: [HistoryBase]) {
         var tried: [UInt64]?
         while true {
-            let checkpoints: [Checkpoint]
-            do throws(LogError) { checkpoints = try log.checkpointsInForce } catch { throw StoreError(error) }
+            let checkpoints = try logged(log.checkpointsInForce)
             do throws(StoreError) {
                 return (checkpoints.map(\.id), try historyBases(log, checkpoints))
             } catch {

@@ -14,11 +14,7 @@ extension Store {
     package static func remove(
         _ path: String, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage
     ) throws(StoreError) -> StoreRemoval {
-        do {
-            return try Log.remove(path, keepsOthers: keepsOthers, ifStill: seen, storage: storage)
-        } catch {
-            throw StoreError(error)
-        }
+        try logged(Log.remove(path, keepsOthers: keepsOthers, ifStill: seen, storage: storage))
     }
 
     /// Whether there is a store at a path. False for nothing, an empty folder, and what an interrupted copy, creation
@@ -26,6 +22,6 @@ extension Store {
     ///
     /// - Throws: the log's error if there is something else.
     package static func exists(at path: String, storage: any Storage) throws(StoreError) -> Bool {
-        do { return try Log.exists(at: path, storage: storage) } catch { throw StoreError(error) }
+        try logged(Log.exists(at: path, storage: storage))
     }
 }

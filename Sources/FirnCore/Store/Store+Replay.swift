@@ -8,13 +8,11 @@ extension Store {
     func replay(_ log: Log) throws(StoreError) {
         let start = versions.tip.version
         if log.isWriting, log.schema.isEmpty, !schema.tables.isEmpty {
-            do { try log.restoreSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
+            try logged(log.restoreSchema(SchemaCoding.encode(schema)))
         }
         guard log.publishedVersion > start else { return }
         try replay(log, after: start, through: log.publishedVersion, isOpening: true)
-        if !isReadOnly {
-            do { try log.setSchema(SchemaCoding.encode(schema)) } catch { throw StoreError(error) }
-        }
+        if !isReadOnly { try logged(log.setSchema(SchemaCoding.encode(schema))) }
     }
 
     /// Applies the commits `after + 1 ... through` of a log to the store, which holds what `after` held, and publishes
@@ -49,7 +47,7 @@ extension Store {
                 try past?.end(transaction)
                 return reached
             }
-            try transaction.checkFaults()
+            try transaction.checkDamage()
         } catch {
             let error = transaction.fault ?? error
             transaction.cancel()
@@ -78,15 +76,15 @@ extension WriteTransaction {
     func apply(
         _ commit: inout CommitReader, as past: PastSchema? = nil, check: (StoreSchema) throws -> Void = { _ in }
     ) throws {
-        let outer = firn_set_fault_record(faults)
-        defer { _ = firn_set_fault_record(outer) }
+        let outer = firn_set_damage_record(damageRecord)
+        defer { _ = firn_set_damage_record(outer) }
         let version = commit.version
         let reader = ChangesetReader(version: version, direction: .forward)
         while let part = try commit.next() {
             switch part.kind {
             case .schema:
                 let schema: StoreSchema
-                do throws(BytesError) { schema = try SchemaCoding.decode(part.bytes) } catch {
+                do throws(Damage) { schema = try SchemaCoding.decode(part.bytes) } catch {
                     throw StoreError(
                         .damage, "the schema of version \(version) cannot be read: \(error); run `firn verify`")
                 }
@@ -99,7 +97,7 @@ extension WriteTransaction {
                         try follow(schema, from: version, as: past)
                     } else {
                         try apply(&block)
-                        try checkFaults()
+                        try checkDamage()
                     }
                 }
             }
@@ -132,7 +130,7 @@ extension Store {
     func finishFollowing(_ transaction: WriteTransaction, version: UInt64, time: Int64) throws(StoreError) {
         if keepsChangeSummaries {
             let summary = transaction.recordingDamage { transaction.makeChangeSummary(transaction.makeDeltas()) }
-            try transaction.checkFaults()
+            try transaction.checkDamage()
             keep(summary, after: transaction.base.version, version)
         }
         add(transaction, version: version, time: time)

@@ -5,7 +5,7 @@ extension Store {
     package func verify() throws(StoreError) {
         try checkOpen()
         let pin = versions.pinForStore(.published)
-        try Faults.throwing { () throws(StoreError) in
+        try DamageRecord.throwing { () throws(StoreError) in
             for table in pin.snapshot.schema.tables.indices.map(TableID.init)
             where !pin.snapshot.schema[table].isRemoved {
                 try pin.snapshot.table(table).verify()
@@ -21,9 +21,9 @@ extension TableView {
         var rows = 0
         var last: Int64 = -1
         forEachLeaf { leaf, _ in
-            for row in 0..<leaf.count where !Faults.isSet {
+            for row in 0..<leaf.count where !DamageRecord.isSet {
                 if find(leaf.key(row)) == nil {
-                    Faults.contradiction("object \(leaf.key(row)) is not found by its key")
+                    DamageRecord.contradiction("object \(leaf.key(row)) is not found by its key")
                 }
                 for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
                     _ = value(column, leaf: leaf, row: row)
@@ -31,18 +31,18 @@ extension TableView {
             }
             rows += leaf.count
             if leaf.count > 0 { last = leaf.key(leaf.count - 1) }
-            return Faults.text == nil
+            return !DamageRecord.isSet
         }
-        try Faults.check()
-        if rows != count { Faults.contradiction("\(schema.name) has \(rows) objects, but its count is \(count)") }
+        try DamageRecord.check()
+        if rows != count { DamageRecord.contradiction("\(schema.name) has \(rows) objects, but its count is \(count)") }
         if last >= nextKey {
-            Faults.contradiction("\(schema.name) has an object with key \(last), but its next key is \(nextKey)")
+            DamageRecord.contradiction("\(schema.name) has an object with key \(last), but its next key is \(nextKey)")
         }
         for (column, schema) in layout.columns.enumerated() where !schema.isRemoved {
             var entries = 0
             ColumnIndex.forEachNode(schema, root: index(column)) { _ in entries += 1 }
             IntegerIndexTree.forEachNode(backlinks(column)) { _ in entries += 1 }
         }
-        try Faults.check()
+        try DamageRecord.check()
     }
 }

@@ -68,7 +68,7 @@ extension Store {
                 while let requests = waitingRequests.takeAll() { begin(requests[...]) }
             }
         } catch {
-            let failure = StoreError(LogError(.storage(error), path: log?.options.folder ?? ""))
+            let failure = StoreError(lasting: error)
             while let requests = waitingRequests.takeAll() {
                 for request in requests { request.ready(.failure(failure)) }
             }

@@ -65,9 +65,7 @@ package final class Store: TransactionOwner {
             // A block of a changeset is never split further, and may be this long.
             logOptions.partByteCount = max(logOptions.partByteCount, Limits.partByteCount)
             logOptions.endsWithCheckpoint = options.compaction.isAutomatic
-            do { log = try Log.open(logOptions, storage: storage, clock: clock, randomness: randomness) } catch {
-                throw StoreError(error)
-            }
+            log = try logged(Log.open(logOptions, storage: storage, clock: clock, randomness: randomness))
         }
         var heap = NodeHeap()
         if let log, let logOptions = options.log, logOptions.access != .readOnly {
@@ -76,7 +74,7 @@ package final class Store: TransactionOwner {
                 // If others have the store open, this could remove files that they are just making.
                 if log.isAlone { try scratchFolder.removeLeftovers() }
             } catch {
-                throw StoreError(LogError(.storage(error), path: logOptions.folder))
+                throw StoreError(lasting: error)
             }
             heap = NodeHeap(SpillHeap(scratchFolder, holdsAllNodes: options.activeVersionPolicy == .spill))
         }
@@ -100,7 +98,7 @@ package final class Store: TransactionOwner {
         if !isReadOnly, options.log?.usesThreads ?? false {
             let follower = StoreFollower(reference, log.publishWaiter)
             do throws(StorageError) { try follower.start() } catch {
-                throw StoreError(LogError(.storage(error), path: log.options.folder))
+                throw StoreError(lasting: error)
             }
             self.follower = follower
         }
@@ -124,10 +122,7 @@ package final class Store: TransactionOwner {
         let files = checkpoint.files.map(\.id)
         fileReferences.retain(files)
         defer { fileReferences.release(files) }
-        let isListed: Bool
-        do throws(LogError) { isListed = try log.checkpointsInForce.contains(checkpoint) } catch {
-            throw StoreError(error)
-        }
+        let isListed = try logged(log.checkpointsInForce.contains(checkpoint))
         guard isListed else {
             throw StoreError(
                 .versionNotRetained, "the checkpoint of version \(checkpoint.version) has just been released")
@@ -249,6 +244,6 @@ package final class Store: TransactionOwner {
             throw StoreError(.readOnly, "the store was opened read-only; open it for writing to change it")
         }
         // A forked child gets this error before it would wait for a lock that a thread of its parent holds.
-        do { try log?.checkWritable() } catch { throw StoreError(error) }
+        try logged(log?.checkWritable())
     }
 }

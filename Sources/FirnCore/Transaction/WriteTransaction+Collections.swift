@@ -37,7 +37,7 @@ package struct ListChange {
         if isLink, let target = element.linkedKey {
             let isThere = IntegerIndexTree.remove(
                 UInt64(target), value: cell.key, at: backlinks, writer: transaction.writer)
-            if !isThere { Faults.contradiction("a backlink from object \(cell.key) to \(target) is missing") }
+            if !isThere { DamageRecord.contradiction("a backlink from object \(cell.key) to \(target) is missing") }
             replaced?.insert(target)
         }
         if isMixed {

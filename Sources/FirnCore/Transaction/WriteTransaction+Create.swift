@@ -29,7 +29,7 @@ extension WriteTransaction {
     /// one.
     @inline(never)
     private func refuseKeys(of id: TableID) {
-        Faults.contradiction("\(resolvedSchema.tables[id.index].schema.name) has used all possible object keys")
+        DamageRecord.contradiction("\(resolvedSchema.tables[id.index].schema.name) has used all possible object keys")
     }
 
     /// The next key that no transaction has used, not even a cancelled one.

@@ -102,7 +102,7 @@ extension WriteTransaction {
                 case .none: break
                 case .set:
                     for link in links where !change.removeMember(.link(link.target)) {
-                        Faults.contradiction("a set of object \(source) lacks its link to \(link.target)")
+                        DamageRecord.contradiction("a set of object \(source) lacks its link to \(link.target)")
                     }
                 case .list:
                     var found: [Int] = []
@@ -162,7 +162,7 @@ extension WriteTransaction {
             let (source, target) = links[start]
             let end = links[start...].firstIndex { $0.source != source } ?? links.count
             if table(origin).find(source) == nil {
-                Faults.contradiction(
+                DamageRecord.contradiction(
                     "the backlinks say that object \(source) links to \(target), but it does not exist")
             } else {
                 body(source, links[start..<end])

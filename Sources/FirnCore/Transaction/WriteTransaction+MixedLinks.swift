@@ -53,7 +53,8 @@ extension WriteTransaction {
         _ backlinks: UnsafeMutablePointer<UInt64>, table: TableID, target: Int64, from key: Int64
     ) {
         if !IntegerIndexTree.remove(MixedLinks.backlinkKey(table, target), value: key, at: backlinks, writer: writer) {
-            Faults.contradiction("a backlink from object \(key) to \(target) of table \(table.rawValue) is missing")
+            DamageRecord.contradiction(
+                "a backlink from object \(key) to \(target) of table \(table.rawValue) is missing")
         }
     }
 

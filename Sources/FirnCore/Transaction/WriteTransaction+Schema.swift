@@ -11,7 +11,7 @@ extension WriteTransaction {
             if !isReplay { deleteOwned(without: new) }
             if !hasFault { applySchema(new) }
         }
-        try checkFaults()
+        try checkDamage()
     }
 
     /// Deletes the embedded objects whose parents are to lose the columns that link to them.
@@ -62,7 +62,7 @@ extension WriteTransaction {
         guard new.tables.count >= old.tables.count else {
             try fail("the new schema has fewer tables than the store has ever had")
         }
-        if let fault = new.limitFault ?? new.fault { try fail(fault) }
+        if let fault = new.limitFault ?? new.fault { try fail(fault.text) }
         for (index, table) in new.tables.enumerated() {
             for column in table.columns {
                 guard column.type != .link || column.target.map({ $0.index < new.tables.count }) ?? false else {
@@ -126,7 +126,7 @@ extension WriteTransaction {
                     }
                 }
             }
-            return !Faults.isSet
+            return !DamageRecord.isSet
         }
     }
 
@@ -197,7 +197,7 @@ extension WriteTransaction {
                     if !cell.isEmpty { result.append((column, leaf.key(row), cell.elements)) }
                 }
             }
-            return !Faults.isSet
+            return !DamageRecord.isSet
         }
         retireContents(table, layout, columns: columns)
         return result

@@ -182,7 +182,7 @@ extension WriteTransaction {
         let isThere = ColumnIndex.remove(
             layout.columns[column], chunk: chunk, row: row, key: key, at: rows.table.index(column), writer: writer)
         if !isThere {
-            Faults.contradiction(
+            DamageRecord.contradiction(
                 "the index of \(layout.schema.name).\(layout.columns[column].name) lacks object \(key)")
         }
     }
@@ -218,6 +218,6 @@ extension WriteTransaction {
     func removeBacklink(_ rows: RowWriter, column: Int, target: Int64, key: Int64) {
         let isThere = IntegerIndexTree.remove(
             UInt64(target), value: key, at: rows.table.backlinks(column), writer: writer)
-        if !isThere { Faults.contradiction("a backlink from object \(key) to \(target) is missing") }
+        if !isThere { DamageRecord.contradiction("a backlink from object \(key) to \(target) is missing") }
     }
 }

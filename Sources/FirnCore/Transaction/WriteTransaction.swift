@@ -26,7 +26,7 @@ package final class WriteTransaction {
     let rootSlot: UnsafeMutablePointer<UInt64>
     /// The damage that the transaction has met. A transaction with damage can't be committed. The record is in one
     /// allocation with `rootSlot`.
-    let faults: Faults.Record
+    let damageRecord: DamageRecord.Pointer
     // One thread at a time runs a transaction, and code that reads these properties calls nothing that could change
     // them. So no access needs an exclusivity check.
     @exclusivity(unchecked) package private(set) var resolvedSchema: ResolvedSchema
@@ -65,7 +65,7 @@ package final class WriteTransaction {
     /// the current root.
     private(set) var core: UnsafeMutablePointer<firn_realm_core_t>? {
         didSet {
-            faults.pointee.core = core
+            damageRecord.pointee.core = core
             writer.state.pointee.generation = core.map {
                 UnsafeMutableRawPointer($0).assumingMemoryBound(to: UInt64.self)
             }
@@ -103,14 +103,14 @@ package final class WriteTransaction {
         resolvedSchema = base.snapshot.resolvedSchema
         plans = base.snapshot.resolvedSchema.plans
         let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: 8 + MemoryLayout<FaultRecord>.size, alignment: 16)
+            byteCount: 8 + MemoryLayout<DamageRecord>.size, alignment: 16)
         rootSlot = memory.initializeMemory(as: UInt64.self, to: NodeRef(base.snapshot.root).word)
-        faults = (memory + 8).initializeMemory(as: FaultRecord.self, to: FaultRecord())
+        damageRecord = (memory + 8).initializeMemory(as: DamageRecord.self, to: DamageRecord())
     }
 
     deinit {
         if isOpen { cancel() }
-        faults.deinitialize(count: 1)
+        damageRecord.deinitialize(count: 1)
         UnsafeMutableRawPointer(rootSlot).deallocate()
         madeScratch?.deallocate()
     }
@@ -124,7 +124,7 @@ package final class WriteTransaction {
     /// damage itself (`recordingDamage`) may read them. There is no right answer for any other caller, so the program
     /// stops, after `StoreOptions.onDamage`.
     package var snapshot: Snapshot {
-        if hasFault, Faults.current != faults { stopForFault() }
+        if hasFault, DamageRecord.current != damageRecord { stopForDamage() }
         return Snapshot(root: NodeRef(rootSlot.pointee).node, resolvedSchema: resolvedSchema)
     }
 
@@ -140,30 +140,29 @@ package final class WriteTransaction {
     @inline(__always)
     package func recordingDamage<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
     {
-        try Faults.with(faults, body)
+        try DamageRecord.with(damageRecord, body)
     }
 
     /// Whether damage was met. From then on, changes mean nothing, and the state can't be read.
     @inline(__always)
-    package var hasFault: Bool { faults.pointee.isSet }
+    package var hasFault: Bool { damageRecord.pointee.isSet }
 
     @inline(never)
-    private func stopForFault() -> Never {
-        let text = faults.pointee.text ?? ""
+    private func stopForDamage() -> Never {
+        let met = damageRecord.pointee.met
+        let text = met?.text ?? ""
         LockRank.expectNone("damage is reported to the application")
         context.onDamage?(
-            faults.pointee.damage ?? StoreDamage(path: context.log?.options.folder ?? "", offset: 0, detail: text))
+            met?.damage ?? StoreDamage(path: context.log?.options.folder ?? "", offset: 0, detail: text))
         fatalError(
             "Firn: something was read in a write transaction that had met damage. Its commit would throw this error: \(text)"
         )
     }
 
     /// The damage that was met, if any. It is the cause of any other error after it.
-    package var fault: StoreError? { faults.pointee.text.map { StoreError(.damage, $0) } }
+    package var fault: StoreError? { damageRecord.pointee.met?.error }
 
-    func checkFaults() throws(StoreError) {
-        if let text = faults.pointee.text { throw StoreError(.damage, text) }
-    }
+    func checkDamage() throws(StoreError) { try damageRecord.pointee.check() }
 
     // MARK: Owned nodes
 
@@ -179,7 +178,7 @@ package final class WriteTransaction {
 
     func coreChanged() {
         guard let core else { return }
-        if hasFault { return FaultRecord.hide(core) }
+        if hasFault { return DamageRecord.hide(core) }
         core.pointee.root = rootSlot.pointee
         // With this stamp, accessors write by themselves to chunks that are the transaction's own. They do not know
         // who may use the realm of a queue or an actor, so in such a realm each write calls the realm.
@@ -219,7 +218,7 @@ package final class WriteTransaction {
         // The caller has looked the object up, or got its key from a link, an index or a list, which must agree with
         // the rows.
         if !hasFault {
-            Faults.contradiction("\(resolvedSchema.tables[id.index].schema.name) has no object with key \(key)")
+            DamageRecord.contradiction("\(resolvedSchema.tables[id.index].schema.name) has no object with key \(key)")
         }
         return blankRow(rows)
     }

@@ -25,7 +25,7 @@ package final class CheckpointFileWriter {
         self.id = id
         self.start = start
         try folder.removeIfPresent(folder.checkpoint(id))
-        file = try stored { () throws(StorageError) in try folder.create(folder.checkpoint(id)) }
+        file = try stored(folder.create(folder.checkpoint(id)))
         try write(CheckpointHeader(storeID: storeID, id: id, start: UInt64(start)).encode(), at: 0)
     }
 
@@ -37,11 +37,7 @@ package final class CheckpointFileWriter {
 
     /// Writes `bytes` behind those already written.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(LogError) {
-        do throws(StorageError) {
-            try file.write(bytes, at: byteCount)
-        } catch {
-            throw LogError(error)
-        }
+        try stored(file.write(bytes, at: byteCount))
         byteCount += bytes.count
         // So that the sync at the end is short and does not delay the syncs of commits.
         if byteCount - started >= Self.writebackByteCount {
@@ -53,11 +49,7 @@ package final class CheckpointFileWriter {
     static let writebackByteCount = 64 << 10
 
     private func write(_ bytes: [UInt8], at offset: Int) throws(LogError) {
-        do {
-            try bytes.withUnsafeBytes { try file.write($0, at: offset) }
-        } catch {
-            throw LogError(error as! StorageError)
-        }
+        try folder.write(bytes, to: file, at: offset)
     }
 
     /// Writes the footer and makes the file durable.
@@ -75,10 +67,8 @@ package final class CheckpointFileWriter {
             version: version, time: time,
             files: earlier + [Checkpoint.File(id: id, start: start, byteCount: byteCount)], state: state)
         try write(checkpoint.encodeFooter(), at: byteCount)
-        try stored { () throws(StorageError) in
-            try file.sync()
-            try folder.sync(.checkpoints)
-        }
+        try stored(file.sync())
+        try stored(folder.sync(.checkpoints))
         isFinished = true
         return checkpoint
     }

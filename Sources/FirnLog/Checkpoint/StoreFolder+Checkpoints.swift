@@ -12,7 +12,7 @@ extension StoreFolder {
             throw LogError(.damage, path: path, detail: "the manifest lists it, but it is missing")
         }
         defer { file.close() }
-        let size = try stored { () throws(StorageError) in try file.size() }
+        let size = try stored(file.size())
         guard size == entry.byteCount else {
             throw LogError(
                 .damage, path: path, offset: min(size, Int(entry.byteCount)),
@@ -47,8 +47,8 @@ extension StoreFolder {
     /// Opens a checkpoint file for reading, and checks its header.
     func openCheckpointFile(_ entry: Checkpoint.File, _ storeID: StoreID) throws(LogError) -> any StorageFile {
         let path = path(of: checkpoint(entry.id))
-        let file = try stored { () throws(StorageError) in try openToRead(checkpoint(entry.id)) }
-        let size = try stored { () throws(StorageError) in try file.size() }
+        let file = try stored(openToRead(checkpoint(entry.id)))
+        let size = try stored(file.size())
         guard size > entry.byteCount else {
             throw LogError(
                 .damage, path: path, offset: size,
@@ -62,16 +62,9 @@ extension StoreFolder {
     }
 
     private func read(_ file: any StorageFile, at offset: Int, count: Int) throws(LogError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        do {
-            let done = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
-            guard done == count else {
-                throw LogError(.damage, path: file.path, offset: offset + done, detail: "the file ends early")
-            }
-        } catch let error as LogError {
-            throw error
-        } catch {
-            throw LogError(error as! StorageError)
+        let bytes = try stored(file.read(count, at: offset))
+        guard bytes.count == count else {
+            throw LogError(.damage, path: file.path, offset: offset + bytes.count, detail: "the file ends early")
         }
         return bytes
     }
@@ -79,8 +72,6 @@ extension StoreFolder {
     /// The ids of the files in the folder; none if the folder is missing because a copy of the store left it out
     /// when it was empty.
     func checkpointIDs() throws(LogError) -> [UInt64] {
-        try stored { () throws(StorageError) in
-            try exists(.checkpoints) ? folder(.checkpoints).list() : []
-        }.compactMap(Self.checkpointID)
+        try stored(exists(.checkpoints) ? folder(.checkpoints).list() : []).compactMap(Self.checkpointID)
     }
 }

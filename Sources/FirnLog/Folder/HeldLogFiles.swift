@@ -23,7 +23,7 @@ final class HeldLogFiles: Sendable {
         if needed.count <= Self.segmentMax { names += needed.map { folder.segment($0.segment) } }
         var files = LinearMap<StoreFileName, any StorageFile>()
         for name in names {
-            files[name] = try stored { () throws(StorageError) in try folder.open(name, .read) }
+            files[name] = try stored(folder.open(name, .read))
         }
         self.files = files
     }

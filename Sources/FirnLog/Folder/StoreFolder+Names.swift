@@ -54,12 +54,12 @@ extension StoreFolder {
     }
 
     func isLink(_ name: StoreFileName) throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try folder(name.folder).isLink(name.name) }
+        try stored(folder(name.folder).isLink(name.name))
     }
 
     /// The names in one of the store's folders.
     func list(_ folder: StoreFileName.Folder) throws(LogError) -> [String] {
-        try stored { () throws(StorageError) in try self.folder(folder).list() }
+        try stored(self.folder(folder).list())
     }
 
     func sync(_ folder: StoreFileName.Folder) throws(StorageError) { try self.folder(folder).sync() }
@@ -83,11 +83,7 @@ extension StoreFolder {
     }
 
     func write(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(LogError) {
-        do {
-            try bytes.withUnsafeBytes { try file.write($0, at: offset) }
-        } catch {
-            throw LogError(error as! StorageError)
-        }
+        try stored(file.write(bytes, at: offset))
     }
 
     /// Throws if `log` or `checkpoint` is a symbolic link, with a message that says what to do. No link within a store

@@ -86,9 +86,9 @@ struct StoreFolder: Sendable {
 
     /// Reads and checks the manifest.
     func readManifest() throws(LogError) -> Manifest {
-        let file = try stored { () throws(StorageError) in try open(manifest, .read) }
+        let file = try stored(open(manifest, .read))
         defer { file.close() }
-        let size = try stored { () throws(StorageError) in try file.size() }
+        let size = try stored(file.size())
         guard
             size <= 2
                 * (LogLimits.segmentCount * Manifest.entryByteCount + LogLimits.checkpointCount
@@ -97,25 +97,9 @@ struct StoreFolder: Sendable {
             throw LogError(
                 .damage, path: path(of: manifest), detail: "it is \(size) bytes long, more than a manifest can be")
         }
-        var bytes = [UInt8](repeating: 0, count: size)
-        let count: Int
-        do {
-            count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-        } catch {
-            throw LogError(error as! StorageError)
-        }
-        do {
-            return try bytes.withUnsafeBytes {
-                try Manifest.decode(file: UnsafeRawBufferPointer(rebasing: $0[..<count]))
-            }.current
-        } catch let refusal as Manifest.Refusal {
-            switch refusal {
-            case .newerFormat(let format): throw LogError(.newerFormat(found: format), path: path(of: manifest))
-            case .damage(let text, let offset):
-                throw LogError(.damage, path: path(of: manifest), offset: offset, detail: text)
-            }
-        } catch {
-            throw LogError(.damage, path: path(of: manifest), detail: "\(error)")
+        let bytes = try stored(file.read(size, at: 0))
+        return try bytes.withUnsafeBufferPointer { (bytes) throws(LogError) in
+            try Manifest.decode(file: UnsafeRawBufferPointer(bytes), path: path(of: manifest)).current
         }
     }
 
@@ -135,10 +119,10 @@ struct StoreFolder: Sendable {
         let bytes = next.encode() + (previous?.encode() ?? [])
         try removeIfPresent(newManifest)
         do throws(LogError) {
-            let file = try stored { () throws(StorageError) in try create(newManifest) }
+            let file = try stored(create(newManifest))
             defer { file.close() }
             try write(bytes, to: file, at: 0)
-            try stored { () throws(StorageError) in try file.sync() }
+            try stored(file.sync())
         } catch {
             try? removeIfPresent(newManifest)
             throw error.markedUnchanged
@@ -151,7 +135,7 @@ struct StoreFolder: Sendable {
                 try? removeIfPresent(newManifest)
                 throw LogError(error)
             }
-            guard current == next else { throw LogError(.storage(error), path: error.path, detail: error.description) }
+            guard current == next else { throw LogError(lasting: error) }
         }
         try syncName()
     }
@@ -162,7 +146,7 @@ struct StoreFolder: Sendable {
     /// - Parameter mayBeLater: whether another process may have replaced the manifest by its next one.
     func checkInForce(_ expected: Manifest?, mayBeLater: Bool = false) throws(LogError) {
         guard let expected else {
-            guard try stored({ () throws(StorageError) in try status(manifest) }) == nil else {
+            guard try stored(status(manifest)) == nil else {
                 throw .replaced(path(of: manifest), "a manifest has appeared")
             }
             return
@@ -181,9 +165,7 @@ struct StoreFolder: Sendable {
 
     /// Makes the name of the manifest in force durable. As with `synced`, a failure is never reported as `.diskFull`.
     func syncName() throws(LogError) {
-        do throws(StorageError) { try sync(.store) } catch {
-            throw LogError(.storage(error), path: error.path, detail: error.description)
-        }
+        do throws(StorageError) { try sync(.store) } catch { throw LogError(lasting: error) }
     }
 
     /// Throws if a manifest with these numbers could not be read again. Nothing has been changed then.

@@ -26,7 +26,7 @@ struct StoreLocation: Sendable {
 
     /// Opens the folder; nil if nothing is at the path. Throws `.notAStore` if something else is there.
     func open() throws(LogError) -> StoreFolder? {
-        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else { return nil }
+        guard let status = try stored(storage.status(path)) else { return nil }
         guard status.kind == .folder else {
             throw LogError(.notAStore, path: path, detail: describeFile(status))
         }
@@ -49,7 +49,7 @@ struct StoreLocation: Sendable {
         } catch {
             if error.code != .exists { throw LogError(error) }
         }
-        try stored { () throws(StorageError) in try storage.syncFolder(parent) }
+        try stored(storage.syncFolder(parent))
     }
 
     /// Makes the store's own name durable. The user may not be allowed to read the folder above it: then this does

@@ -160,60 +160,62 @@ struct Manifest: Equatable {
         return writer.array()
     }
 
-    /// Why bytes are not accepted as a manifest's block.
-    enum Refusal: Error, Equatable {
-        case newerFormat(UInt32)
-        case damage(String, offset: Int)
-    }
-
     /// Reads a file's blocks: the current one, decoded, and the one before it as raw bytes (empty in a new store).
-    static func decode(file bytes: UnsafeRawBufferPointer) throws(Refusal) -> (current: Manifest, previous: [UInt8]) {
-        let (current, byteCount) = try decode(block: bytes)
+    ///
+    /// - Parameter path: the file, which errors name.
+    static func decode(
+        file bytes: UnsafeRawBufferPointer, path: String
+    ) throws(LogError) -> (current: Manifest, previous: [UInt8]) {
+        let (current, byteCount) = try decode(block: bytes, path: path)
         let rest = UnsafeRawBufferPointer(rebasing: bytes[byteCount...])
         if rest.isEmpty {
             guard current.generation == 1 else {
-                throw .damage("the generation before the current one is missing", offset: byteCount)
+                throw LogError(Damage("the generation before the current one is missing", at: byteCount), path: path)
             }
             return (current, [])
         }
         let before: (manifest: Manifest, byteCount: Int)
-        do {
-            before = try decode(block: rest)
-        } catch .damage(let text, let offset) {
-            throw .damage("in the generation before the current one, \(text)", offset: byteCount + offset)
+        do throws(LogError) { before = try decode(block: rest, path: path) } catch {
+            guard error.code == .damage else { throw error }
+            let damage = Damage("in the generation before the current one, \(error.detail)", at: error.offset ?? 0)
+            throw LogError(damage.moved(by: byteCount), path: path)
         }
         guard before.byteCount == rest.count, before.manifest.storeID == current.storeID,
             before.manifest.generation + 1 == current.generation
-        else { throw .damage("the generation before the current one does not fit it", offset: byteCount) }
+        else {
+            throw LogError(Damage("the generation before the current one does not fit it", at: byteCount), path: path)
+        }
         return (current, [UInt8](rest))
     }
 
     /// Reads the block at the beginning of `bytes`.
-    static func decode(block bytes: UnsafeRawBufferPointer) throws(Refusal) -> (manifest: Manifest, byteCount: Int) {
+    private static func decode(
+        block bytes: UnsafeRawBufferPointer, path: String
+    ) throws(LogError) -> (manifest: Manifest, byteCount: Int) {
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
             T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
         }
-        guard bytes.count >= headerByteCount else { throw .damage("it is too short", offset: 0) }
+        guard bytes.count >= headerByteCount else { throw LogError(Damage("it is too short", at: 0), path: path) }
         guard get(0) == magic, get(60) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60])) else {
-            throw .damage("the checksum of its header is wrong", offset: 0)
+            throw LogError(Damage("the checksum of its header is wrong", at: 0), path: path)
         }
         let format: UInt32 = get(8)
-        guard format <= LogLimits.format else { throw .newerFormat(format) }
+        guard format <= LogLimits.format else { throw LogError(.newerFormat(found: format), path: path) }
         let features = Features(rawValue: get(48))
-        guard features.isSubset(of: .known) else { throw .newerFormat(format) }
+        guard features.isSubset(of: .known) else { throw LogError(.newerFormat(found: format), path: path) }
         let byteCount = Int(get(12, UInt32.self))
         let count = Int(get(44, UInt32.self))
         let earlierCount = Int(get(92, UInt32.self))
         guard format == LogLimits.format, byteCount % 64 == 0, byteCount <= bytes.count, count >= 1,
             count <= LogLimits.segmentCount, earlierCount <= LogLimits.checkpointCount,
             byteCount == (contentByteCount(segments: count, earlier: earlierCount) + 63) & ~63
-        else { throw .damage("its lengths do not agree", offset: 8) }
+        else { throw LogError(Damage("its lengths do not agree", at: 8), path: path) }
         guard get(byteCount - 4) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(byteCount - 4)])) else {
-            throw .damage("its checksum is wrong", offset: 0)
+            throw LogError(Damage("its checksum is wrong", at: 0), path: path)
         }
         let checkpointID: UInt64 = get(64)
         guard get(16, UInt64.self) <= LogLimits.number, get(40, UInt32.self) <= LogLimits.epoch else {
-            throw .damage("its generation or epoch is beyond what a store can reach", offset: 16)
+            throw LogError(Damage("its generation or epoch is beyond what a store can reach", at: 16), path: path)
         }
         var manifest = Manifest(
             storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), features: features,
@@ -222,7 +224,7 @@ struct Manifest: Equatable {
                 ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
             retention: RetentionWord(raw: get(104)), segments: [])
         guard manifest.checkpoint?.isPossible ?? true else {
-            throw .damage("its checkpoint makes no sense", offset: 64)
+            throw LogError(Damage("its checkpoint makes no sense", at: 64), path: path)
         }
         for index in 0..<count {
             let at = headerByteCount + index * entryByteCount
@@ -240,7 +242,7 @@ struct Manifest: Equatable {
                     || previous!.segment < entry.segment && previous!.lastVersion &+ 1 == entry.firstVersion
                         && previous!.epoch <= entry.epoch,
                 !entry.isSealed || entry.lastVersion &+ 1 >= entry.firstVersion
-            else { throw .damage("entry \(index) of its segments makes no sense", offset: at) }
+            else { throw LogError(Damage("entry \(index) of its segments makes no sense", at: at), path: path) }
             manifest.segments.append(entry)
         }
         for index in 0..<earlierCount {
@@ -249,13 +251,15 @@ struct Manifest: Equatable {
             let next = manifest.earlier.last
             guard let live = manifest.checkpoint, entry.isPossible, entry.id > next?.id ?? 0, entry.id < live.id,
                 entry.version >= next?.version ?? 0, entry.version <= live.version
-            else { throw .damage("entry \(index) of its earlier checkpoints makes no sense", offset: at) }
+            else {
+                throw LogError(Damage("entry \(index) of its earlier checkpoints makes no sense", at: at), path: path)
+            }
             manifest.earlier.append(entry)
         }
         // There is only one way to encode a manifest, so this finds everything that was not checked above: reserved
         // bytes and padding.
         guard manifest.encode().elementsEqual(bytes[0..<byteCount]) else {
-            throw .damage("a byte that is reserved is not 0", offset: 0)
+            throw LogError(Damage("a byte that is reserved is not 0", at: 0), path: path)
         }
         return (manifest, byteCount)
     }

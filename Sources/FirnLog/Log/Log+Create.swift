@@ -41,7 +41,7 @@ extension Log {
                 storeID: storeID, created: beginning.time, checkpoint: Manifest.Checkpoint(checkpoint),
                 segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: beginning.version + 1)])
             try makeFirstSegment(folder, manifest, schema: beginning.schema, time: beginning.time)
-            try stored { () throws(StorageError) in try storage.syncFolder(location.parent) }
+            try stored(storage.syncFolder(location.parent))
         } catch {
             removeAll(folder, location)
             throw error
@@ -63,9 +63,7 @@ extension Log {
             }
         } else {
             // If another process makes something at the path meanwhile, this throws and leaves it there.
-            try stored { () throws(StorageError) in
-                try location.storage.createFolder(location.path, permissions: location.fileMode)
-            }
+            try stored(location.storage.createFolder(location.path, permissions: location.fileMode))
         }
         var opened = present?.folder
         if opened == nil { opened = try location.open() }
@@ -141,21 +139,19 @@ extension Log {
 extension StoreFolder {
     /// Marks the folder durably as a copy that is not finished. The caller holds the locks.
     func markCopy() throws(LogError) {
-        let file = try stored { () throws(StorageError) in try create(copying) }
+        let file = try stored(create(copying))
         defer { file.close() }
         try write(withUnsafeBytes(of: Self.copyMagic.littleEndian) { Array($0) }, to: file, at: 0)
-        try stored { () throws(StorageError) in
-            try file.sync()
-            try sync(.store)
-        }
+        try stored(file.sync())
+        try stored(sync(.store))
     }
 
     /// Removes the files of an interrupted copy, if there is one. The caller holds the locks, and there is no manifest.
     func removeUnfinishedCopy() throws(LogError) {
-        guard try stored({ () throws(StorageError) in try status(copying) }) != nil else { return }
+        guard try stored(status(copying)) != nil else { return }
         try removeIfPresent(newManifest)
         for file in [segment(1), checkpoint(1)]
-        where try stored({ () throws(StorageError) in try exists(file.folder) }) { try removeIfPresent(file) }
+        where try stored(exists(file.folder)) { try removeIfPresent(file) }
         // Their removal is durable before the mark is removed: without the mark they would be remains of a store.
         try stored { () throws(StorageError) in
             for folder in StoreFileName.Folder.inner where try exists(folder) { try sync(folder) }

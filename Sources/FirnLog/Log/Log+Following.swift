@@ -204,9 +204,9 @@ extension Log {
         if tail.file.path == folder.path(of: segment) {
             file = tail.file
         } else {
-            file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
+            file = try stored(folder.open(segment, .readWrite))
         }
-        let byteCount = try stored { () throws(StorageError) in try file.size() }
+        let byteCount = try stored(file.size())
         try writer.group.lead { old throws(LogError) in
             if old !== file { old.close() }
             return file

@@ -87,7 +87,7 @@ extension Log {
         _ = try follower.readMarks(&position, listed)
         guard listed == manifest else { return nil }
         let segment = folder.segment(listed.openSegment.segment)
-        let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
+        let file = try stored(folder.open(segment, .readWrite))
         let group = GroupCommit(
             file: file, version: published, page: page, publishesWhenWritten: options.durability != .full,
             names: try HeldNames(folder: folder, locks: locks, clock: clock))

@@ -30,7 +30,7 @@ extension Log {
     }
 
     static func checkVolume(_ folder: StoreFolder) throws(LogError) {
-        try check(try stored { () throws(StorageError) in try folder.root.volume() }, folder.path)
+        try check(try stored(folder.root.volume()), folder.path)
     }
 
     private static func check(_ volume: Volume, _ path: String) throws(LogError) {
@@ -88,7 +88,7 @@ extension Log {
     /// Makes the folder of a store.
     private static func makeFolder(_ location: StoreLocation) throws(LogError) -> StoreFolder {
         try check(
-            try stored { () throws(StorageError) in try location.storage.volume(of: location.parent) }, location.parent)
+            try stored(location.storage.volume(of: location.parent)), location.parent)
         try location.makeFolder()
         guard let folder = try location.open() else {
             throw .replaced(location.path, "the folder that was just made is gone")
@@ -121,15 +121,13 @@ extension Log {
             sector: UInt32(sector))
         let name = folder.segment(1)
         try folder.removeIfPresent(name)
-        let file = try stored { () throws(StorageError) in try folder.create(name) }
+        let file = try stored(folder.create(name))
         defer { file.close() }
         try folder.write(SegmentPrologue.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
-        try stored { () throws(StorageError) in
-            try file.sync()
-            try folder.sync(.log)
-            // The folders' names must be durable before the manifest exists.
-            try folder.sync(.store)
-        }
+        try stored(file.sync())
+        try stored(folder.sync(.log))
+        // The folders' names must be durable before the manifest exists.
+        try stored(folder.sync(.store))
         try folder.replaceManifest(nil, with: manifest)
     }
 
@@ -168,8 +166,8 @@ extension Log {
         report.epoch = recovery.manifest.epoch
 
         let segment = folder.segment(recovery.manifest.openSegment.segment)
-        let file = try stored { () throws(StorageError) in try folder.open(segment, .readWrite) }
-        let size = try stored { () throws(StorageError) in try file.size() }
+        let file = try stored(folder.open(segment, .readWrite))
+        let size = try stored(file.size())
         let reserve = LogReserve(folder: folder, storeID: manifest.storeID, fixedByteCount: options.reserveByteCount)
         page.prepare(
             epoch: recovery.manifest.epoch, durable: recovery.lastVersion, published: recovery.lastVersion,

@@ -82,7 +82,7 @@ extension Log {
                         damage = nil
                         continue
                     }
-                    let count = damage.map { error.isSameFinding(as: $0.error) ? $0.count + 1 : 1 } ?? 1
+                    let count = damage.map { error.isSameDamage(as: $0.error) ? $0.count + 1 : 1 } ?? 1
                     damage = (error, count)
                     let mayBeWritten = locks.areKnown ? try locks.isOpenForWriting() : true
                     guard count < (mayBeWritten ? damageAttempts.beside : damageAttempts.alone) else { throw error }

@@ -46,7 +46,7 @@ extension StoreFolder {
     }
 
     private func hasManifest() throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try status(manifest) } != nil
+        try stored(status(manifest)) != nil
     }
 
     /// Whether there is the mark of a copy that is being written, and nothing that a copy has not made.
@@ -70,7 +70,7 @@ extension StoreFolder {
         for name in try list(.log).sorted() {
             guard let number = Self.segmentNumber(of: name) else { continue }
             let file = StoreFileName(name, in: .log)
-            let status = try stored { () throws(StorageError) in try self.status(file) }
+            let status = try stored(self.status(file))
             if number != 1 || (status?.byteCount ?? 0) > SegmentHeader.byteCount { return path(of: file) }
         }
         return nil
@@ -102,7 +102,7 @@ extension StoreFolder {
     private func isLeftover(_ name: StoreFileName) throws(LogError) -> Bool {
         guard try !isLink(name) else { return false }
         // Another process may have removed it since.
-        guard let status = try stored({ () throws(StorageError) in try self.status(name) }) else { return true }
+        guard let status = try stored(self.status(name)) else { return true }
         guard status.kind == .file else { return false }
         switch name.name {
         case "lock": return status.byteCount == 0
@@ -123,22 +123,20 @@ extension StoreFolder {
     /// the bytes were on the disk.
     private func begins(_ name: StoreFileName, with number: UInt64) throws(LogError) -> Bool {
         let magic = withUnsafeBytes(of: number.littleEndian) { Array($0) }
-        var start = [UInt8](repeating: 0, count: magic.count)
-        let count: Int
-        do {
+        let start: [UInt8]
+        do throws(StorageError) {
             let file = try open(name, .read)
             defer { file.close() }
-            count = try start.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+            start = try file.read(magic.count, at: 0)
         } catch {
-            let error = error as! StorageError
             // As in `isLeftover`.
             if error.code == .notFound { return true }
             throw LogError(error)
         }
-        return start[..<count].elementsEqual(magic[..<count]) || start.allSatisfy { $0 == 0 }
+        return start.elementsEqual(magic[..<start.count]) || start.allSatisfy { $0 == 0 }
     }
 
     private func isFolder(_ folder: StoreFileName.Folder) throws(LogError) -> Bool {
-        try stored({ () throws(StorageError) in try root.status(folder.name) })?.kind == .folder
+        try stored(root.status(folder.name))?.kind == .folder
     }
 }

@@ -49,7 +49,7 @@ extension Log {
         _ path: String, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage
     ) throws(LogError) -> StoreRemoval {
         let location = StoreLocation(path: path, storage: storage)
-        guard try stored({ () throws(StorageError) in try !storage.isLink(path) }) else {
+        guard try stored(!storage.isLink(path)) else {
             throw LogError(.notAStore, path: path, detail: "it is a symbolic link, which deleting does not follow")
         }
         guard let folder = try location.open(), seen == nil || folder.root.identity == seen?.identity else {
@@ -113,20 +113,18 @@ extension StoreFolder {
         for name in try list(.store) where ScratchName.matches(name) { try removeFile(StoreFileName(name)) }
         try removeFile(newManifest)
         try removeFile(reserve)
-        try stored { () throws(StorageError) in try sync(.store) }
+        try stored(sync(.store))
         try removeFile(manifest)
         // Like the manifest, the mark of an unfinished copy is removed after the files that it is about.
         try removeFile(copying)
-        try stored { () throws(StorageError) in try sync(.store) }
+        try stored(sync(.store))
         try removeFile(shared)
         try removeFile(lock)
         let left = try leftNames()
         // If the folder was moved meanwhile, its path is another folder's, or nothing's.
-        if left.isEmpty, try stored({ () throws(StorageError) in try root.isNamed() }) {
-            try stored { () throws(StorageError) in
-                try location.storage.remove(location.path)
-                try location.storage.syncFolder(location.parent)
-            }
+        if left.isEmpty, try stored(root.isNamed()) {
+            try stored(location.storage.remove(location.path))
+            try stored(location.storage.syncFolder(location.parent))
         }
         return StoreRemoval(wasThere: true, left: left)
     }
@@ -135,18 +133,18 @@ extension StoreFolder {
     private func removeFiles(
         in folder: StoreFileName.Folder, where isRemoved: (String) -> Bool
     ) throws(LogError) {
-        guard try stored({ () throws(StorageError) in try root.status(folder.name) })?.kind == .folder else { return }
+        guard try stored(root.status(folder.name))?.kind == .folder else { return }
         for name in try list(folder) where isRemoved(name) { try removeFile(StoreFileName(name, in: folder)) }
         if try list(folder).isEmpty {
-            try stored { () throws(StorageError) in try root.remove(folder.name) }
+            try stored(root.remove(folder.name))
         } else {
-            try stored { () throws(StorageError) in try sync(folder) }
+            try stored(sync(folder))
         }
     }
 
     /// Removes a file. A link, or anything else that is not a file, stays.
     private func removeFile(_ name: StoreFileName) throws(LogError) {
-        guard try stored({ () throws(StorageError) in try status(name) })?.kind == .file else { return }
+        guard try stored(status(name))?.kind == .file else { return }
         try removeIfPresent(name)
     }
 
@@ -156,7 +154,7 @@ extension StoreFolder {
         var result: [String] = []
         for name in try list(.store).sorted() {
             guard let folder = StoreFileName.Folder.inner.first(where: { $0.name == name }),
-                try stored({ () throws(StorageError) in try root.status(name) })?.kind == .folder
+                try stored(root.status(name))?.kind == .folder
             else {
                 result.append(name)
                 continue

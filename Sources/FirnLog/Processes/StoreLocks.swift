@@ -95,7 +95,7 @@ struct StoreLocks: Sendable {
     func isNamed() throws(StorageError) -> Bool { try lock?.isNamed() ?? true }
 
     private func isStillNamed() throws(LogError) -> Bool {
-        try stored { () throws(StorageError) in try isNamed() }
+        try stored(isNamed())
     }
 
     /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
@@ -132,7 +132,7 @@ struct StoreLocks: Sendable {
     private func tryLockFolder(exclusive: Bool, _ waitMilliseconds: Int = 0) throws(LogError) -> Bool {
         let deadline = SystemClock.shared.monotonic() + .nanoseconds(milliseconds: max(waitMilliseconds, 20))
         while true {
-            if try stored({ () throws(StorageError) in try root.tryLock(exclusive: exclusive) }) { return true }
+            if try stored(root.tryLock(exclusive: exclusive)) { return true }
             guard SystemClock.shared.monotonic() < deadline else { return false }
             sleepThread(nanoseconds: 1_000_000)
         }
@@ -151,7 +151,7 @@ struct StoreLocks: Sendable {
             guard try tryLock(byte, exclusive: true) else { return false }
         }
         guard try isStillNamed() else { return false }
-        return try stored { () throws(StorageError) in try root.tryLock(exclusive: true) }
+        return try stored(root.tryLock(exclusive: true))
     }
 
     /// True if no other opener has the store open.
@@ -227,7 +227,7 @@ struct StoreLocks: Sendable {
     private static func refusal(_ error: StorageError) -> LogError {
         guard error.code == .permissionDenied || error.code == .readOnlyFileSystem else { return LogError(error) }
         return LogError(
-            .storage(error), path: error.path,
+            lasting: error,
             detail:
                 "writing to a store, or deleting it, needs permission to write its files; to read it, open it with `readOnly`"
         )
@@ -235,11 +235,11 @@ struct StoreLocks: Sendable {
 
     private func isLocked(_ byte: Int, exclusive: Bool) throws(LogError) -> Bool {
         guard let lock else { return false }
-        return try stored { () throws(StorageError) in try lock.isLocked(byte, exclusive: exclusive) }
+        return try stored(lock.isLocked(byte, exclusive: exclusive))
     }
 
     private func unlock(_ byte: Int) throws(LogError) {
-        try stored { () throws(StorageError) in try lock?.unlock(byte) }
+        try stored(lock?.unlock(byte))
     }
 
     func releaseAll() {

@@ -49,12 +49,7 @@ final class SegmentReader {
         } catch {
             throw LogError(error)
         }
-        let size: Int
-        do {
-            size = try file.size()
-        } catch {
-            throw LogError(error)
-        }
+        let size = try stored(file.size())
         if entry.isSealed {
             guard size >= Int(entry.byteCount) else {
                 throw LogError(
@@ -86,7 +81,7 @@ final class SegmentReader {
 
     /// Reads the file's length again and forgets what was read: for an open segment, which other processes write to.
     func refresh() throws(LogError) {
-        byteCount = try stored { () throws(StorageError) in try file.size() }
+        byteCount = try stored(file.size())
         windowCount = 0
         zeros = 0..<0
     }
@@ -105,12 +100,8 @@ final class SegmentReader {
             windowStart = offset
             windowCount = 0
             let target = UnsafeMutableRawBufferPointer(rebasing: window[..<min(window.count, byteCount - offset)])
-            do {
-                windowCount = try file.read(into: target, at: offset)
-                readByteCount += windowCount
-            } catch {
-                throw LogError(error)
-            }
+            windowCount = try stored(file.read(into: target, at: offset))
+            readByteCount += windowCount
         }
         let start = offset - windowStart
         // The read may have returned fewer bytes than the file's length promised.
@@ -184,17 +175,13 @@ final class SegmentReader {
         let payload = try payload(of: header)
         guard header.flags.contains(.lz4) else { return payload }
         buffer.removeAll()
-        var failure: BytesError?
+        var damage: Damage?
         buffer.append(count: Int(header.rawCount)) { target in
-            do {
-                try LZ4.decompress(payload, into: target)
-            } catch {
-                failure = error as? BytesError
-            }
+            do throws(Damage) { try LZ4.decompress(payload, into: target) } catch { damage = error }
         }
-        if let failure {
+        if let damage {
             throw LogError(
-                .damage, path: path, offset: Int(header.offset), detail: "the part does not decompress: \(failure)")
+                .damage, path: path, offset: Int(header.offset), detail: "the part does not decompress: \(damage)")
         }
         return buffer.bytes
     }

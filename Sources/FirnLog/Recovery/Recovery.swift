@@ -121,9 +121,7 @@ struct Recovery {
                 if let broken = scan.broken {
                     throw LogError(.damage, path: reader.path, offset: broken.offset, detail: broken.reason)
                 }
-                if let contradiction = scan.contradiction(to: entry) {
-                    throw LogError(.damage, path: reader.path, offset: scan.end, detail: contradiction)
-                }
+                if let damage = scan.contradiction(to: entry) { throw LogError(damage, path: reader.path) }
                 time = scan.lastTime
                 schema = scan.schema
             } else if let chain, chain != reader.header.chain {
@@ -204,10 +202,8 @@ struct Recovery {
     /// - Parameter location: where the folder was found; nil if the store has been open for longer than that is sure
     ///   to be true.
     mutating func renewManifest(_ page: SharedPage, _ location: StoreLocation?) throws(LogError) {
-        try stored { () throws(StorageError) in
-            try folder.sync(.log)
-            if checkpoint != nil { try folder.sync(.checkpoints) }
-        }
+        try stored(folder.sync(.log))
+        if checkpoint != nil { try stored(folder.sync(.checkpoints)) }
         do throws(LogError) {
             try usingReserve { recovery throws(LogError) in
                 var next = recovery.manifest
@@ -289,7 +285,7 @@ struct Recovery {
 
         // The new segment.
         let name = folder.segment(header.segment)
-        let file = try stored { () throws(StorageError) in try folder.create(name) }
+        let file = try stored(folder.create(name))
         defer { file.close() }
         let schema = missing == nil ? try schema(before: keep, reader) ?? [] : []
         let (start, startChain) = SegmentPrologue.encode(
@@ -324,8 +320,8 @@ struct Recovery {
             }
         }
         try flush(&out, to: file, &written)
-        try stored { () throws(StorageError) in try file.sync() }
-        try stored { () throws(StorageError) in try folder.sync(.log) }
+        try stored(file.sync())
+        try stored(folder.sync(.log))
 
         // The new manifest.
         var next = manifest
@@ -355,11 +351,7 @@ struct Recovery {
 
     private func flush(_ out: inout ByteWriter, to file: any StorageFile, _ written: inout Int) throws(LogError) {
         let bytes = out.bytes
-        do {
-            try file.write(bytes, at: written)
-        } catch {
-            throw LogError(error)
-        }
+        try stored(file.write(bytes, at: written))
         written += out.count
         out.removeAll()
     }
@@ -407,7 +399,7 @@ struct Recovery {
     func uncutSegment() throws(LogError) -> (name: StoreFileName, end: Int)? {
         guard let entry = manifest.segments.dropLast().last else { return nil }
         let name = folder.segment(entry.segment)
-        guard let status = try stored({ () throws(StorageError) in try folder.status(name) }),
+        guard let status = try stored(folder.status(name)),
             status.byteCount > Int(entry.byteCount)
         else { return nil }
         // A cut within a sector would write that sector again.

@@ -125,13 +125,17 @@ struct SegmentScan {
     }
 
     /// How a sealed segment differs from what the manifest says about it; nil if they agree.
-    func contradiction(to entry: Manifest.Segment) -> String? {
+    func contradiction(to entry: Manifest.Segment) -> Damage? {
         if lastVersion != entry.lastVersion {
-            return "the segment ends with version \(lastVersion), but the manifest says \(entry.lastVersion)"
+            return Damage(
+                "the segment ends with version \(lastVersion), but the manifest says \(entry.lastVersion)", at: end)
         }
-        if chain != entry.chainEnd { return "the segment's last frame is not the one that the manifest names" }
+        if chain != entry.chainEnd {
+            return Damage("the segment's last frame is not the one that the manifest names", at: end)
+        }
         if end != Int(entry.byteCount) {
-            return "the segment ends here, but the manifest says that it has \(entry.byteCount) bytes"
+            return Damage(
+                "the segment ends here, but the manifest says that it has \(entry.byteCount) bytes", at: end)
         }
         return nil
     }

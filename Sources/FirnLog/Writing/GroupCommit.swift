@@ -170,7 +170,7 @@ final class GroupCommit: @unchecked Sendable {
                 continue
             }
             do throws(LogError) {
-                try stored { () throws(StorageError) in try file.sync() }
+                try stored(file.sync())
                 try checkNames(file)
                 isCrowded.store(writtenVersion > durableVersion + 1, ordering: .relaxed)
                 raise(to: led.target)

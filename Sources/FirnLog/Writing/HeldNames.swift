@@ -27,7 +27,7 @@ final class HeldNames: Sendable {
     private static let interval: Int64 = 1_000_000
 
     init(folder: StoreFolder, locks: StoreLocks, clock: any Clock) throws(LogError) {
-        log = try stored { () throws(StorageError) in try folder.folder(.log) }
+        log = try stored(folder.folder(.log))
         self.folder = folder
         self.locks = locks
         self.clock = clock
@@ -51,7 +51,7 @@ final class HeldNames: Sendable {
     ///
     /// - Parameter segment: the open segment.
     func check(_ segment: any StorageFile) throws(LogError) {
-        guard try looked({ () throws(StorageError) in try segment.isNamed() }) else {
+        guard try looked(segment.isNamed()) else {
             throw .replaced(segment.path, "the log's newest file is not there")
         }
         try checkFolders()
@@ -59,20 +59,21 @@ final class HeldNames: Sendable {
 
     /// Like `check`, but leaves out the open segment, which only the appender knows.
     func checkFolders() throws(LogError) {
-        guard try looked({ () throws(StorageError) in try log.isNamed() }) else {
+        guard try looked(log.isNamed()) else {
             throw .replaced(log.path, "the log's folder is not there")
         }
-        guard try looked({ () throws(StorageError) in try locks.isNamed() }) else {
+        guard try looked(locks.isNamed()) else {
             throw .replaced(folder.path(of: folder.lock), "the file whose locks keep other openers out is not there")
         }
         if let checkpoints = folder.inner.withLock({ $0[.checkpoints] }),
-            try looked({ () throws(StorageError) in try !checkpoints.isNamed() })
+            try looked(!checkpoints.isNamed())
         {
             throw .replaced(checkpoints.path, "the folder of the checkpoints is not there")
         }
     }
 
-    private func looked(_ body: () throws(StorageError) -> Bool) throws(LogError) -> Bool {
-        do throws(StorageError) { return try body() } catch { throw LogError(error).markedTransient }
+    @inline(__always)
+    private func looked(_ call: @autoclosure () throws(StorageError) -> Bool) throws(LogError) -> Bool {
+        do throws(StorageError) { return try call() } catch { throw LogError(error).markedTransient }
     }
 }

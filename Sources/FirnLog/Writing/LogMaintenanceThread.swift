@@ -59,9 +59,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         guard thread == nil, !isStopping else { return }
-        thread = try stored { () throws(StorageError) in
-            try StorageThread.start(name: "firn-log") { [self] in run() }
-        }
+        thread = try stored(StorageThread.start(name: "firn-log") { [self] in run() })
         isStarted.store(true, ordering: .releasing)
         // From now on the thread knows when the log is idle.
         writerLock.keepUntilIdle()

@@ -99,15 +99,10 @@ struct LogReserve: Sendable {
         while offset < end {
             for index in words.indices { words[index] = word(offset / 8 + index) }
             let count = min(words.count * 8, end - offset)
-            let failure: StorageError? = words.withUnsafeBytes { bytes in
-                do throws(StorageError) {
-                    try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
-                    return nil
-                } catch {
-                    return error
-                }
+            try words.withUnsafeBufferPointer { (words) throws(StorageError) in
+                let bytes = UnsafeRawBufferPointer(words)
+                try file.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
             }
-            if let failure { throw failure }
             offset += count
         }
     }

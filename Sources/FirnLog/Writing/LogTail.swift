@@ -375,7 +375,7 @@ final class LogTail: @unchecked Sendable {
             try group.names?.check(old)
             try folder.checkInForce(manifest)
             // 1. Everything written becomes durable; the preallocated space behind it is cut off.
-            try stored { () throws(StorageError) in try old.truncate(to: sectorEnd) }
+            try stored(old.truncate(to: sectorEnd))
             try synced(old)
             // The manifest is about to say that this segment is complete.
             try group.names?.check(old)
@@ -393,12 +393,10 @@ final class LogTail: @unchecked Sendable {
             let (bytes, headerCRC) = SegmentPrologue.encode(header, schema: schema, time: lastTime)
             do throws(LogError) {
                 do throws(LogError) {
-                    file = try stored { () throws(StorageError) in try folder.create(name) }
+                    file = try stored(folder.create(name))
                     try folder.write(bytes, to: file, at: 0)
-                    try stored { () throws(StorageError) in
-                        try file.sync()
-                        try folder.sync(.log)
-                    }
+                    try stored(file.sync())
+                    try stored(folder.sync(.log))
                 } catch {
                     throw error.markedUnchanged
                 }
@@ -437,7 +435,7 @@ final class LogTail: @unchecked Sendable {
             try group.lead { file throws(LogError) in
                 try group.names?.check(file)
                 try folder.checkInForce(manifest)
-                try stored { () throws(StorageError) in try file.truncate(to: sectorEnd) }
+                try stored(file.truncate(to: sectorEnd))
                 try synced(file)
                 return file
             }

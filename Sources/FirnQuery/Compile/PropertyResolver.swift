@@ -16,13 +16,12 @@ package protocol PropertyResolver {
     func className(of table: TableID) -> String
     /// The names that an error may suggest.
     func propertyNames(of table: TableID) -> [String]
-    /// A sentence that says why a property of the class can't be queried. Nil if it can, or if there is no such
-    /// property.
-    func refusal(of name: String, of table: TableID) -> String?
+    /// Why a property of the class can't be queried, as a sentence. Nil if it can, or if there is no such property.
+    func fault(in name: String, of table: TableID) -> Fault?
 }
 
 extension PropertyResolver {
-    package func refusal(of name: String, of table: TableID) -> String? { nil }
+    package func fault(in name: String, of table: TableID) -> Fault? { nil }
 }
 
 /// Resolves names as names of columns.

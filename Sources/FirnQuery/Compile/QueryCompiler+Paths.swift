@@ -132,7 +132,7 @@ extension QueryCompiler {
         let known = resolver.propertyNames(of: bound.table).sorted().joined(separator: ", ")
         return QueryError(
             .unknownProperty,
-            resolver.refusal(of: name, of: bound.table)
+            resolver.fault(in: name, of: bound.table)?.text
                 ?? "'\(resolver.className(of: bound.table))' has no property '\(name)'.",
             advice: "Its properties are: \(known).", at: bound.position)
     }

@@ -103,12 +103,8 @@ final class PosixFile: StorageFile {
         defer { end() }
         try FileRange.check(offset: offset, "read", path)
         guard let target = buffer.baseAddress else { return 0 }
-        do throws(Transfer.Failure) {
-            return try Transfer.read(count: buffer.count) { done, length in
-                pread(descriptor, target + done, length, off_t(offset + done))
-            }
-        } catch {
-            throw .last("read", path)
+        return try Transfer.read(count: buffer.count, path: path) { done, length in
+            pread(descriptor, target + done, length, off_t(offset + done))
         }
     }
 
@@ -132,15 +128,8 @@ final class PosixFile: StorageFile {
         if !isWritable { throw StorageError(.notWritable, operation: "write", path: path) }
         try checkLimit(offset + bytes.count, "write")
         guard let source = bytes.baseAddress else { return }
-        do throws(Transfer.Failure) {
-            try Transfer.write(count: bytes.count) { done, length in
-                pwrite(descriptor, source + done, length, off_t(offset + done))
-            }
-        } catch {
-            switch error {
-            case .system: throw .last("write", path)
-            case .noProgress: throw StorageError(.io, operation: "write", path: path)
-            }
+        try Transfer.write(count: bytes.count, path: path) { done, length in
+            pwrite(descriptor, source + done, length, off_t(offset + done))
         }
     }
 

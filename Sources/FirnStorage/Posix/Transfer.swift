@@ -15,15 +15,15 @@ enum Transfer {
     /// The most bytes per call. Apple's systems refuse more than 2 GiB in one call, and Linux transfers only a part.
     static let longest = 1 << 30
 
-    enum Failure: Error { case system, noProgress }
-
     /// Reads `count` bytes, or up to the end of the file, and returns how many bytes it read.
     ///
-    /// - Parameter part: calls `pread` after the first `done` bytes, for at most `length` bytes.
+    /// - Parameters:
+    ///   - path: the file, which errors name.
+    ///   - part: calls `pread` after the first `done` bytes, for at most `length` bytes.
     @inline(__always)
     static func read(
-        count: Int, _ part: (_ done: Int, _ length: Int) -> Int
-    ) throws(Failure) -> Int {
+        count: Int, path: String, _ part: (_ done: Int, _ length: Int) -> Int
+    ) throws(StorageError) -> Int {
         var done = 0
         while done < count {
             let length = part(done, min(count - done, longest))
@@ -31,7 +31,7 @@ enum Transfer {
             if length > 0 {
                 done += length
             } else if errno != EINTR {
-                throw .system
+                throw .last("read", path)
             }
         }
         return done
@@ -39,9 +39,13 @@ enum Transfer {
 
     /// Writes `count` bytes.
     ///
-    /// - Parameter part: as for `read`, but calls `pwrite`.
+    /// - Parameters:
+    ///   - path: the file, which errors name.
+    ///   - part: as for `read`, but calls `pwrite`.
     @inline(__always)
-    static func write(count: Int, _ part: (_ done: Int, _ length: Int) -> Int) throws(Failure) {
+    static func write(
+        count: Int, path: String, _ part: (_ done: Int, _ length: Int) -> Int
+    ) throws(StorageError) {
         var done = 0
         while done < count {
             let length = part(done, min(count - done, longest))
@@ -49,9 +53,9 @@ enum Transfer {
                 done += length
             } else if length == 0 {
                 // The system promises progress or an error. Without either, this loop would never end.
-                throw .noProgress
+                throw StorageError(.io, operation: "write", path: path)
             } else if errno != EINTR {
-                throw .system
+                throw .last("write", path)
             }
         }
     }

@@ -12,7 +12,7 @@ struct ChangesetDamageTests {
         do {
             let changeset = try Changeset(version: 9, time: 0, parts: parts)
             _ = changeset.inverted().description
-        } catch let error as ChangesetError {
+        } catch let error as ChangesetDamage {
             #expect(error.version == 9 && error.part < parts.count && !error.reason.isEmpty)
             isRefused = true
         } catch {
@@ -25,7 +25,7 @@ struct ChangesetDamageTests {
             }
             try reader.finish()
         } catch {
-            #expect(error is ChangesetError)
+            #expect(error is ChangesetDamage)
             isRefused = true
         }
         return isRefused
@@ -41,7 +41,7 @@ struct ChangesetDamageTests {
                 flags.deallocate()
             }
             for _ in 0..<values.count {
-                if values.nextValue() == nil { throw ChangesetBlock.Refusal("no value") }
+                if values.nextValue() == nil { throw Damage("no value") }
             }
         }
         switch block {
@@ -146,7 +146,7 @@ struct ChangesetDamageTests {
             part += [2, 0, UInt8(body.count), 0, 0, 0] + body
         }
         let reader = ChangesetReader(version: 9, direction: .forward)
-        let error = #expect(throws: ChangesetError.self) {
+        let error = #expect(throws: ChangesetDamage.self) {
             try part.withUnsafeBytes { bytes in try reader.read(bytes) { _ in } }
         }
         #expect(error?.reason.contains("blob 65536") == true)
@@ -159,7 +159,7 @@ struct ChangesetDamageTests {
             $0.nextKey(5)
         }[0]
         let unknown: [UInt8] = [99, 0, 2, 0, 0, 0, 1, 2]
-        let error = #expect(throws: ChangesetError.self) {
+        let error = #expect(throws: ChangesetDamage.self) {
             try Changeset(version: 12, time: 0, parts: [sound, sound + unknown])
         }
         #expect(error?.version == 12 && error?.part == 1 && error?.offset == sound.count)

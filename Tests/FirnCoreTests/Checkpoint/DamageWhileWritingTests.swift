@@ -131,7 +131,7 @@ struct DamageWhileWritingTests {
     /// The newest version's values of some rows in each leaf and of every row that `change` reaches.
     private static func content(_ store: Store) throws -> [Int64: [Value]] {
         let pin = store.pin()
-        return try Faults.throwing { () throws(StoreError) in
+        return try DamageRecord.throwing { () throws(StoreError) in
             let table = pin.snapshot.table(item)
             var content: [Int64: [Value]] = [-1: [.int(Int64(table.count))]]
             table.forEachLeaf { leaf, _ in

@@ -213,7 +213,7 @@ struct ForgedCheckpointTests {
         for (row, key) in [Int64(5), 7, 6].enumerated() { node.store(key, 64 + 8 * row) }
         let schema = ResolvedSchema(BaseStore.schema)
         var check = NodeCheck(node: node, claim: NodeClaim(.keys, count: 2), schema: schema, isOpened: false)
-        #expect(check.fault() == nil)
+        #expect(throws: Never.self) { try check.check() }
         #expect(check.isEnough(node, NodeClaim(.keys, count: 2)))
         #expect(!check.isEnough(node, NodeClaim(.keys, count: 3)))
     }
@@ -231,7 +231,7 @@ struct ForgedCheckpointTests {
         for row in 0..<3 { node.store(Int64(row), 64 + 8 * row) }
         var check = NodeCheck(
             node: node, claim: NodeClaim(.keys, count: 3), schema: ResolvedSchema(BaseStore.schema), isOpened: true)
-        #expect(check.fault() != nil)
+        #expect(throws: Damage.self) { try check.check() }
     }
 
     @Test("compressed text that is not UTF-8, or has nulls although it is not nullable", arguments: [true, false])

@@ -82,7 +82,7 @@ import Testing
         try transaction.commit()
         let past = PastSchema(from: 1, old, as: new)
         let failing = try store.beginWrite()
-        failing.recordingDamage { Faults.contradiction("something was damaged") }
+        failing.recordingDamage { DamageRecord.contradiction("something was damaged") }
         #expect(throws: StoreError.self) { try past.end(failing) }
         failing.cancel()
         #expect(past.canContinue)

@@ -1,5 +1,6 @@
 import Testing
 
+import FirnBytes
 import FirnTestSupport
 
 @testable import FirnCore
@@ -294,7 +295,7 @@ struct BytesIndexTreeTests {
         default: leaf.garbage += 8
         }
         #expect { try BytesIndexTree.checkInvariants(versions.root) } throws: { error in
-            "\(error)".hasPrefix("bytes index tree, node at")
+            (error as? Damage)?.text.hasPrefix("bytes index tree, node at") ?? false
         }
         versions.rollback()
     }

@@ -1,5 +1,6 @@
 import Testing
 
+import FirnBytes
 import FirnTestSupport
 
 @testable import FirnCore
@@ -173,7 +174,7 @@ struct IntegerIndexTreeTests {
         default: leaf.node.width = 1
         }
         #expect { try IntegerIndexTree.checkInvariants(versions.root) } throws: { error in
-            "\(error)".hasPrefix("integer index tree, node at")
+            (error as? Damage)?.text.hasPrefix("integer index tree, node at") ?? false
         }
         if damage == "level" { leaf.node.width = 0 }
         versions.rollback()

@@ -37,7 +37,7 @@ struct ForgedCapacityTests {
         func isFaulty(_ node: Node, _ role: NodeRole, level: Int?) -> Bool {
             var check = NodeCheck(
                 node: node, claim: NodeClaim(role, level: level, count: 1), schema: schema, isOpened: true)
-            return check.fault() != nil
+            return (try? check.check()) == nil
         }
         for capacity in [4, 16, 64] {
             let leaf = IntegerIndexLeaf.make(capacity: capacity, writer)

@@ -92,7 +92,7 @@ struct ForgedCountTests {
                 inner.ends[child] = UInt32(child + 1) << 28
             }
             var check = NodeCheck(node: node, claim: NodeClaim(.list(cells)), schema: schema, isOpened: true)
-            #expect((check.fault() != nil) == (count << 28 > Limits.listCount), "\(count)")
+            #expect(((try? check.check()) == nil) == (count << 28 > Limits.listCount), "\(count)")
         }
     }
 
@@ -115,8 +115,8 @@ struct ForgedCountTests {
         walk()
         #expect(visits.elements == 900 && visits.nodes > 20)
         #expect(throws: StoreError.self) {
-            try Faults.throwing { () throws(StoreError) in
-                Faults.contradiction("something was damaged")
+            try DamageRecord.throwing { () throws(StoreError) in
+                DamageRecord.contradiction("something was damaged")
                 walk()
             }
         }

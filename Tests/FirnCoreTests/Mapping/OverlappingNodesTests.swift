@@ -40,7 +40,7 @@ struct OverlappingNodesTests {
 
     private static func read(_ store: Store, column: Int, key: Int64) throws(StoreError) -> Value? {
         let pin = store.pin()
-        return try Faults.throwing { () throws(StoreError) in pin.snapshot.table(person).value(column, of: key) }
+        return try DamageRecord.throwing { () throws(StoreError) in pin.snapshot.table(person).value(column, of: key) }
     }
 
     @Test("a node within a checked node is refused, and the checked node stays as it is") func innerLast() throws {

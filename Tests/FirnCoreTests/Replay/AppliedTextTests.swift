@@ -47,7 +47,7 @@ import Testing
         let other = try Self.apply(
             texts, replacing: Array("abcde".utf8), with: Array("é😀".utf8.prefix(2)) + Array("çx".utf8))
         #expect(other[0] == .string("é") && other[2] == .string("çx"))
-        let error = #expect(throws: ChangesetError.self) {
+        let error = #expect(throws: ChangesetDamage.self) {
             _ = try Self.apply(texts, replacing: Array("abcde".utf8), with: Array("aéde".utf8))
         }
         #expect(error?.reason.contains("a value of name is not of type string") == true)
@@ -69,13 +69,13 @@ import Testing
         for (text, offset) in [(ascii, 0), (ascii, 15), (other, 3), (other, 16)] {
             var broken = text
             broken[offset] = 0xFF
-            let error = #expect(throws: ChangesetError.self) {
+            let error = #expect(throws: ChangesetDamage.self) {
                 _ = try Self.apply(
                     .string(String(decoding: text, as: UTF8.self)), replacing: text, with: broken)
             }
             #expect(error?.reason.contains("a value of name is not of type string") == true)
         }
-        let null = #expect(throws: ChangesetError.self) { _ = try Self.apply(.null, replacing: [], with: []) }
+        let null = #expect(throws: ChangesetDamage.self) { _ = try Self.apply(.null, replacing: [], with: []) }
         #expect(null?.reason.contains("a null in name") == true)
     }
 }

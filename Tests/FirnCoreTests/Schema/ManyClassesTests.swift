@@ -217,7 +217,7 @@ import Testing
         }
         // So does a version of 7, 14 or 21 bits.
         schema.version = left() == 0 ? 0 : 1 << UInt64(7 * left())
-        precondition(left() == 0 && schema.limitFault?.contains("has had") != true)
+        precondition(left() == 0 && schema.limitFault?.text.contains("has had") != true)
         return schema
     }
 

@@ -77,20 +77,20 @@ import Testing
         let file = second.encode() + first.encode()
         #expect(first.encode().count == 192 && second.encode().count == 256)
         try file.withUnsafeBytes { bytes in
-            let (current, previous) = try Manifest.decode(file: bytes)
+            let (current, previous) = try Manifest.decode(file: bytes, path: "")
             #expect(current == second && previous == first.encode())
         }
         for bit in 0..<(file.count * 8) {
             var damaged = file
             damaged[bit / 8] ^= 1 << UInt8(bit % 8)
             _ = damaged.withUnsafeBytes { bytes in
-                #expect(throws: Manifest.Refusal.self, "bit \(bit)") { _ = try Manifest.decode(file: bytes) }
+                #expect(throws: LogError.self, "bit \(bit)") { _ = try Manifest.decode(file: bytes, path: "") }
             }
         }
         for count in 0..<file.count where count != 256 {
             _ = file.withUnsafeBytes { bytes in
-                #expect(throws: Manifest.Refusal.self, "cut to \(count)") {
-                    _ = try Manifest.decode(file: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+                #expect(throws: LogError.self, "cut to \(count)") {
+                    _ = try Manifest.decode(file: UnsafeRawBufferPointer(rebasing: bytes[..<count]), path: "")
                 }
             }
         }
@@ -117,10 +117,10 @@ import Testing
             }
         }
         seal()
-        #expect(try bytes.withUnsafeBytes { try Manifest.decode(file: $0).current } == manifest)
+        #expect(try bytes.withUnsafeBytes { try Manifest.decode(file: $0, path: "").current } == manifest)
         bytes[offset] ^= 4
         seal()
-        #expect(throws: Manifest.Refusal.self) { try bytes.withUnsafeBytes { _ = try Manifest.decode(file: $0) } }
+        #expect(throws: LogError.self) { try bytes.withUnsafeBytes { _ = try Manifest.decode(file: $0, path: "") } }
     }
 
     static let files = ["manifest", "log/0000000001.segment", "log/0000000002.segment"]

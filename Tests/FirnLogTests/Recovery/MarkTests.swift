@@ -74,7 +74,7 @@ import Testing
             new.generation = current
             old.generation = before
             let file = new.encode() + old.encode()
-            #expect(throws: Manifest.Refusal.self) { try file.withUnsafeBytes { _ = try Manifest.decode(file: $0) } }
+            #expect(throws: LogError.self) { try file.withUnsafeBytes { _ = try Manifest.decode(file: $0, path: "") } }
         }
     }
 }

@@ -39,7 +39,7 @@ import Testing
         let file = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let system = UnreliableSystem(seed: seed)
         var target = [UInt8](repeating: 0, count: 800)
-        let count = try Transfer.read(count: target.count) { done, length in
+        let count = try Transfer.read(count: target.count, path: "f") { done, length in
             let moved = system.length(length)
             if moved > 0 {
                 target.replaceSubrange(done..<(done + moved), with: file[(100 + done)..<(100 + done + moved)])
@@ -52,7 +52,7 @@ import Testing
 
     @Test func aReadStopsAtTheEndOfTheFile() throws {
         var calls = 0
-        let count = try Transfer.read(count: 100) { done, _ in
+        let count = try Transfer.read(count: 100, path: "f") { done, _ in
             calls += 1
             return done == 0 ? 30 : 0
         }
@@ -63,7 +63,7 @@ import Testing
     func interruptedAndShortWritesWriteEveryByteOnceAndInOrder(seed: UInt64) throws {
         let system = UnreliableSystem(seed: seed)
         var written: [Int] = []
-        try Transfer.write(count: 800) { done, length in
+        try Transfer.write(count: 800, path: "f") { done, length in
             let moved = system.length(length)
             if moved > 0 { written += Array(done..<(done + moved)) }
             return moved
@@ -73,15 +73,17 @@ import Testing
     }
 
     @Test func otherErrorsAndLackOfProgressEndATransfer() {
-        #expect(throws: Transfer.Failure.system) {
-            try Transfer.write(count: 10) { _, _ in
+        #expect(throws: StorageError(number: EIO, operation: "write", path: "f")) {
+            try Transfer.write(count: 10, path: "f") { _, _ in
                 errno = EIO
                 return -1
             }
         }
-        #expect(throws: Transfer.Failure.noProgress) { try Transfer.write(count: 10) { _, _ in 0 } }
-        #expect(throws: Transfer.Failure.system) {
-            _ = try Transfer.read(count: 10) { _, _ in
+        #expect(throws: StorageError(.io, operation: "write", path: "f")) {
+            try Transfer.write(count: 10, path: "f") { _, _ in 0 }
+        }
+        #expect(throws: StorageError(number: EIO, operation: "read", path: "f")) {
+            _ = try Transfer.read(count: 10, path: "f") { _, _ in
                 errno = EIO
                 return -1
             }

@@ -43,13 +43,13 @@ struct NewStore {
     static func removeRemains(of path: String, storage: any Storage, _ output: Output) throws(ToolError) {
         let files = StoreFiles(named: path, storage: storage)
         // If the folder does not exist, whoever makes the store says so.
-        guard try stored({ () throws(StorageError) in try storage.status(files.parent) })?.kind == .folder else {
+        guard try stored(storage.status(files.parent))?.kind == .folder else {
             return
         }
-        let names = try stored { () throws(StorageError) in try storage.list(files.parent) }
+        let names = try stored(storage.list(files.parent))
         for name in names.sorted() where PartialName.matches(name, for: splitPath(files.path).name) {
             let path = files.parent == "/" ? "/" + name : files.parent + "/" + name
-            guard try stored({ () throws(StorageError) in try storage.status(path) })?.kind == .folder else { continue }
+            guard try stored(storage.status(path))?.kind == .folder else { continue }
             do {
                 let removal = try Store.remove(path, keepsOthers: false, storage: storage)
                 // Killed before anything was in it.
@@ -106,8 +106,8 @@ extension Storage {
             throw ToolError(.usage, "\(path) lies in the store \(store.path). Give --output a path elsewhere.")
         }
         // A link that leads nowhere has the name, too.
-        let isLink = try stored { () throws(StorageError) in try self.isLink(path) }
-        guard !isLink, try stored({ () throws(StorageError) in try status(path) }) == nil else {
+        let isLink = try stored(self.isLink(path))
+        guard !isLink, try stored(status(path)) == nil else {
             throw ToolError(.usage, "\(path) exists. Give --output a path that does not exist yet.")
         }
     }

@@ -27,7 +27,7 @@ struct NetChanges {
     }
 
     /// Adds a block of a version. Blocks and versions come in order.
-    mutating func add(_ block: ChangeBlock, version: UInt64) throws(BytesError) {
+    mutating func add(_ block: ChangeBlock, version: UInt64) throws(Damage) {
         switch block {
         case .schema, .nextKey, .unknown: return
         case .insert(let rows), .insertMore(let rows):
@@ -55,26 +55,26 @@ struct NetChanges {
         case .update(let update): try self.update(update)
         case .script(let script):
             let isSalvage = isSalvage
-            try change(Identity(table: script.table, key: script.key)) { object throws(BytesError) in
+            try change(Identity(table: script.table, key: script.key)) { object throws(Damage) in
                 try object.collection(script.column, script.new.collection).edit(
                     script, version: version, isSalvage: isSalvage)
             }
         case .elements(let more):
-            try change(Identity(table: more.table, key: more.key)) { object throws(BytesError) in
+            try change(Identity(table: more.table, key: more.key)) { object throws(Damage) in
                 object.collection(more.column, more.values.collection).append(more.values.cell(0), more.owner)
             }
         }
         if byteCount > byteMax { shrink() }
     }
 
-    private mutating func update(_ update: UpdateRun) throws(BytesError) {
+    private mutating func update(_ update: UpdateRun) throws(Damage) {
         var oldIndex = 0
         let lacksOld = update.lacksOldValues
         for index in 0..<update.keys.count {
             let isUnchanged = update.unchanged?[index] ?? false
             let old = isUnchanged ? nil : update.old?.cell(oldIndex)
             if !isUnchanged { oldIndex += 1 }
-            try change(Identity(table: update.table, key: update.keys[index])) { object throws(BytesError) in
+            try change(Identity(table: update.table, key: update.keys[index])) { object throws(Damage) in
                 let new = update.values.cell(index)
                 if update.values.collection != .none {
                     object.collection(update.column, update.values.collection)
@@ -95,14 +95,14 @@ struct NetChanges {
         }
     }
 
-    private mutating func delete(_ rows: DeleteRun) throws(BytesError) {
+    private mutating func delete(_ rows: DeleteRun) throws(Damage) {
         for index in 0..<rows.keys.count {
             let identity = Identity(table: rows.table, key: rows.keys[index])
             if let object = objects[identity], object.change == .inserted {
                 objects[identity] = nil
                 byteCount -= object.byteCount
             } else {
-                try change(identity) { object throws(BytesError) in
+                try change(identity) { object throws(Damage) in
                     object.change = .deleted
                     if !rows.hasOldValues { object.deleteWithoutOldValues() }
                 }
@@ -115,10 +115,10 @@ struct NetChanges {
     private mutating func change(
         _ rows: RowRun, isInserting: Bool = true,
         _ body: (NetObject, _ column: Int, CellRun, _ row: Int) -> Void
-    ) throws(BytesError) {
+    ) throws(Damage) {
         for index in 0..<rows.keys.count {
             let identity = Identity(table: rows.table, key: rows.keys[index])
-            try change(identity, change: isInserting ? .inserted : .updated) { object throws(BytesError) in
+            try change(identity, change: isInserting ? .inserted : .updated) { object throws(Damage) in
                 for (column, values) in rows.columns { body(object, column, values, index) }
             }
         }
@@ -129,8 +129,8 @@ struct NetChanges {
     /// - Parameter change: what happened to an object that the versions have not mentioned before.
     private mutating func change(
         _ identity: Identity, change: ChangedObject.Change = .updated,
-        _ body: (NetObject) throws(BytesError) -> Void
-    ) throws(BytesError) {
+        _ body: (NetObject) throws(Damage) -> Void
+    ) throws(Damage) {
         guard identity >= lower, upper.map({ identity < $0 }) ?? true,
             filter.includes(identity.table, identity.key)
         else { return }
@@ -173,7 +173,7 @@ struct NetChanges {
 
     /// The objects that differ, in the order of tables and numbers. The values before and after are exchanged if
     /// `isReversed`.
-    func result(_ names: any ObjectNames, _ schema: DecodedSchema?, isReversed: Bool, isJSON: Bool) throws(BytesError)
+    func result(_ names: any ObjectNames, _ schema: DecodedSchema?, isReversed: Bool, isJSON: Bool) throws(Damage)
         -> [ChangedObject]
     {
         var result: [ChangedObject] = []
@@ -212,7 +212,7 @@ private struct NetText {
         return shown(kept.cell)
     }
 
-    func properties(of object: NetObject, _ table: Int) throws(BytesError) -> [ChangedObject.Property] {
+    func properties(of object: NetObject, _ table: Int) throws(Damage) -> [ChangedObject.Property] {
         var properties: [ChangedObject.Property] = []
         for column in Set(object.singles.keys).union(object.collections.keys).sorted() {
             let name = schema?.name(table, column) ?? "column \(column)"
@@ -259,7 +259,7 @@ private struct NetText {
 
     private func show(
         _ collection: NetCollection, change: ChangedObject.Change, property: inout ChangedObject.Property
-    ) throws(BytesError) -> Bool {
+    ) throws(Damage) -> Bool {
         let old = change == .inserted ? nil : try collection.old(isDeleted: change == .deleted)
         let new = change == .deleted ? nil : collection.new
         // Of a collection that was only edited, the edits are shown.

@@ -126,7 +126,7 @@ final class NetCollection {
     /// Adds a script's operations.
     ///
     /// - Parameter isSalvage: whether a script that does not fit is passed over, instead of thrown.
-    func edit(_ script: EditScript, version: UInt64, isSalvage: Bool = false) throws(BytesError) {
+    func edit(_ script: EditScript, version: UInt64, isSalvage: Bool = false) throws(Damage) {
         lastEdit = version
         let added = script.edits.map(KeptCollection.Edit.init)
         if new == nil {
@@ -163,7 +163,7 @@ final class NetCollection {
     }
 
     /// The complete elements before the first version; nil if only edits are known.
-    func old(isDeleted: Bool) throws(BytesError) -> KeptCollection? {
+    func old(isDeleted: Bool) throws(Damage) -> KeptCollection? {
         guard !lacksOld, var old = base ?? (isDeleted ? KeptCollection(.list([])) : nil) else { return nil }
         for (_, edits) in edits.reversed() {
             for edit in edits.reversed() {
@@ -188,7 +188,7 @@ final class NetCollection {
         new = elements
     }
 
-    private static func check(_ problem: String?) throws(BytesError) {
-        if let problem { throw BytesError(.invalid(problem), offset: 0) }
+    private static func check(_ problem: String?) throws(Damage) {
+        if let problem { throw Damage(problem, at: 0) }
     }
 }

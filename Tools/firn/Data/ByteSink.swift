@@ -23,7 +23,7 @@ final class ByteSink {
         }
         try storage.checkIsFree(path, outside: store)
         let made = PartialName.next(for: path)
-        let file = try stored { () throws(StorageError) in try storage.open(made, .create) }
+        let file = try stored(storage.open(made, .create))
         target = .file(file, made: made, path: path)
     }
 
@@ -37,12 +37,7 @@ final class ByteSink {
         guard !pending.isEmpty else { return }
         switch target {
         case .output(let output): try output.raw(String(decoding: pending, as: UTF8.self))
-        case .file(let file, _, _):
-            do {
-                try pending.withUnsafeBytes { try file.write($0, at: byteCount) }
-            } catch {
-                throw ToolError(error as! StorageError)
-            }
+        case .file(let file, _, _): try stored(file.write(pending, at: byteCount))
         }
         byteCount += pending.count
         pending.removeAll(keepingCapacity: true)

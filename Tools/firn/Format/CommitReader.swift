@@ -38,7 +38,7 @@ struct CommitReader {
             }
             if frame.isLast { try reader.finish() }
             return nil
-        } catch let error as BytesError {
+        } catch let error as Damage {
             hasFailed = true
             let what =
                 frame.kind == .segmentSchema
@@ -58,7 +58,7 @@ struct CommitReader {
     ) throws -> Finding? {
         if frame.kind.isPart, frame.part == 0 { begin() }
         if followsGap { reader.goOn() }
-        var fault: BytesError?
+        var fault: Damage?
         let adopts = adopts
         do {
             try withRaw(frame, payload: payload) { reader, raw in
@@ -70,7 +70,7 @@ struct CommitReader {
                 case .changes: try reader.read(part: raw, skip: { fault = fault ?? $0 }, visit)
                 }
             }
-        } catch let error as BytesError {
+        } catch let error as Damage {
             reader.goOn()
             fault = fault ?? error
         }

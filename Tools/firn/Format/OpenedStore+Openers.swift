@@ -58,7 +58,7 @@ extension OpenedStore {
     /// The openers that have the store open at this moment, in the order of their slots. A slot whose owner has died
     /// is not locked any more.
     func openers() throws(ToolError) -> [StoreOpener] {
-        guard page != nil, try stored({ () throws(StorageError) in try files.storage.status(files.lock) }) != nil,
+        guard page != nil, try stored(files.storage.status(files.lock)) != nil,
             let bytes = try? files.contents(of: files.shared, limit: 1 << 20),
             bytes.count >= PageState.byteCount
         else { return [] }

@@ -93,7 +93,7 @@ struct OpenedStore {
     // MARK: The page and the lock
 
     private static func readPage(_ files: StoreFiles) throws(ToolError) -> PageState? {
-        guard let status = try stored({ () throws(StorageError) in try files.storage.status(files.shared) }) else {
+        guard let status = try stored(files.storage.status(files.shared)) else {
             return nil
         }
         // The page holds no data, so one that can't be read counts as missing.
@@ -103,7 +103,7 @@ struct OpenedStore {
 
     /// Byte 2 of the lock file is held by every process that has the store open for writing.
     private static func hasWriter(_ files: StoreFiles) throws(ToolError) -> Bool {
-        guard try stored({ () throws(StorageError) in try files.storage.status(files.lock) }) != nil else {
+        guard try stored(files.storage.status(files.lock)) != nil else {
             return false
         }
         return try stored { () throws(StorageError) in
@@ -117,7 +117,7 @@ struct OpenedStore {
 
     private static func readManifest(_ files: StoreFiles) throws(ToolError) -> OpenedStore {
         let path = files.manifest
-        guard try stored({ () throws(StorageError) in try files.storage.status(path) }) != nil else {
+        guard try stored(files.storage.status(path)) != nil else {
             return try salvage(
                 files, [Finding(kind: .damage, file: path, offset: nil, text: "it is missing")], previous: nil)
         }

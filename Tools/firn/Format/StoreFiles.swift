@@ -66,14 +66,14 @@ struct StoreFiles {
 
     /// Throws if the path is not a store's. The error says what to do.
     func checkIsStore() throws(ToolError) {
-        guard let status = try stored({ () throws(StorageError) in try storage.status(path) }) else {
+        guard let status = try stored(storage.status(path)) else {
             throw ToolError(.input, "\(path) does not exist. Give the folder of a store.")
         }
         guard status.kind == .folder else {
             throw ToolError(
                 .input, "\(path) is not a Firn store: it is a file, and a store is a folder. Give the folder.")
         }
-        let names = try stored { () throws(StorageError) in try storage.list(path) }
+        let names = try stored(storage.list(path))
         if names.contains("manifest") || names.contains("log") || names.contains("checkpoint") { return }
         throw ToolError(
             .input, "\(path) is not a Firn store: the folder \(names.isEmpty ? "is empty" : "holds other things").")
@@ -81,23 +81,16 @@ struct StoreFiles {
 
     /// The complete contents of a file that has at most `limit` bytes.
     func contents(of path: String, limit: Int) throws(ToolError) -> [UInt8] {
-        let file = try stored { () throws(StorageError) in try storage.open(path, .read) }
+        let file = try stored(storage.open(path, .read))
         defer { file.close() }
-        let size = try stored { () throws(StorageError) in try file.size() }
+        let size = try stored(file.size())
         guard size <= limit else {
             throw ToolError(
                 Finding(
                     kind: .damage, file: path, offset: nil,
                     text: "it is \(size) bytes long, but at most \(limit) are possible"))
         }
-        var bytes = [UInt8](repeating: 0, count: size)
-        let count: Int
-        do {
-            count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
-        } catch {
-            throw ToolError(error as! StorageError)
-        }
-        return Array(bytes.prefix(count))
+        return try stored(file.read(size, at: 0))
     }
 }
 
@@ -112,9 +105,7 @@ extension StoreFiles {
 
     /// The names in a folder, as they should be. None if there is no folder.
     private func list(_ folder: String) throws(ToolError) -> Set<String> {
-        let names = try stored { () throws(StorageError) in
-            try storage.status(folder)?.kind == .folder ? try storage.list(folder) : []
-        }
+        let names = try stored(storage.status(folder)?.kind == .folder ? storage.list(folder) : [])
         return Set(names).union(
             misnamed.keys.filter { $0.hasPrefix(folder + "/") }.map { String($0.dropFirst(folder.utf8.count + 1)) })
     }
@@ -136,11 +127,10 @@ extension StoreFiles {
         var total = 0
         for folder in [log, checkpoints] {
             for name in try list(folder) {
-                total += try stored { () throws(StorageError) in try storage.status(folder + "/" + name)?.byteCount ?? 0
-                }
+                total += try stored(storage.status(folder + "/" + name)?.byteCount ?? 0)
             }
         }
-        return try total + stored { () throws(StorageError) in try storage.status(manifest)?.byteCount ?? 0 }
+        return try total + stored(storage.status(manifest)?.byteCount ?? 0)
     }
 
     /// Finds segments and files of checkpoints by their headers, if their names are wrong.

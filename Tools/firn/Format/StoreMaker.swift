@@ -45,7 +45,7 @@ struct StoreMaker {
             generation: 1, storeHigh: storeHigh, storeLow: storeLow, epoch: 1, checkpoint: checkpoint?.entry,
             created: created, segments: [])
         let files = files
-        try stored { () throws(StorageError) in try storage.createFolder(path) }
+        try stored(storage.createFolder(path))
         made = [path]
         do {
             for folder in [files.log, files.checkpoints] {
@@ -166,7 +166,7 @@ struct StoreMaker {
         let number = manifest.segments[manifest.segments.count - 1].number + 1
         let path = files.segment(number)
         made.append(path)
-        file = try stored { () throws(StorageError) in try files.storage.open(path, .create) }
+        file = try stored(files.storage.open(path, .create))
         written = 0
         begin(segment: number)
     }
@@ -192,12 +192,12 @@ struct StoreMaker {
         guard !bytes.isEmpty else { return }
         let start = written
         let file = file
-        try stored { () throws(StorageError) in try file.write(bytes, at: start) }
+        try stored(file.write(bytes, at: start))
         written += bytes.count
         pending.bytes.removeAll()
     }
 
     private func sync() throws(ToolError) {
-        try stored { () throws(StorageError) in try file.sync() }
+        try stored(file.sync())
     }
 }

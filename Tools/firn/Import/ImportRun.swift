@@ -24,7 +24,7 @@ struct ImportRun {
         into path: String, json: Bool, storage: any Storage, clock: any Clock, _ output: Output
     ) throws -> ToolError.Status {
         let files = StoreFiles(named: path, storage: storage)
-        let isNew = try stored { () throws(StorageError) in try storage.status(files.path) } == nil
+        let isNew = try stored(storage.status(files.path)) == nil
         if !isNew { try files.checkIsStore() }
         try NewStore.removeRemains(of: path, storage: storage, output)
         var hasCommitted = false

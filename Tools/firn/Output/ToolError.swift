@@ -32,12 +32,14 @@ struct ToolError: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a call to the storage and turns its error into a `ToolError`.
+/// Calls the storage, and turns its error into a `ToolError`.
 @inline(__always)
-func stored<T>(_ body: () throws(StorageError) -> T) throws(ToolError) -> T {
-    do {
-        return try body()
-    } catch {
-        throw ToolError(error)
-    }
+func stored<T>(_ call: @autoclosure () throws(StorageError) -> T) throws(ToolError) -> T {
+    do { return try call() } catch { throw ToolError(error) }
+}
+
+/// Makes several calls of the storage, and turns the error of one into a `ToolError`.
+@inline(__always)
+func stored<T>(_ calls: () throws(StorageError) -> T) throws(ToolError) -> T {
+    do { return try calls() } catch { throw ToolError(error) }
 }

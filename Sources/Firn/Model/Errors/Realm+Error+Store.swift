@@ -51,3 +51,11 @@ extension Realm.Error {
     /// An error of a query: always `.invalidInput`.
     init(_ error: QueryError) { self.init(.invalidInput, error.description) }
 }
+
+/// Calls a store, and turns its error into the API's.
+///
+/// - Parameter url: the realm's file, which the error names.
+@inline(__always)
+func storing<T>(_ url: URL?, _ call: @autoclosure () throws(StoreError) -> T) throws(Realm.Error) -> T {
+    do { return try call() } catch { throw Realm.Error(error, url) }
+}

@@ -45,28 +45,28 @@ struct MigrationPlan {
     }
 
     /// Renames a property of a class, so that its values stay.
-    mutating func rename(_ className: String, from: String, to: String) throws(RenameFault) {
+    mutating func rename(_ className: String, from: String, to: String) throws(Fault) {
         func text(_ name: String) -> String { "\"\(DisplayText.line(className)).\(DisplayText.line(name))\"" }
         guard let id = old.table(named: className) else {
-            throw RenameFault("the store had no class \"\(DisplayText.line(className))\" before the migration")
+            throw Fault("the store had no class \"\(DisplayText.line(className))\" before the migration")
         }
         guard let info = info(id) else {
-            throw RenameFault("the class \"\(DisplayText.line(className))\" is not among the realm's classes any more")
+            throw Fault("the class \"\(DisplayText.line(className))\" is not among the realm's classes any more")
         }
         guard info.property(named: from) == nil, !info.stored.contains(where: { $0.columnName == from }) else {
-            throw RenameFault("the class still has the property \(text(from))")
+            throw Fault("the class still has the property \(text(from))")
         }
         guard let column = interim[id].column(named: from) else {
-            throw RenameFault("the store has no property \(text(from))")
+            throw Fault("the store has no property \(text(from))")
         }
         let newName = info.property(named: to)?.columnName ?? to
         guard newName != from, (1...Limits.nameByteCount).contains(newName.utf8.count) else {
-            throw RenameFault("the new name is the old one, or has not 1 to \(Limits.nameByteCount) bytes")
+            throw Fault("the new name is the old one, or has not 1 to \(Limits.nameByteCount) bytes")
         }
         if let taken = interim[id].column(named: newName) {
             let (old, new) = (interim[id].columns[column], interim[id].columns[taken])
             guard old.type == new.type, old.collection == new.collection, old.target == new.target else {
-                throw RenameFault(
+                throw Fault(
                     "\(text(from)) is of the type \(SchemaPlan.name(old, interim)), and \(text(to)) of the type \(SchemaPlan.name(new, interim))"
                 )
             }
@@ -115,10 +115,4 @@ struct MigrationPlan {
         }
         return faults + SchemaPlan.objectFaults(in: transaction, from: old)
     }
-}
-
-/// Why a property can't be renamed.
-struct RenameFault: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }

@@ -168,7 +168,7 @@ extension Value {
 extension SchemaPlan {
     /// The limit that a set of classes exceeds by itself, in an empty store; nil if it exceeds none. The classes must
     /// have no faults. Changing a store's schema checks the limits too.
-    static func limitFault(of infos: [ClassInfo]) -> String? {
+    static func limitFault(of infos: [ClassInfo]) -> Fault? {
         SchemaPlan(infos, version: 0, on: StoreSchema()).schema.limitFault
     }
 

@@ -112,7 +112,7 @@ extension Realm {
 extension _RealmInstance {
     /// Asks the store something, and converts its errors to those of the API.
     func storing<Result>(_ body: (Store) throws(StoreError) -> Result) throws -> Result {
-        do { return try body(store) } catch { throw Realm.Error(error, configuration.fileURL) }
+        try Firn.storing(configuration.fileURL, body(store))
     }
 
     /// The frozen instance of a past version.

@@ -130,7 +130,7 @@ final class MigrationRun: @unchecked Sendable {
         let running = running
         let transaction = running.transaction
         if running.enumerations > 0 { stop("it can't be called in enumerateObjects") }
-        do { try state?.plan.rename(typeName, from: oldName, to: newName) } catch { stop(error.description) }
+        do { try state?.plan.rename(typeName, from: oldName, to: newName) } catch { stop(error.text) }
         if let id = transaction.base.snapshot.schema.table(named: typeName), transaction.hasCreated(id) {
             stop("the migration has created objects of the class already; rename its properties first")
         }

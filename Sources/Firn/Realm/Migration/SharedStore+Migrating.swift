@@ -44,7 +44,7 @@ extension SharedStore {
         if !isNew, configuration.deleteRealmIfMigrationNeeded, plan.needsMigration(to: configuration.schemaVersion) {
             // For these classes nothing is deleted.
             if let fault = SchemaPlan.limitFault(of: infos) {
-                throw mismatch("The classes can't be stored:", lines: [fault], configuration: configuration)
+                throw mismatch("The classes can't be stored:", lines: [fault.text], configuration: configuration)
             }
             throw Realm.Error(
                 .alreadyOpen,

@@ -54,9 +54,8 @@ extension Realm {
                 if isInWriteTransaction { instance.cancelWrite() }
                 throw error
             }
-            do throws(StoreError) {
-                committed = isInWriteTransaction ? try instance.commitWithoutWaiting() : nil
-            } catch { throw Realm.Error(error, configuration.fileURL) }
+            committed = try storing(
+                configuration.fileURL, isInWriteTransaction ? instance.commitWithoutWaiting() : nil)
         }
         if let (version, start) = committed {
             try await instance.published(version, isolation)

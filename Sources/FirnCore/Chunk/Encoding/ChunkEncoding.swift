@@ -137,14 +137,14 @@ enum ChunkEncoding {
         let compressed = UnsafeRawBufferPointer(start: payload(node), count: lz4ByteCount(node))
         return withUnsafeTemporaryAllocation(byteCount: width * rows + heap, alignment: 16) { buffer in
             let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(width * rows + heap)])
-            do throws(BytesError) {
+            do throws(Damage) {
                 try LZ4.decompress(compressed, into: target)
                 guard hasValidLengths(target, rows: rows, width: width) else {
-                    throw BytesError(.invalid("its lengths are not valid"), offset: 0)
+                    throw Damage("its lengths are not valid", at: 0)
                 }
             } catch {
                 // The checksum is right, so the chunk was written like this.
-                Faults.contradiction("a compressed chunk of a checkpoint is not valid (\(error))")
+                DamageRecord.contradiction("a compressed chunk of a checkpoint is not valid (\(error))")
                 // Continue with values of no bytes, which any column of text may have.
                 target.initializeMemory(as: UInt8.self, repeating: 0)
             }

@@ -3,7 +3,7 @@ import FirnBytes
 @testable import FirnCore
 
 extension Changeset {
-    /// Reads a changeset's parts, including old values. Throws a `ChangesetError` if they are damaged.
+    /// Reads a changeset's parts, including old values. Throws a `ChangesetDamage` if they are damaged.
     init(version: UInt64, time: Int64, parts: [[UInt8]]) throws {
         var decoder = Decoder(version: version, time: time)
         for part in parts { try part.withUnsafeBytes { try decoder.add(part: $0) } }
@@ -36,19 +36,17 @@ extension Changeset {
         }
     }
 
-    private typealias Refusal = ChangesetBlock.Refusal
-
     private mutating func add(_ block: inout ChangesetBlock) throws {
         switch block {
         case .schema(let schema): self.schema = schema
         case .insert(var rows):
             try read(&rows) { changes, key, values in
-                guard changes.inserted[key] == nil else { throw Refusal("row \(key) is inserted twice") }
+                guard changes.inserted[key] == nil else { throw Damage("row \(key) is inserted twice") }
                 changes.inserted[key] = values
             }
         case .insertMore(var rows):
             try read(&rows) { changes, key, values in
-                guard changes.inserted[key] != nil else { throw Refusal("row \(key) was not inserted") }
+                guard changes.inserted[key] != nil else { throw Damage("row \(key) was not inserted") }
                 changes.inserted[key]?.merge(values) { $1 }
             }
         case .deleteOld(var rows):
@@ -76,7 +74,7 @@ extension Changeset {
             var values: [Int: Value] = [:]
             for column in 0..<rows.columns.count {
                 guard let value = rows.columns[column].values.nextValue() else {
-                    throw Refusal(
+                    throw Damage(
                         "column \(rows.columns[column].number) of row \(rows.keys[index]) has an invalid value")
                 }
                 values[rows.columns[column].number] = value
@@ -90,11 +88,11 @@ extension Changeset {
             let key = cells.keys[index]
             let isUnchanged = cells.isUnchanged(index)
             guard let new = cells.new.nextValue() else {
-                throw Refusal("column \(cells.column) of row \(key) has an invalid value")
+                throw Damage("column \(cells.column) of row \(key) has an invalid value")
             }
             var old = new
             if !isUnchanged {
-                guard let value = cells.old?.nextValue() else { throw Refusal("row \(key) has no old value") }
+                guard let value = cells.old?.nextValue() else { throw Damage("row \(key) has no old value") }
                 old = value
             }
             tables[cells.table, default: TableChanges()].update(
@@ -104,13 +102,13 @@ extension Changeset {
 
     private mutating func add(_ block: inout ChangesetBlock.Script) throws {
         guard let new = block.new.nextElements(block.new.nextCount()) else {
-            throw Refusal("a script's elements are invalid")
+            throw Damage("a script's elements are invalid")
         }
         var old: [Value] = []
         if block.oldCount > 0 {
             guard block.old != nil, let count = block.old?.nextCount(), let elements = block.old?.nextElements(count)
             else {
-                throw Refusal("a script has no old elements")
+                throw Damage("a script has no old elements")
             }
             old = elements
         }
@@ -119,7 +117,7 @@ extension Changeset {
     }
 
     private mutating func add(_ block: inout ChangesetBlock.Elements) throws {
-        guard let elements = block.values.nextValue() else { throw Refusal("a collection's elements are invalid") }
+        guard let elements = block.values.nextValue() else { throw Damage("a collection's elements are invalid") }
         let (column, key) = (block.column, block.key)
         var changes = tables.removeValue(forKey: block.table) ?? TableChanges()
         let isAdded: Bool? =
@@ -134,6 +132,6 @@ extension Changeset {
                     ? true : changes.updated[column]?[key]?.old.append(elements: elements)
             }
         tables[block.table] = changes
-        guard isAdded == true else { throw Refusal("elements of a cell that is not in the changeset") }
+        guard isAdded == true else { throw Damage("elements of a cell that is not in the changeset") }
     }
 }

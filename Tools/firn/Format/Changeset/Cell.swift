@@ -35,7 +35,7 @@ indirect enum Cell {
     case map([(key: UnsafeRawBufferPointer, value: Cell)])
 
     /// Reads a value of a fixed width at the reader's offset.
-    static func fixed(_ type: CellType, _ reader: inout ByteReader) throws(BytesError) -> Cell {
+    static func fixed(_ type: CellType, _ reader: inout ByteReader) throws(Damage) -> Cell {
         switch type {
         case .float: return .float(Float(bitPattern: try reader.readUInt32()))
         case .double: return .double(Double(bitPattern: try reader.readUInt64()))
@@ -53,15 +53,14 @@ indirect enum Cell {
         case .decimal:
             let high = try reader.readUInt64()
             return .decimal(high, try reader.readUInt64())
-        default: throw BytesError(.invalid("a value of type \(type) has no fixed width"), offset: reader.offset)
+        default: throw Damage("a value of type \(type) has no fixed width", at: reader.offset)
         }
     }
 
     /// Reads a mixed value: a tag and a payload that reaches to the end of `bytes`.
-    static func mixed(_ bytes: UnsafeRawBufferPointer, depth: Int = 0) throws(BytesError) -> Cell {
+    static func mixed(_ bytes: UnsafeRawBufferPointer, depth: Int = 0) throws(Damage) -> Cell {
         guard depth <= FormatNumbers.nesting else {
-            throw BytesError(
-                .invalid("collections are nested more than \(FormatNumbers.nesting) deep"), offset: 0)
+            throw Damage("collections are nested more than \(FormatNumbers.nesting) deep", at: 0)
         }
         var reader = ByteReader(bytes)
         let tag = try reader.readUInt8()
@@ -70,21 +69,21 @@ indirect enum Cell {
         case 0: cell = .null
         case 1:
             let value = try reader.readUInt8()
-            guard value <= 1 else { throw BytesError(.invalid("a bool is \(value)"), offset: 1) }
+            guard value <= 1 else { throw Damage("a bool is \(value)", at: 1) }
             cell = .bool(value == 1)
         case 2: cell = .int(try reader.readInt64())
         case 3: cell = try fixed(.float, &reader)
         case 4: cell = try fixed(.double, &reader)
         case 5:
             let text = try reader.readBytes(reader.remaining)
-            guard text.isUTF8 else { throw BytesError(.malformedText, offset: 1) }
+            guard text.isUTF8 else { throw Damage(.malformedText, offset: 1) }
             cell = .string(text)
         case 6: cell = .data(try reader.readBytes(reader.remaining))
         case 7:
             let seconds = try reader.readInt64()
             let nanoseconds = Int64(try reader.read(Int32.self))
             guard try reader.readUInt32() == 0 else {
-                throw BytesError(.invalid("bytes of a date that must be zero are not"), offset: 13)
+                throw Damage("bytes of a date that must be zero are not", at: 13)
             }
             cell = try date(seconds, nanoseconds, at: 1)
         case 8: cell = try fixed(.objectID, &reader)
@@ -104,21 +103,21 @@ indirect enum Cell {
             var entries: [(key: UnsafeRawBufferPointer, value: Cell)] = []
             for _ in 0..<(try reader.readCount(limit: reader.remaining)) {
                 let key = try reader.readLengthPrefixed()
-                guard key.isUTF8 else { throw BytesError(.malformedText, offset: reader.offset) }
+                guard key.isUTF8 else { throw Damage(.malformedText, offset: reader.offset) }
                 entries.append((key, try mixed(try reader.readLengthPrefixed(), depth: depth + 1)))
             }
             cell = .map(entries)
-        default: throw BytesError(.invalid("a mixed value has the unknown tag \(tag)"), offset: 0)
+        default: throw Damage("a mixed value has the unknown tag \(tag)", at: 0)
         }
         try reader.expectEnd()
         return cell
     }
 
-    static func date(_ seconds: Int64, _ nanoseconds: Int64, at offset: Int) throws(BytesError) -> Cell {
+    static func date(_ seconds: Int64, _ nanoseconds: Int64, at offset: Int) throws(Damage) -> Cell {
         guard (-999_999_999...999_999_999).contains(nanoseconds),
             nanoseconds == 0 || seconds == 0 || (seconds < 0) == (nanoseconds < 0)
         else {
-            throw BytesError(.invalid("a date has \(seconds) seconds and \(nanoseconds) nanoseconds"), offset: offset)
+            throw Damage("a date has \(seconds) seconds and \(nanoseconds) nanoseconds", at: offset)
         }
         return .date(seconds: seconds, nanoseconds: nanoseconds)
     }

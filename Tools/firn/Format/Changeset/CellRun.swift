@@ -20,35 +20,34 @@ final class BlobStore {
 
     var isEmpty: Bool { blobs.isEmpty }
 
-    func add(_ id: UInt64, offset: UInt64, isOld: Bool, _ piece: UnsafeRawBufferPointer) throws(BytesError) {
+    func add(_ id: UInt64, offset: UInt64, isOld: Bool, _ piece: UnsafeRawBufferPointer) throws(Damage) {
         let blob: Blob
         if let known = blobs[id] {
             blob = known
         } else {
             if let nextID, id != nextID {
-                throw BytesError(.invalid("blob \(id) comes where blob \(nextID) should"), offset: 0)
+                throw Damage("blob \(id) comes where blob \(nextID) should", at: 0)
             }
             guard blobs.count < FormatNumbers.blobCount else {
-                throw BytesError(
-                    .invalid("there are more than \(FormatNumbers.blobCount) blobs before one block"), offset: 0)
+                throw Damage("there are more than \(FormatNumbers.blobCount) blobs before one block", at: 0)
             }
             nextID = id &+ 1
             blob = Blob(isOld: isOld)
             blobs[id] = blob
         }
         guard id &+ 1 == nextID, blob.isOld == isOld, offset == UInt64(blob.bytes.count), !piece.isEmpty else {
-            throw BytesError(.invalid("a piece of blob \(id) does not follow the one before it"), offset: 0)
+            throw Damage("a piece of blob \(id) does not follow the one before it", at: 0)
         }
         byteCount += piece.count
         guard byteCount <= FormatNumbers.blobsByteCount, blob.bytes.count + piece.count <= FormatNumbers.blobByteCount
-        else { throw BytesError(.invalid("the blobs before one block are longer than allowed"), offset: 0) }
+        else { throw Damage("the blobs before one block are longer than allowed", at: 0) }
         blob.bytes.append(piece)
     }
 
     /// A blob's bytes. Each blob is referred to once.
-    func use(_ id: UInt64, count: UInt64, isOld: Bool, at offset: Int) throws(BytesError) -> UnsafeRawBufferPointer {
+    func use(_ id: UInt64, count: UInt64, isOld: Bool, at offset: Int) throws(Damage) -> UnsafeRawBufferPointer {
         guard let blob = blobs[id], !blob.isUsed, blob.isOld == isOld, UInt64(blob.bytes.count) == count else {
-            throw BytesError(.invalid("there is no unused blob \(id) of \(count) bytes"), offset: offset)
+            throw Damage("there is no unused blob \(id) of \(count) bytes", at: offset)
         }
         blob.isUsed = true
         return blob.bytes.bytes
@@ -62,9 +61,9 @@ final class BlobStore {
     }
 
     /// Forgets the blobs, after the block that they belong to. All must have been referred to.
-    func forget() throws(BytesError) {
+    func forget() throws(Damage) {
         if let unused = blobs.first(where: { !$0.value.isUsed }) {
-            throw BytesError(.invalid("blob \(unused.key) belongs to no value"), offset: 0)
+            throw Damage("blob \(unused.key) belongs to no value", at: 0)
         }
         blobs = [:]
         byteCount = 0
@@ -81,11 +80,10 @@ struct CellRun {
         /// How many more keys, values and elements the part may have.
         var cellsLeft: Int
 
-        mutating func take(_ count: Int, at offset: Int) throws(BytesError) {
+        mutating func take(_ count: Int, at offset: Int) throws(Damage) {
             cellsLeft -= count
             if cellsLeft < 0 {
-                throw BytesError(
-                    .invalid("the part has more than \(FormatNumbers.partCellCount) values"), offset: offset)
+                throw Damage("the part has more than \(FormatNumbers.partCellCount) values", at: offset)
             }
         }
     }
@@ -110,19 +108,19 @@ struct CellRun {
         if case .collections(_, _, let elements) = content { elements.count } else { 0 }
     }
 
-    init(_ reader: inout ByteReader, count: Int, _ context: inout Context) throws(BytesError) {
+    init(_ reader: inout ByteReader, count: Int, _ context: inout Context) throws(Damage) {
         try self.init(&reader, count: count, &context, isWithinCollection: false)
     }
 
     private init(
         _ reader: inout ByteReader, count: Int, _ context: inout Context, isWithinCollection: Bool
-    ) throws(BytesError) {
+    ) throws(Damage) {
         let start = reader.offset
         try context.take(count, at: start)
         let header = try reader.readUInt8()
         guard let type = CellType(rawValue: header & 15), let collection = CellCollection(rawValue: header >> 4 & 3)
         else {
-            throw BytesError(.invalid("a run of values has the unknown type \(header & 15)"), offset: start)
+            throw Damage("a run of values has the unknown type \(header & 15)", at: start)
         }
         let hasNulls = header & 0x40 != 0
         let hasBlobs = header & 0x80 != 0
@@ -131,7 +129,7 @@ struct CellRun {
         guard collection == .none || !hasNulls && !hasBlobs && !isWithinCollection, !hasBlobs || type.isVariable,
             !hasNulls || type != .link
         else {
-            throw BytesError(.invalid("a run of values has the impossible header \(header)"), offset: start)
+            throw Damage("a run of values has the impossible header \(header)", at: start)
         }
         self.type = type
         self.collection = collection
@@ -144,13 +142,13 @@ struct CellRun {
         switch type {
         case .bool:
             let form = try reader.readUInt8()
-            guard form <= 2 else { throw BytesError(.invalid("a run of bools has form \(form)"), offset: start) }
+            guard form <= 2 else { throw Damage("a run of bools has form \(form)", at: start) }
             content = .bools(form == 1, form == 2 ? try Bitmap(&reader, count: count) : nil)
         case .int: content = .ints(try IntRun(&reader, count: count))
         case .link:
             let keys = try IntRun(&reader, count: count)
             if let key = keys.first(outside: -1..<FormatNumbers.keyLimit) {
-                throw BytesError(.invalid("a link leads to the impossible key \(key)"), offset: start)
+                throw Damage("a link leads to the impossible key \(key)", at: start)
             }
             content = .ints(keys)
         case .date:
@@ -172,7 +170,7 @@ struct CellRun {
     private static func variable(
         _ reader: inout ByteReader, type: CellType, count: Int, hasBlobs: Bool, nulls: Bitmap?,
         context: inout Context
-    ) throws(BytesError) -> Content {
+    ) throws(Damage) -> Content {
         let start = reader.offset
         var blobs: [Int: UnsafeRawBufferPointer] = [:]
         if hasBlobs {
@@ -180,7 +178,7 @@ struct CellRun {
             for _ in 0..<(try reader.readCount(limit: count)) {
                 let row = try reader.readCount(limit: count - 1)
                 guard row > previous else {
-                    throw BytesError(.invalid("the rows of blobs do not ascend"), offset: start)
+                    throw Damage("the rows of blobs do not ascend", at: start)
                 }
                 previous = row
                 let id = try reader.readVarint()
@@ -195,7 +193,7 @@ struct CellRun {
             let length = lengths[index]
             guard length >= 0, length <= Int64(FormatNumbers.cellByteCount), length == 0 || blobs[index] == nil,
                 Int(total) + Int(length) <= reader.remaining
-            else { throw BytesError(.invalid("a value can't have \(length) bytes"), offset: start) }
+            else { throw Damage("a value can't have \(length) bytes", at: start) }
             total += Int32(length)
             starts.append(total)
         }
@@ -203,7 +201,7 @@ struct CellRun {
         switch type {
         case .string:
             guard Text.areUTF8(bytes, starts: starts), blobs.values.allSatisfy(\.isUTF8) else {
-                throw BytesError(.malformedText, offset: start)
+                throw Damage(.malformedText, offset: start)
             }
         case .mixed:
             for index in 0..<count where !(nulls?[index] ?? false) {
@@ -212,7 +210,7 @@ struct CellRun {
                 do {
                     _ = try Cell.mixed(value)
                 } catch {
-                    throw BytesError(error.code, offset: start)
+                    throw Damage(error.code, offset: start)
                 }
             }
         default: break
@@ -223,7 +221,7 @@ struct CellRun {
     private static func collections(
         _ reader: inout ByteReader, type: CellType, collection: CellCollection, count: Int,
         context: inout Context
-    ) throws(BytesError) -> Content {
+    ) throws(Damage) -> Content {
         let start = reader.offset
         let counts = try IntRun(&reader, count: count)
         var starts: [Int32] = [0]
@@ -231,7 +229,7 @@ struct CellRun {
         var total: Int64 = 0
         for index in 0..<count {
             guard counts[index] >= 0, counts[index] <= Int64(context.cellsLeft) - total else {
-                throw BytesError(.invalid("a collection can't have \(counts[index]) elements"), offset: start)
+                throw Damage("a collection can't have \(counts[index]) elements", at: start)
             }
             total += counts[index]
             starts.append(Int32(total))
@@ -240,13 +238,13 @@ struct CellRun {
         if collection == .map {
             let read = try CellRun(&reader, count: Int(total), &context, isWithinCollection: true)
             guard read.type == .string, read.nulls == nil else {
-                throw BytesError(.invalid("a map's keys are not strings"), offset: start)
+                throw Damage("a map's keys are not strings", at: start)
             }
             keys = read
         }
         let elements = try CellRun(&reader, count: Int(total), &context, isWithinCollection: true)
         guard elements.type == type else {
-            throw BytesError(.invalid("a collection's elements are not of the collection's type"), offset: start)
+            throw Damage("a collection's elements are not of the collection's type", at: start)
         }
         return .collections(starts: starts, keys: keys, elements: elements)
     }

@@ -7,13 +7,13 @@ struct KeyRun {
     var count: Int { run.count }
     subscript(index: Int) -> Int64 { run[index] }
 
-    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(Damage) {
         let start = reader.offset
         let count = try reader.readCount(limit: FormatNumbers.partCellCount)
         try context.take(count, at: start)
         run = try IntRun(&reader, count: count)
         if let key = run.first(outside: 0..<FormatNumbers.keyLimit) {
-            throw BytesError(.invalid("\(key) can't be an object's key"), offset: start)
+            throw Damage("\(key) can't be an object's key", at: start)
         }
     }
 }
@@ -24,7 +24,7 @@ struct RowRun {
     let keys: KeyRun
     let columns: [(column: Int, values: CellRun)]
 
-    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(Damage) {
         table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
         keys = try KeyRun(&reader, &context)
         var columns: [(column: Int, values: CellRun)] = []
@@ -32,7 +32,7 @@ struct RowRun {
             let start = reader.offset
             let column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
             guard !columns.contains(where: { $0.column == column }) else {
-                throw BytesError(.invalid("column \(column) comes twice"), offset: start)
+                throw Damage("column \(column) comes twice", at: start)
             }
             columns.append((column, try CellRun(&reader, count: keys.count, &context)))
         }
@@ -65,14 +65,14 @@ struct UpdateRun {
     /// Whether there are old values, and they were not logged.
     var lacksOldValues: Bool { old == nil && oldCount > 0 }
 
-    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(Damage) {
         table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
         column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
         keys = try KeyRun(&reader, &context)
         let start = reader.offset
         let form = try reader.readUInt8()
         guard form <= 1 else {
-            throw BytesError(.invalid("the bitmap of an update has the unknown form \(form)"), offset: start)
+            throw Damage("the bitmap of an update has the unknown form \(form)", at: start)
         }
         unchanged = form == 1 ? try Bitmap(&reader, count: keys.count) : nil
         values = try CellRun(&reader, count: keys.count, &context)
@@ -111,7 +111,7 @@ struct EditScript {
     /// One row: all old elements; nil if there are none, or if they were not logged.
     var old: CellRun?
 
-    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(BytesError) {
+    init(_ reader: inout ByteReader, _ context: inout CellRun.Context) throws(Damage) {
         (table, column, key) = try Self.location(&reader)
         let start = reader.offset
         var operations: [Operation] = []
@@ -123,8 +123,7 @@ struct EditScript {
         }
         new = try CellRun(&reader, count: 1, &context)
         guard new.collection != .none, new.elementCount == operations.reduce(0, { $0 + $1.newCount }) else {
-            throw BytesError(
-                .invalid("a script has \(new.elementCount) new elements, not as many as it inserts"), offset: start)
+            throw Damage("a script has \(new.elementCount) new elements, not as many as it inserts", at: start)
         }
         self.operations = operations
     }
@@ -134,26 +133,26 @@ struct EditScript {
     /// Whether there are old elements, and they were not logged.
     var lacksOldValues: Bool { old == nil && oldCount > 0 }
 
-    private static func operation(_ reader: inout ByteReader) throws(BytesError) -> Operation {
+    private static func operation(_ reader: inout ByteReader) throws(Damage) -> Operation {
         let start = reader.offset
         let code = try reader.readUInt8()
         let limit = Int(Int32.max)
         let first = try reader.readCount(limit: limit)
         let second = try reader.readCount(limit: limit)
         guard code == 4 || second > 0 else {
-            throw BytesError(.invalid("an operation affects no element"), offset: start)
+            throw Damage("an operation affects no element", at: start)
         }
         switch code {
         case 1: return .insert(index: first, count: second)
         case 2: return .remove(index: first, count: second)
         case 3: return .replace(index: first, count: second)
         case 4: return .move(from: first, to: second)
-        default: throw BytesError(.invalid("a script has the unknown operation \(code)"), offset: start)
+        default: throw Damage("a script has the unknown operation \(code)", at: start)
         }
     }
 
     /// Reads the cell that a block is about: table · column · key
-    static func location(_ reader: inout ByteReader) throws(BytesError) -> (table: Int, column: Int, key: Int64) {
+    static func location(_ reader: inout ByteReader) throws(Damage) -> (table: Int, column: Int, key: Int64) {
         let table = try reader.readCount(limit: FormatNumbers.tableCount - 1)
         let column = try reader.readCount(limit: FormatNumbers.columnCount - 1)
         let key = try reader.readCount(limit: Int(FormatNumbers.keyLimit - 1))

@@ -29,10 +29,10 @@ struct ChangesetReader {
     ///
     /// - Parameter skip: called with what is wrong with a block, which is then passed over; nil to throw instead.
     mutating func read(
-        part: UnsafeRawBufferPointer, skip: ((BytesError) -> Void)? = nil, _ visit: (ChangeBlock) throws -> Void
+        part: UnsafeRawBufferPointer, skip: ((Damage) -> Void)? = nil, _ visit: (ChangeBlock) throws -> Void
     ) throws {
         guard part.count <= FormatNumbers.partByteCount else {
-            throw BytesError(.invalid("the part has \(part.count) bytes"), offset: 0)
+            throw Damage("the part has \(part.count) bytes", at: 0)
         }
         hasOldValues = true
         var reader = ByteReader(part)
@@ -43,7 +43,7 @@ struct ChangesetReader {
             do {
                 let taken = try read(block, followedBy: next, context: &context, visit)
                 if taken { next = try raw(&reader) }
-            } catch let error as BytesError {
+            } catch let error as Damage {
                 guard let skip else { throw error }
                 skip(error)
                 blobs.giveUp()
@@ -55,18 +55,18 @@ struct ChangesetReader {
     func goOn() { blobs.giveUp() }
 
     /// Ends the commit. Throws if blobs are left over.
-    func finish() throws(BytesError) {
+    func finish() throws(Damage) {
         if !blobs.isEmpty {
-            throw BytesError(.invalid("the changeset ends with blobs that belong to no block"), offset: 0)
+            throw Damage("the changeset ends with blobs that belong to no block", at: 0)
         }
     }
 
-    private func raw(_ reader: inout ByteReader) throws(BytesError) -> Raw? {
+    private func raw(_ reader: inout ByteReader) throws(Damage) -> Raw? {
         if reader.isAtEnd { return nil }
         let start = reader.offset
         let kind = try reader.readUInt8()
         let flags = try reader.readUInt8()
-        guard flags & ~3 == 0 else { throw BytesError(.invalid("a block has unknown flags (\(flags))"), offset: start) }
+        guard flags & ~3 == 0 else { throw Damage("a block has unknown flags (\(flags))", at: start) }
         let count = try reader.readUInt32()
         return Raw(
             kind: kind, isOld: flags & 1 != 0, maySkip: flags & 2 != 0, body: try reader.readBytes(Int(count)),
@@ -77,67 +77,64 @@ struct ChangesetReader {
     private mutating func read(
         _ raw: Raw, followedBy next: Raw?, context: inout CellRun.Context, _ visit: (ChangeBlock) throws -> Void
     ) throws -> Bool {
-        try Self.within(raw) { () throws(BytesError) in try checkOld(raw) }
+        try Self.within(raw) { () throws(Damage) in try checkOld(raw) }
         switch raw.kind {
         case 2:
-            try Self.within(raw) { () throws(BytesError) in try addBlob(raw) }
+            try Self.within(raw) { () throws(Damage) in try addBlob(raw) }
             return false
         case 13:
             hasOldValues = false
             return false
         default: break
         }
-        var block = try Self.within(raw) { () throws(BytesError) in try self.block(raw, &context) }
+        var block = try Self.within(raw) { () throws(Damage) in try self.block(raw, &context) }
         var takesNext = false
         if let next, next.kind == 8 || next.kind == 10 {
-            takesNext = try Self.within(next) { () throws(BytesError) in
+            takesNext = try Self.within(next) { () throws(Damage) in
                 try checkOld(next)
                 return try addOld(to: &block, next, &context)
             }
         }
-        try Self.within(raw) { () throws(BytesError) in
+        try Self.within(raw) { () throws(Damage) in
             try checkComplete(block)
             try check(block)
         }
         try visit(block)
-        try Self.within(raw) { () throws(BytesError) in try blobs.forget() }
+        try Self.within(raw) { () throws(Damage) in try blobs.forget() }
         return takesNext
     }
 
     /// Turns the offset of an error in a block's body into an offset in the part.
-    private static func within<T>(_ raw: Raw, _ body: () throws(BytesError) -> T) throws(BytesError) -> T {
+    private static func within<T>(_ raw: Raw, _ body: () throws(Damage) -> T) throws(Damage) -> T {
         do {
             return try body()
         } catch {
-            throw BytesError(error.code, offset: raw.offset + error.offset)
+            throw error.moved(by: raw.offset)
         }
     }
 
     /// Reads a block without the old values that may follow it.
-    private mutating func block(_ raw: Raw, _ context: inout CellRun.Context) throws(BytesError) -> ChangeBlock {
+    private mutating func block(_ raw: Raw, _ context: inout CellRun.Context) throws(Damage) -> ChangeBlock {
         var reader = ByteReader(raw.body)
         context.isOld = raw.isOld
         let block = try content(raw, reader: &reader, context: &context)
         if case .unknown = block { return block }
         try reader.expectEnd()
         guard raw.isOld == Self.mustBeOld(block) else {
-            throw BytesError(
-                .invalid("a block of kind \(raw.kind) is wrongly flagged as old, or not as old"), offset: 0)
+            throw Damage("a block of kind \(raw.kind) is wrongly flagged as old, or not as old", at: 0)
         }
         return block
     }
 
     /// Checks that old values, and the block that says that there are none, are where they may be.
-    private func checkOld(_ raw: Raw) throws(BytesError) {
+    private func checkOld(_ raw: Raw) throws(Damage) {
         if raw.kind == 13 {
             // The body's offset: a block's header has six bytes.
             guard raw.offset == 6, raw.body.isEmpty, !raw.isOld else {
-                throw BytesError(
-                    .invalid("a block that says that a part has no old values is not alone before all others"),
-                    offset: 0)
+                throw Damage("a block that says that a part has no old values is not alone before all others", at: 0)
             }
         } else if raw.isOld, !hasOldValues {
-            throw BytesError(.invalid("a part has old values, and says that it has none"), offset: 0)
+            throw Damage("a part has old values, and says that it has none", at: 0)
         }
     }
 
@@ -149,7 +146,7 @@ struct ChangesetReader {
         }
     }
 
-    private func addBlob(_ raw: Raw) throws(BytesError) {
+    private func addBlob(_ raw: Raw) throws(Damage) {
         var reader = ByteReader(raw.body)
         let id = try reader.readVarint()
         let offset = try reader.readVarint()
@@ -158,7 +155,7 @@ struct ChangesetReader {
 
     private mutating func content(
         _ raw: Raw, reader: inout ByteReader, context: inout CellRun.Context
-    ) throws(BytesError) -> ChangeBlock {
+    ) throws(Damage) -> ChangeBlock {
         switch raw.kind {
         case 1: return .schema(try readSchema(&reader))
         case 3: return .insert(try RowRun(&reader, &context))
@@ -170,15 +167,15 @@ struct ChangesetReader {
         case 6: return .deleteOld(try RowRun(&reader, &context))
         case 7: return .update(try UpdateRun(&reader, &context))
         case 9: return .script(try EditScript(&reader, &context))
-        case 8, 10: throw BytesError(.invalid("old values do not follow a block that they belong to"), offset: 0)
+        case 8, 10: throw Damage("old values do not follow a block that they belong to", at: 0)
         case 11:
             let (table, column, key) = try EditScript.location(&reader)
             guard let owner = MoreElements.Owner(rawValue: try reader.readUInt8()) else {
-                throw BytesError(.invalid("elements continue an unknown kind of collection"), offset: reader.offset - 1)
+                throw Damage("elements continue an unknown kind of collection", at: reader.offset - 1)
             }
             let values = try CellRun(&reader, count: 1, &context)
             guard values.collection != .none else {
-                throw BytesError(.invalid("elements do not belong to a collection"), offset: reader.offset)
+                throw Damage("elements do not belong to a collection", at: reader.offset)
             }
             return .elements(MoreElements(table: table, column: column, key: key, owner: owner, values: values))
         case 12:
@@ -186,14 +183,13 @@ struct ChangesetReader {
             return .nextKey(table: table, Int64(try reader.readCount(limit: Int(FormatNumbers.keyLimit))))
         default:
             guard raw.maySkip else {
-                throw BytesError(
-                    .invalid("a block is of kind \(raw.kind), which only a later release knows"), offset: 0)
+                throw Damage("a block is of kind \(raw.kind), which only a later release knows", at: 0)
             }
             return .unknown(kind: raw.kind, byteCount: raw.body.count)
         }
     }
 
-    private mutating func readSchema(_ reader: inout ByteReader) throws(BytesError) -> DecodedSchema {
+    private mutating func readSchema(_ reader: inout ByteReader) throws(Damage) -> DecodedSchema {
         let start = reader.offset
         let form = try reader.readUInt8()
         let bytes: UnsafeRawBufferPointer
@@ -202,7 +198,7 @@ struct ChangesetReader {
         case 1:
             let id = try reader.readVarint()
             bytes = try blobs.use(id, count: try reader.readVarint(), isOld: false, at: start)
-        default: throw BytesError(.invalid("a schema has the form \(form)"), offset: start)
+        default: throw Damage("a schema has the form \(form)", at: start)
         }
         let read = try DecodedSchema.read(bytes)
         schema = read
@@ -212,8 +208,8 @@ struct ChangesetReader {
     /// Adds the old values in the block behind `block` to it. Returns false if they do not belong to it.
     private func addOld(
         to block: inout ChangeBlock, _ raw: Raw, _ context: inout CellRun.Context
-    ) throws(BytesError) -> Bool {
-        guard raw.isOld else { throw BytesError(.invalid("a block of old values is not flagged so"), offset: 0) }
+    ) throws(Damage) -> Bool {
+        guard raw.isOld else { throw Damage("a block of old values is not flagged so", at: 0) }
         context.isOld = true
         var reader = ByteReader(raw.body)
         switch block {
@@ -223,7 +219,7 @@ struct ChangesetReader {
             let values = try CellRun(&reader, count: update.oldCount, &context)
             guard table == update.table, column == update.column, values.type == update.values.type,
                 values.collection == update.values.collection
-            else { throw BytesError(.invalid("old values are not those of the update before them"), offset: 0) }
+            else { throw Damage("old values are not those of the update before them", at: 0) }
             update.old = values
             block = .update(update)
         case .script(var script) where raw.kind == 10:
@@ -231,7 +227,7 @@ struct ChangesetReader {
             let values = try CellRun(&reader, count: 1, &context)
             guard table == script.table, column == script.column, key == script.key, values.type == script.new.type,
                 values.collection == script.new.collection, values.elementCount == script.oldCount
-            else { throw BytesError(.invalid("old elements are not those of the script before them"), offset: 0) }
+            else { throw Damage("old elements are not those of the script before them", at: 0) }
             script.old = values
             block = .script(script)
         default: return false
@@ -240,17 +236,17 @@ struct ChangesetReader {
         return true
     }
 
-    private func checkComplete(_ block: ChangeBlock) throws(BytesError) {
+    private func checkComplete(_ block: ChangeBlock) throws(Damage) {
         switch block {
         case .update(let update) where hasOldValues && update.old == nil && update.oldCount > 0:
-            throw BytesError(.invalid("the old values of \(update.oldCount) cells are missing"), offset: 0)
+            throw Damage("the old values of \(update.oldCount) cells are missing", at: 0)
         case .script(let script) where hasOldValues && script.old == nil && script.oldCount > 0:
-            throw BytesError(.invalid("\(script.oldCount) old elements are missing"), offset: 0)
+            throw Damage("\(script.oldCount) old elements are missing", at: 0)
         case .insert(let rows), .insertMore(let rows):
             var index = 1
             while index < rows.keys.count {
                 if rows.keys[index] <= rows.keys[index - 1] {
-                    throw BytesError(.invalid("the keys of inserted objects do not ascend"), offset: 0)
+                    throw Damage("the keys of inserted objects do not ascend", at: 0)
                 }
                 index += 1
             }
@@ -261,21 +257,20 @@ struct ChangesetReader {
     // MARK: Checks against the schema
 
     /// Checks that tables, columns and types are those of the schema.
-    private func check(_ block: ChangeBlock) throws(BytesError) {
+    private func check(_ block: ChangeBlock) throws(Damage) {
         guard let schema else { return }
-        func check(_ table: Int, _ columns: [(column: Int, values: CellRun)]) throws(BytesError) {
+        func check(_ table: Int, _ columns: [(column: Int, values: CellRun)]) throws(Damage) {
             guard schema.tables.indices.contains(table) else {
-                throw BytesError(.invalid("there is no table \(table)"), offset: 0)
+                throw Damage("there is no table \(table)", at: 0)
             }
             for (column, values) in columns {
                 guard let known = schema.column(table, column) else {
-                    throw BytesError(.invalid("\(schema.name(table)) has no column \(column)"), offset: 0)
+                    throw Damage("\(schema.name(table)) has no column \(column)", at: 0)
                 }
                 guard known.type == values.type, known.collection == values.collection else {
-                    throw BytesError(
-                        .invalid(
-                            "\(schema.name(table)).\(known.name) is of type \(known.typeName(in: schema)), but its values are of \(values.type)"
-                        ), offset: 0)
+                    throw Damage(
+                        "\(schema.name(table)).\(known.name) is of type \(known.typeName(in: schema)), but its values are of \(values.type)",
+                        at: 0)
                 }
             }
         }

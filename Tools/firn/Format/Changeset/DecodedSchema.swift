@@ -45,7 +45,7 @@ struct DecodedSchema {
     /// A table's index is its number.
     var tables: [Table]
 
-    static func read(_ bytes: UnsafeRawBufferPointer) throws(BytesError) -> DecodedSchema {
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> DecodedSchema {
         var reader = ByteReader(bytes)
         var schema = DecodedSchema(version: try reader.readVarint(), tables: [])
         let count = try reader.readCount(limit: FormatNumbers.tableCount)
@@ -54,46 +54,46 @@ struct DecodedSchema {
         return schema
     }
 
-    private static func table(_ reader: inout ByteReader, tableCount: Int) throws(BytesError) -> Table {
+    private static func table(_ reader: inout ByteReader, tableCount: Int) throws(Damage) -> Table {
         let name = try name(&reader)
         let start = reader.offset
         let flags = try reader.readUInt8()
-        guard flags & ~7 == 0 else { throw BytesError(.invalid("\(name) has unknown flags (\(flags))"), offset: start) }
+        guard flags & ~7 == 0 else { throw Damage("\(name) has unknown flags (\(flags))", at: start) }
         let primaryKey = flags & 4 != 0 ? try reader.readCount(limit: FormatNumbers.columnCount - 1) : nil
         let count = try reader.readCount(limit: FormatNumbers.columnCount)
         guard (primaryKey ?? -1) < count else {
-            throw BytesError(.invalid("\(name)'s primary key is none of its columns"), offset: start)
+            throw Damage("\(name)'s primary key is none of its columns", at: start)
         }
         var table = Table(
             name: name, isEmbedded: flags & 1 != 0, isRemoved: flags & 2 != 0, primaryKey: primaryKey, columns: [])
         for _ in 0..<count { table.columns.append(try column(&reader, tableCount: tableCount)) }
-        if let fault = table.fault { throw BytesError(.invalid(fault), offset: start) }
+        if let fault = table.fault { throw Damage(fault, at: start) }
         return table
     }
 
-    private static func column(_ reader: inout ByteReader, tableCount: Int) throws(BytesError) -> Column {
+    private static func column(_ reader: inout ByteReader, tableCount: Int) throws(Damage) -> Column {
         let name = try name(&reader)
         let start = reader.offset
         let number = try reader.readUInt8()
         let flags = try reader.readUInt8()
         guard let type = CellType(rawValue: number), flags & ~63 == 0, let kind = CellCollection(rawValue: flags & 3)
         else {
-            throw BytesError(.invalid("\(name) has the unknown type \(number) or flags \(flags)"), offset: start)
+            throw Damage("\(name) has the unknown type \(number) or flags \(flags)", at: start)
         }
         let target = flags & 32 != 0 ? try reader.readCount(limit: FormatNumbers.tableCount - 1) : nil
         guard (type == .link) == (target != nil), (target ?? 0) < max(tableCount, 1) else {
-            throw BytesError(.invalid("\(name) leads to no table"), offset: start)
+            throw Damage("\(name) leads to no table", at: start)
         }
         return Column(
             name: name, type: type, collection: kind, isNullable: flags & 4 != 0, isIndexed: flags & 8 != 0,
             isRemoved: flags & 16 != 0, target: target)
     }
 
-    private static func name(_ reader: inout ByteReader) throws(BytesError) -> String {
+    private static func name(_ reader: inout ByteReader) throws(Damage) -> String {
         let start = reader.offset
         let name = try reader.readString()
         guard name.utf8.count <= FormatNumbers.nameByteCount else {
-            throw BytesError(.invalid("a name has \(name.utf8.count) bytes"), offset: start)
+            throw Damage("a name has \(name.utf8.count) bytes", at: start)
         }
         return name
     }

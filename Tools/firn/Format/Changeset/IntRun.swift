@@ -8,7 +8,7 @@ struct IntRun {
     let minimum: Int64
     private let codes: UnsafeRawBufferPointer
 
-    init(_ reader: inout ByteReader, count: Int) throws(BytesError) {
+    init(_ reader: inout ByteReader, count: Int) throws(Damage) {
         let start = reader.offset
         width = Int(try reader.readUInt8())
         minimum = try reader.readZigzag()
@@ -16,7 +16,7 @@ struct IntRun {
         switch width {
         case 0, 16: codes = UnsafeRawBufferPointer(start: nil, count: 0)
         case 1, 2, 4, 8: codes = try reader.readBytes(count * width)
-        default: throw BytesError(.invalid("a run of integers has codes of \(width) bytes"), offset: start)
+        default: throw Damage("a run of integers has codes of \(width) bytes", at: start)
         }
     }
 
@@ -55,12 +55,12 @@ struct Bitmap {
     let count: Int
     private let bytes: UnsafeRawBufferPointer
 
-    init(_ reader: inout ByteReader, count: Int) throws(BytesError) {
+    init(_ reader: inout ByteReader, count: Int) throws(Damage) {
         let start = reader.offset
         bytes = try reader.readBytes((count + 7) / 8)
         self.count = count
         if count % 8 != 0, bytes[bytes.count - 1] >> UInt8(count % 8) != 0 {
-            throw BytesError(.invalid("spare bits of a bitmap are not zero"), offset: start)
+            throw Damage("spare bits of a bitmap are not zero", at: start)
         }
     }
 

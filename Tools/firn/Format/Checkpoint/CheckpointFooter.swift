@@ -163,7 +163,7 @@ struct CheckpointFooter {
         var holes: [Range<Int>] = []
         if flagged & holesBit != 0 {
             var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd]))
-            do throws(BytesError) { holes = try readHoles(&reader, files) } catch {
+            do throws(Damage) { holes = try readHoles(&reader, files) } catch {
                 throw Refusal("the holes in the checkpoint's footer can't be read: \(error)", at: schemaStart)
             }
             schemaStart += reader.offset
@@ -173,7 +173,7 @@ struct CheckpointFooter {
             throw Refusal("the checkpoint's schema has \(schemaBytes.count) bytes", at: schemaStart)
         }
         let schema: DecodedSchema
-        do throws(BytesError) {
+        do throws(Damage) {
             schema = try DecodedSchema.read(schemaBytes)
         } catch {
             throw Refusal("the checkpoint's schema can't be read: \(error)", at: schemaStart)
@@ -196,7 +196,7 @@ struct CheckpointFooter {
 
     private static func readHoles(
         _ reader: inout ByteReader, _ files: [File]
-    ) throws(BytesError) -> [Range<Int>] {
+    ) throws(Damage) -> [Range<Int>] {
         let count = try reader.readCount(limit: reader.remaining / 2)
         let limit = FormatNumbers.mappingByteCount / NodeHeader.unit
         var holes: [Range<Int>] = []
@@ -209,7 +209,7 @@ struct CheckpointFooter {
             // Files ascend as holes do.
             while file + 1 < files.count, files[file + 1].start <= start { file += 1 }
             guard end > start, start - files[file].start >= CheckpointHeader.byteCount, end <= files[file].end else {
-                throw BytesError(.invalid("a hole from \(start) to \(end) lies in no file"), offset: at)
+                throw Damage("a hole from \(start) to \(end) lies in no file", at: at)
             }
             holes.append(start..<end)
         }

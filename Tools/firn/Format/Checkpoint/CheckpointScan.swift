@@ -19,11 +19,7 @@ struct CheckpointScan {
     mutating func run(_ passed: (Int) -> Void) throws(ToolError) {
         for file in checkpoint.files where file.file != nil {
             try Interrupts.check()
-            do throws(StorageError) {
-                try run(file, passed)
-            } catch {
-                throw ToolError(error)
-            }
+            try stored(run(file, passed))
         }
     }
 

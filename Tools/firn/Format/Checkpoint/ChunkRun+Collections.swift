@@ -23,7 +23,7 @@ extension ChunkRun {
                 if bytes.count < ElementBlock.headerByteCount { return }
                 try forEachElement(block: ElementBlock(bytes, column), of: node, body)
             }
-        } catch let error as BytesError {
+        } catch let error as Damage {
             throw node.fault("the collection of row \(row) can't be read: \(error)")
         }
     }
@@ -103,7 +103,7 @@ extension ChunkRun {
                             return UnsafeRawBufferPointer(start: nil, count: 0)
                         }, decodes: false
                     ) { _, _ in }
-                } catch let error as BytesError {
+                } catch let error as Damage {
                     throw node.fault("the collection of row \(row) can't be read: \(error)")
                 }
             }

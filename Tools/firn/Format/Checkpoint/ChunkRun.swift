@@ -115,7 +115,7 @@ final class ChunkRun {
         if form == .compressed {
             let memory = Decompressed(byteCount: width * rows + heapByteCount)
             let compressed = try node.slice(64, node.u32(48))
-            do throws(BytesError) {
+            do throws(Damage) {
                 try LZ4.decompress(compressed, into: memory.bytes)
             } catch {
                 throw node.fault("the chunk does not decompress to what it should hold")
@@ -190,7 +190,7 @@ final class ChunkRun {
                 }
                 return try cell(texts, code)
             }
-        } catch let error as BytesError {
+        } catch let error as Damage {
             throw node.fault("the value of row \(row) can't be read: \(error)")
         }
     }

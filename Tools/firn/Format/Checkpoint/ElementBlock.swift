@@ -18,7 +18,7 @@ struct ElementBlock {
     private let bytes: UnsafeRawBufferPointer
     private let column: DecodedSchema.Column
 
-    init(_ bytes: UnsafeRawBufferPointer, _ column: DecodedSchema.Column) throws(BytesError) {
+    init(_ bytes: UnsafeRawBufferPointer, _ column: DecodedSchema.Column) throws(Damage) {
         var reader = ByteReader(bytes)
         count = Int(try reader.readUInt16())
         self.bytes = bytes
@@ -43,7 +43,7 @@ struct ElementBlock {
             guard decodes else { return }
             for index in 0..<count {
                 if isNullable, flags[index] > 1 {
-                    throw BytesError(.invalid("a null flag is \(flags[index])"), offset: index)
+                    throw Damage("a null flag is \(flags[index])", at: index)
                 }
                 let value = UnsafeRawBufferPointer(rebasing: values[index * width..<(index + 1) * width])
                 try body(nil, isNullable && flags[index] == 1 ? .null : try Cell.plain(column.type, value))
@@ -56,11 +56,11 @@ struct ElementBlock {
             var key: UnsafeRawBufferPointer?
             if column.collection == .map {
                 guard let found = try part(&reader, blob), !decodes || found.isUTF8 else {
-                    throw BytesError(.invalid("a map's key is not text"), offset: reader.offset)
+                    throw Damage("a map's key is not text", at: reader.offset)
                 }
                 if decodes {
                     if let last, !last.lexicographicallyPrecedes(found) {
-                        throw BytesError(.invalid("a map's keys do not ascend"), offset: reader.offset)
+                        throw Damage("a map's keys do not ascend", at: reader.offset)
                     }
                     last = Array(found)
                 }
@@ -106,18 +106,18 @@ extension Cell {
     /// bool 1: 0 or 1 · int, link 8 (a link of -1 is none) · date 16: seconds i64 · nanoseconds i32 · 0 u32
     /// float, double, objectID, uuid, decimal as in changesets · string, data, mixed: all of the bytes
     /// ```
-    static func plain(_ type: CellType, _ bytes: UnsafeRawBufferPointer) throws(BytesError) -> Cell {
+    static func plain(_ type: CellType, _ bytes: UnsafeRawBufferPointer) throws(Damage) -> Cell {
         var reader = ByteReader(bytes)
         let cell: Cell
         switch type {
         case .string:
-            guard bytes.isUTF8 else { throw BytesError(.malformedText, offset: 0) }
+            guard bytes.isUTF8 else { throw Damage(.malformedText, offset: 0) }
             return .string(bytes)
         case .data: return .data(bytes)
         case .mixed: return try mixed(bytes)
         case .bool:
             let value = try reader.readUInt8()
-            guard value <= 1 else { throw BytesError(.invalid("a bool is \(value)"), offset: 0) }
+            guard value <= 1 else { throw Damage("a bool is \(value)", at: 0) }
             cell = .bool(value == 1)
         case .int: cell = .int(try reader.readInt64())
         case .link: cell = try link(key: reader.readInt64())
@@ -125,7 +125,7 @@ extension Cell {
             let seconds = try reader.readInt64()
             let nanoseconds = Int64(try reader.read(Int32.self))
             guard try reader.readUInt32() == 0 else {
-                throw BytesError(.invalid("bytes of a date that must be zero are not"), offset: 12)
+                throw Damage("bytes of a date that must be zero are not", at: 12)
             }
             cell = try date(seconds, nanoseconds, at: 0)
         case .float, .double, .objectID, .uuid, .decimal: cell = try fixed(type, &reader)
@@ -134,9 +134,9 @@ extension Cell {
         return cell
     }
 
-    static func link(key: Int64) throws(BytesError) -> Cell {
+    static func link(key: Int64) throws(Damage) -> Cell {
         guard key >= -1, key < FormatNumbers.keyLimit else {
-            throw BytesError(.invalid("a link leads to the impossible key \(key)"), offset: 0)
+            throw Damage("a link leads to the impossible key \(key)", at: 0)
         }
         return key < 0 ? .null : .link(key)
     }

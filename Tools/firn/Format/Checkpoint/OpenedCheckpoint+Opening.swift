@@ -28,7 +28,7 @@ extension OpenedStore {
                 )
             }
             defer { file.close() }
-            let size = try stored { () throws(StorageError) in try file.size() }
+            let size = try stored(file.size())
             guard size == Int(clamping: entry.byteCount) else {
                 let text = "the file has \(size) bytes, but the manifest says \(entry.byteCount)"
                 return (
@@ -79,7 +79,7 @@ extension OpenedStore {
             let text = "the checkpoint of version \(footer.version) needs this file, but it is missing"
             return damaged(Finding(kind: .damage, file: path, offset: nil, text: text), byteCount: 0)
         }
-        let size = try stored { () throws(StorageError) in try file.size() }
+        let size = try stored(file.size())
         guard size <= FormatNumbers.fileByteCount else {
             file.close()
             return damaged(
@@ -160,14 +160,8 @@ extension OpenedStore {
         }
     }
 
-    static func bytes(of file: any StorageFile, at offset: Int, count: Int) throws -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        do {
-            let done = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
-            return Array(bytes.prefix(done))
-        } catch {
-            throw ToolError(error as! StorageError)
-        }
+    static func bytes(of file: any StorageFile, at offset: Int, count: Int) throws(ToolError) -> [UInt8] {
+        try stored(file.read(count, at: offset))
     }
 
     // MARK: Without a manifest

@@ -13,9 +13,7 @@
 
         init(_ path: String) throws(ToolError) {
             name = DisplayText.line(path)
-            let kind = try stored { () throws(StorageError) in
-                try PosixStorage.shared.status(Terminal.followed(path))?.kind
-            }
+            let kind = try stored(PosixStorage.shared.status(Terminal.followed(path))?.kind)
             guard kind == .file else {
                 let problem = kind == nil ? "does not exist" : "is no regular file"
                 throw ToolError(.input, "\(name) \(problem). Give the file of a database.")

@@ -49,10 +49,10 @@ final class RecordSource {
         do throws(StorageError) {
             file = try storage.open(Terminal.followed(path), .read)
         } catch {
-            let isInput = try stored { () throws(StorageError) in try storage.status(path)?.kind } == .other
+            let isInput = try stored(storage.status(path)?.kind) == .other
             throw ToolError(.input, "\(error)\(isInput ? " Give - to read the process's input." : "")")
         }
-        let size = try stored { () throws(StorageError) in try file.size() }
+        let size = try stored(file.size())
         (name, self.file, byteCount) = (path, file, size)
     }
 
@@ -98,14 +98,12 @@ final class RecordSource {
         window.append(contentsOf: repeatElement(0, count: Self.pieceByteCount))
         let read: Int
         if let file {
-            do {
-                let offset = loaded
-                read = try window.withUnsafeMutableBytes {
-                    try file.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[count...]), at: offset)
-                }
-            } catch {
-                throw ToolError(error as! StorageError)
-            }
+            let offset = loaded
+            read = try stored(
+                window.withUnsafeMutableBufferPointer { (window) throws(StorageError) in
+                    let free = UnsafeMutableBufferPointer(rebasing: window[count...])
+                    return try file.read(into: UnsafeMutableRawBufferPointer(free), at: offset)
+                })
         } else {
             read = try window.withUnsafeMutableBytes {
                 try Terminal.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[count...]))

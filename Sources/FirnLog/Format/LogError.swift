@@ -66,6 +66,17 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(code, path: error.path, detail: error.description)
     }
 
+    /// A failed call that proves nothing when it is repeated, such as a sync. Whatever its reason, it is not
+    /// reported as `.diskFull`.
+    package init(lasting error: StorageError, detail: String? = nil) {
+        self.init(.storage(error), path: error.path, detail: detail ?? error.description)
+    }
+
+    /// Bytes of a file that are wrong; the offset counts from the beginning of the file.
+    init(_ damage: Damage, path: String) {
+        self.init(.damage, path: path, offset: damage.offset, detail: damage.text)
+    }
+
     /// The store was changed under the log that has it open.
     ///
     /// - Parameter found: what is no longer as it was.
@@ -105,9 +116,9 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether both errors report the same problem at the same file and offset. Their details may differ: if the
+    /// Whether both errors report the same damage at the same file and offset. Their details may differ: if the
     /// log grows, the second one may name more versions.
-    func isSameFinding(as other: LogError) -> Bool {
+    func isSameDamage(as other: LogError) -> Bool {
         code == other.code && path == other.path && offset == other.offset
     }
 
@@ -171,22 +182,20 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Runs a call of the storage and turns its failure into a `LogError`.
+/// Calls the storage, and turns its error into a `LogError`.
 @inline(__always)
-func stored<T>(_ body: () throws(StorageError) -> T) throws(LogError) -> T {
-    do {
-        return try body()
-    } catch {
-        throw LogError(error)
-    }
+func stored<T>(_ call: @autoclosure () throws(StorageError) -> T) throws(LogError) -> T {
+    do { return try call() } catch { throw LogError(error) }
+}
+
+/// Makes several calls of the storage, and turns the error of one into a `LogError`.
+@inline(__always)
+func stored<T>(_ calls: () throws(StorageError) -> T) throws(LogError) -> T {
+    do { return try calls() } catch { throw LogError(error) }
 }
 
 /// Syncs a file. A sync that fails because the disk is full has lost pages like any other failed sync, so it is
 /// never reported as `.diskFull`.
 func synced(_ file: any StorageFile) throws(LogError) {
-    do {
-        try file.sync()
-    } catch {
-        throw LogError(.storage(error), path: error.path, detail: error.description)
-    }
+    do { try file.sync() } catch { throw LogError(lasting: error) }
 }

@@ -1,0 +1,8 @@
+/// A mistake of a caller or of a class: what is wrong with it.
+package struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package var description: String { text }
+}
