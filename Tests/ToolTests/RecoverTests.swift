@@ -251,6 +251,28 @@ import Testing
         }
     }
 
+    @Test("of two leaves with the same keys the first one wins, with its links") func overlap() throws {
+        var made = try CompactedStore()
+        _ = try made.compact(wholly: true)
+        try made.store.close()
+        let checkpoint = try made.opened()
+        let leaf = try #require(
+            CompactedStore.nodes(checkpoint).first {
+                try $0.kind == .leaf && OnDiskLeaf(checkpoint, $0).keys == Array(0..<256)
+            })
+        // Its keys are then 10 to 265, and those of the next leaf begin with 256.
+        try made.change(leaf, in: checkpoint) { $0[32] = 10 }
+        let run = try Self.recover(made.storage)
+        #expect(run.status == .damage && run.out.contains("Person  290 objects recovered"), "\(run)")
+        #expect(run.out.contains("Person  10 objects lost: #256 to #265\n"), "\(run)")
+        let store = try Self.opened(made.storage)
+        let people = store.pin().snapshot.table(CompactedStore.person)
+        for key in [256, 265] as [Int64] {
+            #expect(people.value(0, of: key) == .int(key - 10) && people.value(6, of: key) == .link((key - 10) / 2))
+        }
+        try store.close()
+    }
+
     @Test("one damaged frame costs what it holds, and nothing else") func oneFrame() throws {
         for version in [5, 17, 33] {
             let edited = try EditedStore(seed: 9, versions: 40, segmentByteCount: 1 << 20)

@@ -42,54 +42,19 @@ struct RecoverCommand: ParsableCommand {
         _ path: String, output new: String, schemaStore: String? = nil, json: Bool, storage: any Storage,
         clock: any Clock, byteMax: Int = 256 << 20, _ output: Output
     ) throws -> ToolError.Status {
-        let store = try OpenedStore.openDamaged(path, storage: storage)
-        try storage.checkIsFree(new, outside: store.files)
-        let log = try SalvageLog(store)
-        var found = store.findings
-        let sources = try SalvageSources(store: store, log: log, found: &found)
-        var known = [log.schema, sources.schema].compactMap { $0 }.max { $0.size < $1.size }
-        if let schemaStore {
-            let given = try Self.schema(of: schemaStore, storage)
-            guard given.extends(known ?? given) || known?.extends(given) == true else {
-                throw ToolError(
-                    .usage,
-                    "\(schemaStore) has other classes or properties than what is left of the schema of \(path). Give --schema-from another copy of the store, or a store of the same release of the application."
-                )
-            }
-            known = [known, given].compactMap { $0 }.max { $0.size < $1.size }
-        }
-        guard let schema = known else {
-            throw ToolError(
-                .damage,
-                "\(path): no schema can be read, neither in the log nor in a checkpoint. \(new) was not made. If there is another store of the same application, such as an older copy, give it as --schema-from STORE."
-            )
-        }
-        let salvage = Salvage(log: log, sources: sources, schema: schema, byteMax: byteMax)
-        try SalvageWriter.write(salvage, to: new, storage: storage, clock: clock, output)
-        var report = salvage.report
-        for finding in found { report.add(finding) }
+        let run = RecoverRun(
+            path: path, new: new, schemaStore: schemaStore, byteMax: byteMax, storage: storage, clock: clock)
+        let report = try run.run(output)
         for finding in report.findings { output.warn("firn: \(finding)") }
-        let version = max(log.lastVersion, sources.newestVersion)
         if json {
             try output.line(
-                JSON.object(
-                    [("store", .string(new)), ("version", .int(version))]
-                        + report.json(salvage.schema)
-                ).text)
+                JSON.object([("store", .string(new)), ("version", .int(report.version))] + report.json).text)
         } else {
-            try output.line(
-                "\(DisplayText.line(new)) holds \(report.isComplete ? "all" : "what is left") of version \(version):")
-            for line in report.text(salvage.schema) { try output.line(line) }
+            let what = report.isComplete ? "all" : "what is left"
+            try output.line("\(DisplayText.line(new)) holds \(what) of version \(report.version):")
+            for line in report.text { try output.line(line) }
         }
         try output.flush()
         return report.isComplete ? .fine : .damage
-    }
-
-    /// The schema of another store.
-    private static func schema(of path: String, _ storage: any Storage) throws -> DecodedSchema {
-        guard let schema = try OpenedStore.openDamaged(path, storage: storage).newestSchema() else {
-            throw ToolError(.usage, "\(path) has no schema that can be read, which --schema-from needs.")
-        }
-        return schema
     }
 }

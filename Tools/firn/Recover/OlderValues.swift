@@ -7,17 +7,15 @@
 final class OlderValues {
     typealias Found = (value: KeptCell, version: UInt64)
 
-    private let schema: DecodedSchema
-    private let bases: ArraySlice<SalvageBase>
+    private let checkpoints: ArraySlice<DamagedCheckpoint>
     private let table: Int
     private let keys: ClosedRange<Int64>
     /// By the column's number, then by the object's; filled when a value of the column is first asked for.
     private var found: [Int: [Int64: Found]] = [:]
 
-    /// - Parameter bases: the checkpoints, newest first.
-    init(schema: DecodedSchema, bases: ArraySlice<SalvageBase>, table: Int, keys: ClosedRange<Int64>) {
-        self.schema = schema
-        self.bases = bases
+    /// - Parameter checkpoints: newest first.
+    init(checkpoints: ArraySlice<DamagedCheckpoint>, table: Int, keys: ClosedRange<Int64>) {
+        self.checkpoints = checkpoints
         self.table = table
         self.keys = keys
     }
@@ -32,15 +30,14 @@ final class OlderValues {
 
     private func all(_ column: Int) throws -> [Int64: Found] {
         var values: [Int64: Found] = [:]
-        for base in bases {
-            try base.forEachLeaf(table, range: Range(keys.clamped(to: 0...FormatNumbers.keyLimit - 1))) { _ in
-            } _: { leaf in
-                guard let run = try SalvageLeaf.run(schema, base: base, leaf: leaf, table: table, number: column) else {
+        for checkpoint in checkpoints {
+            try checkpoint.forEachLeaf(table, range: Range(keys.clamped(to: 0...FormatNumbers.keyLimit - 1))) { item in
+                guard case .leaf(let leaf) = item, let run = try checkpoint.run(column, of: leaf, table: table) else {
                     return
                 }
                 for (row, key) in leaf.keys.enumerated() where keys.contains(key) && values[key] == nil {
-                    guard let cell = try base.salvaging({ try run.cell(row) }) else { continue }
-                    values[key] = (KeptCell(cell), base.version)
+                    guard let cell = try checkpoint.ifReadable({ try run.cell(row) }) else { continue }
+                    values[key] = (KeptCell(cell), checkpoint.version)
                     run.forget()
                 }
             }

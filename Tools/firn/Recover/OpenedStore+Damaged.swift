@@ -7,7 +7,7 @@ extension OpenedStore {
     /// What is wrong is not reported: whatever is lost by it is found where it is needed.
     ///
     /// - Parameter schema: the schema if the footer is lost; nil if it is not known.
-    func salvage(_ entry: Manifest.Checkpoint, schema: DecodedSchema?) throws -> OpenedCheckpoint? {
+    func openDamaged(_ entry: Manifest.Checkpoint, schema: DecodedSchema?) throws -> OpenedCheckpoint? {
         if let footer = try whole(entry) { return try opened(entry, footer) }
         guard let schema, var footer = try guessed(entry, schema) else { return nil }
         let draft = try opened(entry, footer)

@@ -7,7 +7,7 @@ import FirnStorage
 /// the checkpoint's own file, the last one: it was written at once, and has nothing else than this version. Those in
 /// the files before it are found by the checkpoints that wrote them. A leaf that another table could have, too, is left
 /// out.
-final class StrayNodes {
+final class StrayLeaves {
     private struct Spot {
         let position: Int
         let columns: Int

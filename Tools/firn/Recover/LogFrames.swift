@@ -1,0 +1,171 @@
+import FirnBytes
+import FirnStorage
+
+/// Every whole frame of a log, whatever lies between them.
+///
+/// A frame counts if its checksums are right and it says that it belongs at its offset in this segment of this store.
+/// It need not follow the frame before it, because that frame may be damaged.
+struct LogFrames {
+    /// A frame as it lies in its segment.
+    struct Frame {
+        let header: FrameHeader
+        /// As it is stored. Valid while the frame is visited.
+        let payload: UnsafeRawBufferPointer
+        /// The segment's.
+        let path: String
+        /// Whether something before it in the segment can't be read.
+        let followsDamage: Bool
+    }
+
+    /// Its manifest lists all segments that there are.
+    let store: OpenedStore
+    var segments: [Manifest.Segment] { store.manifest.segments }
+    /// The first version that the log should hold.
+    var firstVersion: UInt64 { store.manifest.firstVersion }
+
+    init(_ store: OpenedStore) throws {
+        var store = store
+        store.manifest.segments = try Self.segments(store)
+        self.store = store
+    }
+
+    // MARK: Segments
+
+    /// The segments that the manifest lists, and others of the same store that belong between them or behind them: an
+    /// old manifest may have come back. Without a manifest, those whose headers are damaged are not listed yet.
+    private static func segments(_ store: OpenedStore) throws -> [Manifest.Segment] {
+        let listed = store.manifest.segments
+        var segments = listed
+        for number in try store.files.segmentNumbers() where !listed.contains(where: { $0.number == number }) {
+            guard store.isSalvaged || number > listed.last?.number ?? 0,
+                let found = try? segment(number, store)
+            else { continue }
+            segments.append(found)
+        }
+        segments.sort { $0.number < $1.number }
+        // What does not follow the segments before it is no use here.
+        var highest: UInt64 = 0
+        return segments.filter { segment in
+            guard segment.firstVersion >= highest else { return false }
+            highest = segment.firstVersion
+            return true
+        }
+    }
+
+    /// A segment of this store that the manifest does not list: from its header, or from its first frame if that is
+    /// damaged. Nil if it is none.
+    private static func segment(_ number: UInt32, _ store: OpenedStore) throws -> Manifest.Segment? {
+        let file = try SegmentFile(store.files.segment(number), store.files.storage)
+        if case .header(let header) = SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
+            guard header.segment == number, header.storeHigh == store.manifest.storeHigh,
+                store.isSalvaged || header.storeLow == store.manifest.storeLow
+            else { return nil }
+            return Manifest.Segment(number: number, epoch: header.epoch, firstVersion: header.firstVersion)
+        }
+        var offset = SegmentHeader.byteCount
+        while true {
+            try Interrupts.check()
+            let bytes = try file.bytes(at: offset, count: FrameHeader.byteCount)
+            if case .header(let frame) = FrameHeader.read(bytes), frame.storeHigh == store.manifest.storeHigh,
+                frame.segment == number, frame.offset == UInt64(offset), frame.kind.isPart,
+                frame.version > 0, frame.version <= FormatNumbers.number
+            {
+                return Manifest.Segment(number: number, epoch: frame.epoch, firstVersion: frame.version)
+            }
+            guard let next = try file.nextCandidate(behind: offset) else { return nil }
+            offset = next
+        }
+    }
+
+    /// Whether the last segment is missing, or another file has its name.
+    ///
+    /// - Parameter hasFrames: whether any frame of the last segment is whole.
+    func isLastSegmentLost(hasFrames: Bool) throws -> Bool {
+        guard let segment = segments.last,
+            let file = try? SegmentFile(store.files.segment(segment.number), store.files.storage)
+        else { return true }
+        guard case .header(let header) = SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount))
+        else { return !hasFrames }
+        return header.storeHigh != store.manifest.storeHigh || header.segment != segment.number
+    }
+
+    // MARK: Frames
+
+    /// Calls `visit` with each whole frame, in order. Returns what is wrong with the segments.
+    @discardableResult func forEachFrame(_ visit: (Frame) throws -> Void) throws -> [Finding] {
+        var findings: [Finding] = []
+        for (index, segment) in segments.enumerated() {
+            let end = index + 1 < segments.count ? segments[index + 1].firstVersion : .max
+            let path = store.files.segment(segment.number)
+            do {
+                let file = try SegmentFile(path, store.files.storage)
+                if let seal = segment.seal { file.limit(to: seal.byteCount) }
+                let header = try header(of: file, segment, findings: &findings)
+                try forEachFrame(of: file, header, before: end, findings: &findings, visit)
+            } catch let error as StorageError {
+                // What may be there another time is not given up.
+                if [.permissionDenied, .tooManyOpenFiles, .outOfMemory].contains(error.code) { throw ToolError(error) }
+                // A disk that fails in one segment is no reason to give up the others.
+                findings.append(
+                    Finding(
+                        kind: .damage, file: path, offset: nil,
+                        text: error.code == .notFound
+                            ? "the manifest lists this segment, but it is missing" : "it can't be read: \(error)"))
+            }
+        }
+        return findings
+    }
+
+    /// The header of a segment, or one made from the manifest if it is damaged.
+    private func header(
+        of file: SegmentFile, _ segment: Manifest.Segment, findings: inout [Finding]
+    ) throws(StorageError) -> SegmentHeader {
+        switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
+        case .header(let header)
+        where header.storeHigh == store.manifest.storeHigh && header.segment == segment.number: return header
+        case .header:
+            findings.append(
+                Finding(
+                    kind: .damage, file: file.path, offset: 0, text: "the segment's header is not that of this segment")
+            )
+        case .refused(let reason):
+            findings.append(Finding(kind: .damage, file: file.path, offset: 0, text: reason))
+        }
+        return SegmentHeader(
+            segment: segment.number, storeHigh: store.manifest.storeHigh, storeLow: store.manifest.storeLow,
+            epoch: segment.epoch, chain: 0, firstVersion: segment.firstVersion, mark: 0)
+    }
+
+    private func forEachFrame(
+        of file: SegmentFile, _ header: SegmentHeader, before end: UInt64, findings: inout [Finding],
+        _ visit: (Frame) throws -> Void
+    ) throws {
+        var offset = SegmentHeader.byteCount
+        var damage: Int?
+        var version: UInt64 = 0
+        while true {
+            try Interrupts.check()
+            switch try file.itemBehind(at: offset, of: header) {
+            case .end, .zeros: return
+            case .bad(let reason, _):
+                if damage == nil {
+                    findings.append(Finding(kind: .damage, file: file.path, offset: offset, text: reason))
+                }
+                damage = damage ?? offset
+                guard let next = try file.nextCandidate(behind: offset) else { return }
+                offset = next
+            case .frame(let frame):
+                offset = frame.end
+                // What a crash left behind the end of the segment, or was rewritten in a later one.
+                if frame.version >= end && frame.kind.isPart || frame.version < version { continue }
+                if frame.kind.isPart && frame.version == 0 || frame.version > FormatNumbers.number { continue }
+                version = frame.version
+                try visit(
+                    Frame(
+                        header: frame, payload: try file.payload(of: frame), path: file.path,
+                        followsDamage: damage != nil))
+                damage = nil
+            }
+        }
+    }
+}
