@@ -298,6 +298,21 @@ class MixedHolder: Object {
         #expect(await other.next() == ["[] [1] []"])
     }
 
+    /// Only tokens of the realm that is written can be skipped (SEMANTICS 56): one of another realm stops.
+    @Test(arguments: [true, false]) func skippingATokenOfAnotherRealmStops(observesObject: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            @MainActor [observesObject] in
+            let (realm, other) = (try memoryRealm(), try memoryRealm())
+            let dog = Dog(1, "Rex")
+            try other.write { other.add(dog) }
+            let token =
+                observesObject
+                ? dog.observe { (_: ObjectChange<Dog>) in } : other.objects(Dog.self).observe { _ in }
+            try realm.write(withoutNotifying: [token]) { realm.add(Dog(1, "Max")) }
+        }
+        expectMessage(result, "Firn: withoutNotifying: was given a token of another realm")
+    }
+
     /// Realm observers run synchronously inside the commit (SEMANTICS 57), even of an empty write (SEMANTICS 15).
     @Test func realmObserversAreNotifiedWithinTheCommit() throws {
         let realm = try open()
@@ -404,6 +419,26 @@ class MixedHolder: Object {
             }
         }
         expectMessage(result, "in a write transaction that has changed something")
+    }
+
+    /// Unmanaged collections can't be observed (SEMANTICS 59).
+    @Test(arguments: [
+        ("list", "an unmanaged list can't be queried or observed"),
+        ("set", "an unmanaged set can't be queried or observed"),
+        ("map", "an unmanaged map can't be queried or observed"),
+        ("backlinks", "backlinks of an unmanaged object can't be queried"),
+    ])
+    func observingAnUnmanagedCollectionStops(kind: String, message: String) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            @MainActor [kind] in
+            switch kind {
+            case "list": _ = Person().dogs.observe { _ in }
+            case "set": _ = Box().set.observe { _ in }
+            case "map": _ = Box().map.observe { (_: RealmMapChange<Map<String, AnyRealmValue>>) in }
+            default: _ = Dog(1, "").keepers.observe { _ in }
+            }
+        }
+        expectMessage(result, "Firn: \(message)")
     }
 
     /// If the owner is deleted (SEMANTICS 60) before the first call, that call has an empty collection.

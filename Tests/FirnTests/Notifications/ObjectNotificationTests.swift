@@ -295,6 +295,40 @@ import Testing
         token.invalidate()
     }
 
+    /// In a cancelled task, observing on an actor returns a token that has ended, and the block is never called
+    /// (SEMANTICS 50).
+    @Test func aCancelledTaskObservesNothingOnAnActor() async throws {
+        let realm = try open()
+        let (dog, person) = (Dog(1, "Rex"), Person())
+        try realm.write {
+            realm.add(dog)
+            realm.add(person)
+        }
+        let keeper = Keeper()
+        var tokens: [NotificationToken] = []
+        await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            tokens += [
+                await dog.observe(on: keeper) { (keeper, _: ObjectChange<Dog>) in keeper.seen.append("object") },
+                await dog.observe(keyPaths: [\Dog.name], on: keeper) { (keeper, _: ObjectChange<Dog>) in
+                    keeper.seen.append("key path")
+                },
+                await realm.objects(Dog.self).observe(on: keeper) { keeper, _ in keeper.seen.append("results") },
+                await person.dogs.observe(on: keeper) { keeper, _ in keeper.seen.append("list") },
+            ]
+        }.value
+        // It is added last, so it is called last.
+        let last = await dog.observe(on: keeper) { (keeper, _: ObjectChange<Dog>) in keeper.seen.append("last") }
+        try realm.write {
+            dog.name = "Max"
+            person.dogs.append(dog)
+        }
+        for _ in 0..<500 where await keeper.seen.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(await keeper.seen == ["last"])
+        #expect(tokens.map { $0.invalidate() } == [false, false, false, false])
+        #expect(last.invalidate())
+    }
+
     /// Only managed objects can be observed (SPEC S82).
     @Test func observingAnUnmanagedObjectStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -209,14 +209,46 @@ import Testing
         #expect(dogs.count == 4)
     }
 
-    /// A filter that compares a link with an unmanaged object stops, unlike in Realm (SEMANTICS 77).
-    @Test func comparingWithAnObjectOfAnotherRealmStops() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let person = Person()
-            let realm = try memoryRealm()
-            _ = realm.objects(Dog.self).where { $0.owner == person }
+    /// A filter that compares a link with an object of another realm stops (SEMANTICS 77).
+    @Test(arguments: [true, false]) func comparingWithAnObjectOfAnotherRealmStops(asText: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [asText] in
+            let (realm, other) = (try memoryRealm(), try memoryRealm())
+            let person = try other.write { other.create(Person.self) }
+            let dogs = realm.objects(Dog.self)
+            _ = asText ? dogs.filter("owner == %@", person) : dogs.where { $0.owner == person }
         }
-        expectMessage(result, "unmanaged or of another realm")
+        expectMessage(result, "Firn: ", "unmanaged or of another realm")
+    }
+
+    /// So does one that compares with an unmanaged object, unlike in Realm (SEMANTICS 77).
+    @Test(arguments: [true, false]) func comparingWithAnUnmanagedObjectStops(asText: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [asText] in
+            let (realm, person) = (try memoryRealm(), Person())
+            let dogs = realm.objects(Dog.self)
+            _ = asText ? dogs.filter("owner == %@", person) : dogs.where { $0.owner == person }
+        }
+        expectMessage(result, "Firn: ", "unmanaged or of another realm")
+    }
+
+    /// A deleted object equals no link, not even one that is nil since then (SEMANTICS 77).
+    @Test func nothingIsFoundByADeletedObject() throws {
+        let realm = try memoryRealm()
+        let (gone, person) = (Person(), Person())
+        try realm.write {
+            for (id, owner) in [gone, person, nil].enumerated() {
+                let dog = Dog(id, "n\(id)")
+                dog.owner = owner
+                realm.add(dog)
+            }
+        }
+        let dogs = realm.objects(Dog.self)
+        let before = dogs.where { $0.owner == gone }
+        #expect(before.map(\.id) == [0])
+        try realm.write { realm.delete(gone) }
+        #expect(before.isEmpty)
+        #expect(dogs.where { $0.owner == gone }.isEmpty && dogs.filter("owner == %@", gone).isEmpty)
+        #expect(dogs.where { $0.owner == person }.map(\.id) == [1])
+        #expect(dogs.where { $0.owner == nil }.map(\.id) == [0, 2])
     }
 
     /// A path through collections needs one element within the range, not one above its start and another below its

@@ -31,43 +31,11 @@ import Testing
 
     /// The compiler's errors for conditions on dogs, and the numbers of the conditions that they are about.
     private func errors(_ lines: [String]) throws -> (text: String, lines: Set<Int>) {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("Conditions.swift")
-        let text = Self.model + lines.joined(separator: "\n") + "\n}\n"
-        try text.write(to: file, atomically: true, encoding: .utf8)
-
-        let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "swiftc", "-typecheck", "-swift-version", "6", "-I", built.appendingPathComponent("Modules").path,
-            "-module-cache-path", built.appendingPathComponent("ModuleCache").path,
-            "-Xcc", "-fmodule-map-file=" + built.appendingPathComponent("CFirn.build/module.modulemap").path,
-            "-Xcc", "-fmodule-map-file=" + package.appendingPathComponent("Sources/CLZ4/module.modulemap").path,
-            file.path,
-        ]
-        let output = Pipe()
-        process.standardError = output
-        process.standardOutput = output
-        try process.run()
-        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let compilation = try Compilation(Self.model + lines.joined(separator: "\n") + "\n}\n")
         let first = Self.model.split(separator: "\n", omittingEmptySubsequences: false).count
-        var numbers: Set<Int> = []
-        // Lines that begin with a space repeat the location.
-        for line in said.split(separator: "\n") where line.contains("error:") && !line.hasPrefix(" ") {
-            let parts = line.split(separator: ":")
-            let number = parts.count > 1 && line.hasPrefix(file.path) ? Int(parts[1]) : nil
-            // An error that is not about a condition is a fault of this test: the module was not found, or the model
-            // is wrong.
-            numbers.insert(try #require(number.map { $0 - first }, "\(said)"))
-        }
-        try #require(numbers.isEmpty == (process.terminationStatus == 0), "\(said)")
-        return (said, numbers)
+        // An error above the conditions is a fault of the model.
+        try #require(compilation.faultyLines.allSatisfy { $0 >= first }, "\(compilation.text)")
+        return (compilation.text, Set(compilation.faultyLines.map { $0 - first }))
     }
 
     @Test func membersThatQueriesDoNotHaveDoNotCompile() throws {

@@ -22,6 +22,19 @@ import Testing
         #expect(Dog.object(forPrimaryKey: 2)?.name == "Bo" && Dog.object(in: realm, forPrimaryKey: 3) == nil)
     }
 
+    /// A class's objects in the default realm are found by a predicate; nil means all (SPEC S65).
+    @Test func objectsAreFoundByAPredicate() throws {
+        let before = Realm.Configuration.defaultConfiguration
+        defer { Realm.Configuration.defaultConfiguration = before }
+        Realm.Configuration.defaultConfiguration = .init(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Person.self])
+        let realm = try Realm()
+        try realm.write { realm.add([Dog(1, "Rex", age: 3), Dog(2, "Max", age: 5)]) }
+        let old = Dog.objects(with: RealmPredicate(format: "age > %@", 3))
+        #expect(old.map(\.name) == ["Max"] && old.realm == realm)
+        #expect(Dog.objects(with: nil).map(\.name) == ["Rex", "Max"])
+    }
+
     /// In debug builds a lock taken under the configuration's lock stops the process; in others the thread waits for
     /// itself.
     @Test func objectsOfTheOldDefaultConfigurationMayReadTheNewOneWhenReleased() async {

@@ -115,6 +115,23 @@ import Testing
         }
     }
 
+    /// `invalidate()` undoes what the open transaction has changed, and ends it (SEMANTICS 10).
+    @Test func invalidatingUndoesTheOpenTransaction() throws {
+        let name = UUID().uuidString
+        let realm = try memoryRealm([Dog.self, Person.self], name)
+        let dog = Dog(1, "Rex", age: 3)
+        try realm.write { realm.add(dog) }
+        realm.beginWrite()
+        dog.age = 4
+        realm.add(Dog(2, "Max"))
+        realm.invalidate()
+        #expect(!realm.isInWriteTransaction && realm.objects(Dog.self).map(\.age) == [3])
+        // The lock is free again.
+        try addDog(3, to: name)
+        try realm.write { realm.add(Dog(4, "Bo")) }
+        #expect(realm.objects(Dog.self).map(\.id) == [1, 3, 4] && realm.objects(Dog.self)[0].age == 3)
+    }
+
     /// Such an observer would never be called.
     @Test(arguments: 0..<4) func observingOrFreezingAnObjectFromBeforeAnInvalidateStops(what: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -171,6 +188,14 @@ import Testing
         expectMessage(result, "commitWrite() without")
     }
 
+    /// And so does cancelling without one (SEMANTICS 11).
+    @Test func cancellingWithoutATransactionStops() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try memoryRealm().cancelWrite()
+        }
+        expectMessage(result, "cancelWrite() without")
+    }
+
     @Test func writesOfManyThreadsAreAllKept() throws {
         let name = UUID().uuidString
         let realm = try memoryRealm([Dog.self, Person.self], name)
@@ -218,6 +243,35 @@ import Testing
         #expect(realm.refresh())
         try addDog(3, to: name)
         #expect(realm.objects(Dog.self).count == 2)
+    }
+
+    /// In a write transaction, `refresh()` does nothing and returns false (SEMANTICS 5): what is uncommitted is shown
+    /// on.
+    @Test func refreshingWithinAWriteDoesNothing() throws {
+        let realm = try memoryRealm()
+        realm.beginWrite()
+        realm.add(Dog(1, "Rex"))
+        #expect(!realm.refresh())
+        #expect(realm.isInWriteTransaction && realm.objects(Dog.self).map(\.name) == ["Rex"])
+        try realm.commitWrite()
+        #expect(realm.objects(Dog.self).count == 1)
+    }
+
+    /// A read-only realm is neither refreshed (SEMANTICS 5) nor written (SEMANTICS 20).
+    @Test(arguments: [true, false]) func refreshingOrWritingAReadOnlyRealmStops(refreshes: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [refreshes] in
+            let folder = TemporaryFolder()
+            var configuration = Realm.Configuration(
+                fileURL: URL(filePath: folder.path + "/r.firn"), objectTypes: [Dog.self, Person.self])
+            do { _ = try Realm(configuration: configuration) }
+            configuration.readOnly = true
+            let realm = try Realm(configuration: configuration)
+            if refreshes { realm.refresh() } else { try realm.write {} }
+        }
+        expectMessage(
+            result,
+            refreshes
+                ? "Firn: a realm that was opened read-only can't be refreshed" : "Firn: the realm was opened read-only")
     }
 
     /// What an invalidated realm begins to show is announced (SEMANTICS 46).

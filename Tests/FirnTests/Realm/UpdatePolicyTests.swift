@@ -89,6 +89,20 @@ private class Generated: Object {
         #expect(dogs.map(\.name) == ["Rex", "Max"] && kennel.best == dogs[0] && Array(kennel.dogs) == Array(dogs))
     }
 
+    /// An object that is given as the value for itself is returned, and nothing is marked (SPEC S31).
+    @Test(arguments: [Realm.UpdatePolicy.all, .modified]) func anObjectThatIsItsOwnValueIsReturnedUnmarked(
+        policy: Realm.UpdatePolicy
+    ) async throws {
+        let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
+        let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }
+        let changed = try await reportedChanges(realm, kennel: kennel) {
+            #expect(realm.create(Kennel.self, value: kennel, update: policy) === kennel)
+            realm.add(kennel, update: policy)
+        }
+        #expect(changed == [])
+        #expect(realm.objects(Kennel.self).count == 1 && kennel.dogs.count == 2 && Array(kennel.numbers) == [1, 2, 2])
+    }
+
     @Test func modifiedMarksOnlyWhatDiffers() async throws {
         let realm = try memoryRealm([Kennel.self, Dog.self, Person.self])
         let kennel = try realm.write { realm.create(Kennel.self, value: value, update: .modified) }

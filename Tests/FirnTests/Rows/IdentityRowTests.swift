@@ -3,6 +3,11 @@ import FirnTestSupport
 import Foundation
 import Testing
 
+private class Clan: Object {
+    @Persisted var members: List<Person>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// The rows of the reference pages about comparing and freezing, and the general ones.
 @Suite(.timeLimit(.minutes(20))) struct IdentityRowTests {
     /// The same row is the same object (S105, S106); equality and hash go by row for classes with a key and for frozen
@@ -26,6 +31,27 @@ import Testing
         let before = person.freeze()
         try realm.write { person.name = "new" }
         #expect(!before.isSameObject(as: person.freeze()) && !before.isSameObject(as: person))
+    }
+
+    /// Without a primary key, a collection finds the index of an object by its row, but `contains` and the `==` of
+    /// unmanaged lists compare instances, unlike in Realm (SEMANTICS 95).
+    @Test func collectionsOfObjectsWithoutAKey() throws {
+        let realm = try memoryRealm([Clan.self, Dog.self, Person.self])
+        let clan = Clan(value: ["members": [["name": "Ann"], ["name": "Bob"]]])
+        try realm.write { realm.add(clan) }
+        let (people, members) = (realm.objects(Person.self), clan.members)
+        let bob = members[1]
+        #expect(people.index(of: bob) == 1 && members.index(of: bob) == 1)
+        #expect(!people.contains(bob) && !members.contains(bob))
+        #expect(people.sorted(byKeyPath: "name").index(of: bob) == 1 && !Array(members).contains(bob))
+        let (list, same, other) = (List<Person>(), List<Person>(), List<Person>())
+        list.append(bob)
+        same.append(bob)
+        other.append(members[1])
+        #expect(list == same && list != other && other.index(of: bob) == 0)
+        // With a primary key they go by row.
+        try realm.write { members[0].dogs.append(Dog(1, "Rex")) }
+        #expect(members[0].dogs.contains(realm.objects(Dog.self)[0]))
     }
 
     /// A frozen object never changes, on any thread (S110); thawing gives the live one, itself if it is live, and nil

@@ -42,6 +42,19 @@ private class Special: Plain {
     @Persisted var extra = "more"
 }
 
+private enum Level: Int, PersistableEnum { case low = 1, high = 7 }
+
+private class Graded: Object {
+    @Persisted(primaryKey: true) var level: Level
+    @Persisted(indexed: true) var mood: Mood?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class MaybeGraded: Object {
+    @Persisted(primaryKey: true) var mood: Mood?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// The rows of the reference pages about classes, their properties and their customisation.
 @Suite(.timeLimit(.minutes(20))) struct ModelRowTests {
     private let types: [ObjectBase.Type] = [
@@ -192,5 +205,32 @@ private class Special: Plain {
         let ids = (0..<1_000).map { _ in ObjectId.generate() }
         #expect(Set(ids).count == 1_000 && ids == ids.sorted() && ids[0].stringValue.count == 24)
         #expect(abs(ids[0].timestamp.timeIntervalSinceNow) < 3_600)
+    }
+
+    /// An enum is a primary key, also an optional one, and has an index (R63).
+    @Test func enumsAreKeysAndIndexed() throws {
+        let realm = try memoryRealm([Graded.self, MaybeGraded.self])
+        let schema = try #require(realm.schema["Graded"])
+        #expect(schema.primaryKeyProperty?.name == "level" && schema.primaryKeyProperty?.type == .int)
+        #expect(schema["mood"]?.isIndexed == true && schema["mood"]?.type == .string)
+        try realm.write {
+            realm.create(Graded.self, value: ["level": Level.low, "mood": Mood.wild])
+            realm.create(Graded.self, value: ["level": 7])
+            #expect(throws: Realm.Error.invalidInput) {
+                try realm.create(Graded.self, validating: ["level": Level.low])
+            }
+            realm.create(Graded.self, value: ["level": Level.high, "mood": Mood.calm], update: .modified)
+            realm.add([MaybeGraded(), MaybeGraded(value: [Mood.wild])])
+        }
+        let all = realm.objects(Graded.self)
+        #expect(realm.object(ofType: Graded.self, forPrimaryKey: Level.high)?.mood == .calm)
+        #expect(realm.object(ofType: Graded.self, forPrimaryKey: 1)?.level == .low && all.count == 2)
+        #expect(realm.object(ofType: MaybeGraded.self, forPrimaryKey: Mood.wild)?.mood == .wild)
+        #expect(realm.object(ofType: MaybeGraded.self, forPrimaryKey: Mood?.none) != nil)
+        #expect(realm.object(ofType: MaybeGraded.self, forPrimaryKey: Mood.calm) == nil)
+        #expect(all.where { $0.mood == .wild }.map(\.level) == [.low] && all.filter("mood == 'calm'").count == 1)
+        #expect(all.where { $0.level == .high }.map(\.mood) == [.calm] && all.where { $0.mood == nil }.isEmpty)
+        try realm.write { all[0].mood = nil }
+        #expect(all.where { $0.mood == nil }.map(\.level) == [.low] && all.where { $0.mood == .wild }.isEmpty)
     }
 }

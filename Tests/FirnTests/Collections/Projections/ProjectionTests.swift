@@ -47,6 +47,11 @@ class LedWalker: Projection<Walker> {
     }
 }
 
+/// Of a class without a primary key.
+private class PersonName: Projection<Person> {
+    @Projected(\Person.name) var name
+}
+
 /// Projections of objects (R94, R95, R21).
 @MainActor
 @Suite(.timeLimit(.minutes(20))) struct ProjectionTests {
@@ -117,6 +122,20 @@ class LedWalker: Projection<Walker> {
         #expect(ann == other && ann != ben && ann.hashValue == other.hashValue)
         #expect(NamedWalker(projecting: ann.rootObject) != (ann as NamedWalker))
         #expect(WalkerCard.className() == "WalkerCard")
+    }
+
+    /// They are equal if their objects are: without a primary key if these are one instance, unlike in Realm (SEMANTICS
+    /// 95), or frozen at one version.
+    @Test func projectionsOfObjectsWithoutAKeyAreEqualByInstance() throws {
+        let realm = try memoryRealm()
+        let person = Person()
+        try realm.write { realm.add(person) }
+        let (one, same, other) = (
+            PersonName(projecting: person), PersonName(projecting: person),
+            PersonName(projecting: realm.objects(Person.self)[0])
+        )
+        #expect(one == same && one.hashValue == same.hashValue && one != other && Set([one, same, other]).count == 2)
+        #expect(other.rootObject.isSameObject(as: person) && one.freeze() == other.freeze())
     }
 
     @Test func whatIsProjectedIsDescribed() throws {
@@ -346,6 +365,23 @@ class LedWalker: Projection<Walker> {
         token.invalidate()
         await desk.wait()
         #expect(await desk.lines == [#"Anna ["title", "length"]"#])
+    }
+
+    /// A cancelled task observes nothing on an actor: its token has ended (SEMANTICS 50).
+    @Test func aCancelledTaskObservesNothingOnAnActor() async throws {
+        let desk = Desk()
+        let ann = try card(1)
+        var token: NotificationToken?
+        await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            token = await ann.observe(on: desk) { desk, _ in desk.note("cancelled") }
+        }.value
+        // It is added last, so it is called last.
+        let last = await ann.observe(on: desk) { desk, _ in desk.note("last") }
+        try realm.write { ann.title = "Anna" }
+        await desk.wait()
+        #expect(await desk.lines == ["last"])
+        #expect(token?.invalidate() == false && last.invalidate())
     }
 
     // MARK: Misuse

@@ -203,6 +203,23 @@ import Testing
         expectMessage(result, "Firn: ", "is the primary key")
     }
 
+    /// By name, too (SEMANTICS 29): with the subscript, and with `setValue`. An unmanaged object's key can be set.
+    @Test(arguments: [true, false]) func changingThePrimaryKeyByNameStops(subscripted: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [subscripted] in
+            let realm = try memoryRealm()
+            let dog = Dog(1, "Rex")
+            dog["id"] = 2
+            dog.setValue(3, forKey: "id")
+            guard dog.id == 3 else { exit(0) }
+            try realm.write {
+                realm.add(dog)
+                if subscripted { dog["id"] = 3 } else { dog.setValue(3, forKey: "id") }
+            }
+        }
+        expectMessage(result, "Firn: Dog.id is the primary key")
+    }
+
     /// Even if the transaction has already copied the object's chunk.
     @Test func writingAnObjectOfAQueueElsewhereStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

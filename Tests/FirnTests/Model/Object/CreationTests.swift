@@ -2,6 +2,18 @@ import Firn
 import Foundation
 import Testing
 
+/// An object that can link to itself in each way that there is.
+private class Knot: Object {
+    @Persisted var link: Knot?
+    @Persisted var list: List<Knot>
+    @Persisted var set: MutableSet<Knot>
+    @Persisted var map: Map<String, Knot?>
+    @Persisted var mixed: AnyRealmValue
+    @Persisted var mixedList: List<AnyRealmValue>
+    @Persisted var mixedMap: Map<String, AnyRealmValue>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 @Suite(.timeLimit(.minutes(20))) struct CreationTests {
     /// Values are dictionaries, arrays, objects or structs (SPEC S14). Arrays may be shorter than the class (SPEC
     /// S17), and unknown keys are ignored (SEMANTICS 27).
@@ -76,6 +88,33 @@ import Testing
         let head = last!
         try realm.write { realm.add(head) }
         #expect(realm.objects(Person.self).count == 50_000)
+    }
+
+    /// What an unmanaged object's links held is released by `add`, so a cycle is freed (SEMANTICS 21).
+    @Test(arguments: 0..<8) func anAddedCycleIsFreed(by link: Int) throws {
+        let realm = try memoryRealm([Knot.self])
+        weak var first: Knot?
+        weak var second: Knot?
+        func addCycle() throws {
+            let (one, other) = (Knot(), Knot())
+            for (knot, target) in [(one, other), (other, one)] {
+                switch link {
+                case 0: knot.link = target
+                case 1: knot.list.append(target)
+                case 2: knot.set.insert(target)
+                case 3: knot.map["k"] = target
+                case 4: knot.mixed = .object(target)
+                case 5: knot.mixedList.append(.object(target))
+                case 6: knot.mixedMap["k"] = .object(target)
+                default: knot.mixed = .fromArray([.fromDictionary(["k": .object(target)])])
+                }
+            }
+            (first, second) = (one, other)
+            try realm.write { realm.add(one) }
+            #expect(other.realm == realm)
+        }
+        try addCycle()
+        #expect(first == nil && second == nil && realm.objects(Knot.self).count == 2)
     }
 
     /// `create` copies an unmanaged object (SEMANTICS 24). Absent properties get the values of a fresh instance

@@ -74,6 +74,34 @@ private class MaybeNamed: Object {
         expectMessage(result, "can't delete an object outside of a write transaction")
     }
 
+    /// A link leads to a live object of its own realm (SEMANTICS 77): one of another realm, a deleted one and a frozen
+    /// one stop.
+    @Test(arguments: [
+        (0, "belongs to another realm"), (1, "was deleted already"), (2, "is frozen"), (3, "belongs to another realm"),
+        (4, "was deleted already"),
+    ])
+    func linkingToAnObjectThatIsNotLiveInTheRealmStops(which: Int, part: String) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [which] in
+            let (realm, other) = (try memoryRealm(), try memoryRealm())
+            let (dog, person, gone, foreign) = (Dog(1, "Rex"), Person(), Person(), Person())
+            let (foreignDog, goneDog) = (Dog(1, "Max"), Dog(2, "Bo"))
+            try other.write { other.add([foreign, foreignDog] as [Object]) }
+            try realm.write { realm.add([dog, person, gone, goneDog] as [Object]) }
+            try realm.write { realm.delete([gone, goneDog] as [Object]) }
+            try realm.write {
+                dog.owner = person
+                switch which {
+                case 0: dog.owner = foreign
+                case 1: dog.owner = gone
+                case 2: dog.owner = other.objects(Person.self)[0].freeze()
+                case 3: person.dogs.append(foreignDog)
+                default: person.dogs.append(goneDog)
+                }
+            }
+        }
+        expectMessage(result, "Firn: can't link to an object of \(which < 3 ? "Person" : "Dog")", part)
+    }
+
     /// `distinct` keeps the first object in the current order and drops objects with a nil link on the path
     /// (SEMANTICS 72). Deleting it deletes these representatives only (SEMANTICS 36).
     @Test func distinctKeepsTheFirstInOrderAndDeletingItDeletesOnlyThoseObjects() throws {

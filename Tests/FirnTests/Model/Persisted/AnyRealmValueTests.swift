@@ -432,6 +432,26 @@ import Testing
         #expect(throws: Realm.Error.self) { try boxes.filter(validating: "#any == %@", AnyRealmValue.list(list)) }
     }
 
+    /// Mixed values with objects are equal if the objects are: by row with a primary key, and otherwise, unlike in
+    /// Realm, by instance (SEMANTICS 95). In a store and in a query, rows are compared.
+    @Test func objectsInThemAreComparedAsObjects() throws {
+        let realm = try realm()
+        let (dog, person, box) = (Dog(1, "Rex"), Person(), Box(1))
+        try realm.write {
+            realm.add([dog, person, box] as [Object])
+            box.any = .object(person)
+        }
+        let (sameDog, samePerson) = (realm.objects(Dog.self)[0], realm.objects(Person.self)[0])
+        #expect(AnyRealmValue.object(dog) == .object(sameDog))
+        #expect(Set([AnyRealmValue.object(dog), .object(sameDog)]).count == 1)
+        #expect(AnyRealmValue.object(person) == .object(person) && AnyRealmValue.object(person) != .object(samePerson))
+        #expect(Set([AnyRealmValue.object(person), .object(person), .object(samePerson)]).count == 2)
+        #expect(box.any != .object(person) && box.any.object(Person.self)?.isSameObject(as: person) == true)
+        #expect(realm.objects(Box.self).where { $0.any == .object(samePerson) }.count == 1)
+        try realm.write { box.set.insert(objectsIn: [.object(person), .object(samePerson)]) }
+        #expect(box.set.count == 1)
+    }
+
     /// A query can't compare with an object of another realm (SEMANTICS 77).
     @Test func anObjectOfAnotherRealmInACollectionStopsAQuery() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

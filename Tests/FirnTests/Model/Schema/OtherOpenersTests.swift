@@ -59,6 +59,34 @@ private class Shepherd: Object {
         new.instance.snapshot._checkInvariants()
     }
 
+    /// Removing an index is automatic, too: no migration, and no higher version (SEMANTICS 80).
+    @Test func anIndexIsRemovedWithoutAHigherVersion() throws {
+        let folder = TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path + "/store")
+        nonisolated(unsafe) var migrations = 0
+        func open(_ type: ObjectBase.Type, _ body: (Realm) throws -> Void) throws {
+            let realm = try Realm(
+                configuration: .init(
+                    fileURL: url, schemaVersion: 0, migrationBlock: { _, _ in migrations += 1 }, objectTypes: [type]))
+            try body(realm)
+        }
+        func isIndexed(_ realm: Realm) -> Bool {
+            realm.instance.snapshot.resolvedSchema.schema.tables[0].columns[0].isIndexed
+        }
+        try open(IndexedSheep.self) { realm in
+            try realm.write { for age in 0..<10 { realm.add(IndexedSheep(value: [age])) } }
+            #expect(isIndexed(realm))
+        }
+        try open(PlainSheep.self) { realm in
+            #expect(!isIndexed(realm) && realm.objects(PlainSheep.self).where { $0.age >= 7 }.count == 3)
+            try realm.write { realm.objects(PlainSheep.self)[0].age = 20 }
+        }
+        try open(IndexedSheep.self) { realm in
+            #expect(isIndexed(realm) && realm.objects(IndexedSheep.self).where { $0.age == 20 }.count == 1)
+        }
+        #expect(migrations == 0)
+    }
+
     #if os(Linux)
         @Test func aRealmKeepsAnIndexThatAnotherProcessHasAdded() throws {
             let folder = TemporaryFolder()

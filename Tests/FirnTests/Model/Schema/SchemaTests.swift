@@ -1,3 +1,4 @@
+import CFirn
 import Firn
 import Foundation
 import Testing
@@ -86,6 +87,65 @@ private class PrivateAnimal: Object {
             #expect(error?.message.contains(part) == true, "\(String(describing: error?.message))")
         }
         #expect(throws: Realm.Error.schemaMismatch) { _ = try memoryRealm([Dog.self]) }
+    }
+
+    /// `primaryKey()` names a property of a key's type (SPEC S47): others are refused.
+    @Test func aPrimaryKeyOfAWrongTypeIsRefused() throws {
+        class Keyed: Object {
+            @Persisted var flag = false
+            @Persisted var price = 0.5
+            @Persisted var day: Date?
+            @Persisted var bytes = Data()
+            @Persisted var decimal: Decimal128 = 1
+            @Persisted var any: AnyRealmValue
+            @Persisted var dog: Dog?
+            @Persisted var numbers: List<Int>
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        class FlagKeyed: Keyed { override class func primaryKey() -> String? { "flag" } }
+        class PriceKeyed: Keyed { override class func primaryKey() -> String? { "price" } }
+        class DayKeyed: Keyed { override class func primaryKey() -> String? { "day" } }
+        class BytesKeyed: Keyed { override class func primaryKey() -> String? { "bytes" } }
+        class DecimalKeyed: Keyed { override class func primaryKey() -> String? { "decimal" } }
+        class AnyKeyed: Keyed { override class func primaryKey() -> String? { "any" } }
+        class DogKeyed: Keyed { override class func primaryKey() -> String? { "dog" } }
+        class NumbersKeyed: Keyed { override class func primaryKey() -> String? { "numbers" } }
+        for type in [
+            FlagKeyed.self, PriceKeyed.self, DayKeyed.self, BytesKeyed.self, DecimalKeyed.self, AnyKeyed.self,
+            DogKeyed.self, NumbersKeyed.self,
+        ] as [Keyed.Type] {
+            let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([type, Dog.self, Person.self]) }
+            let name = "\(type.className()).\(type.primaryKey() ?? "")"
+            #expect(error?.code == .schemaMismatch, "\(name)")
+            #expect(
+                error?.message.contains(name) == true && error?.message.contains("can't be a primary key") == true,
+                "\(String(describing: error?.message))")
+        }
+    }
+
+    /// A property without an entry in the mapping is stored under its own name (SPEC S57), so no other may have that
+    /// name there.
+    @Test func twoPropertiesOfOneStoredNameAreRefused() {
+        class Mapped: Object {
+            @Persisted var first = 1
+            @Persisted var second = 2
+            override class func propertiesMapping() -> [String: String] { ["first": "second"] }
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let error = #expect(throws: Realm.Error.self) { _ = try memoryRealm([Mapped.self]) }
+        #expect(error?.code == .schemaMismatch)
+        #expect(error?.message.contains("Mapped has two properties stored as \"second\"") == true)
+    }
+
+    /// The properties of an `objectSchema` are the stored ones and, unlike in Realm, the backlinks (SEMANTICS 99).
+    @Test func backlinksAreAmongTheProperties() throws {
+        let realm = try memoryRealm()
+        for schema in [Dog().objectSchema, try #require(realm.schema["Dog"])] {
+            #expect(schema.properties.map(\.name) == ["id", "name", "age", "owner", "keepers"])
+            #expect(schema["keepers"]?.type == .linkingObjects && schema["keepers"]?.isArray == true)
+            #expect(schema["keepers"]?.objectClassName == "Person")
+            #expect(schema["keepers"]?.linkOriginPropertyName == "dogs")
+        }
     }
 
     @Test func valuesSurviveReopening() throws {
@@ -183,6 +243,26 @@ private class PrivateAnimal: Object {
                 configuration: .init(
                     inMemoryIdentifier: "x", encryptionKey: Data(count: 64), objectTypes: [Animal.self]))
         }
+    }
+
+    /// A store in the format of a later Firn has an error of its own (SEMANTICS 86), and stays as it is.
+    @Test func aStoreOfANewerFormatIsRefused() throws {
+        let url = file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        let configuration = Realm.Configuration(fileURL: url, objectTypes: [Animal.self])
+        do { _ = try Realm(configuration: configuration) }
+        #expect(waitUntilClosed(url))
+        // Format 9, with the correct checksum of the manifest's header.
+        let manifest = url.appendingPathComponent("manifest")
+        var bytes = [UInt8](try Data(contentsOf: manifest))
+        bytes[8] = 9
+        withUnsafeBytes(of: firn_crc32c(0, bytes, 60).littleEndian) { bytes.replaceSubrange(60..<64, with: $0) }
+        try Data(bytes).write(to: manifest)
+        let error = #expect(throws: Realm.Error.unsupportedFileFormatVersion) {
+            _ = try Realm(configuration: configuration)
+        }
+        #expect(error?.fileURL == url && error?.message.contains("9") == true, "\(String(describing: error))")
+        #expect(try Data(contentsOf: manifest) == Data(bytes))
     }
 
     /// A store is open in one way at a time (SPEC R25, SEMANTICS 85).

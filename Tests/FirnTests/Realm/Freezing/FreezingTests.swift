@@ -40,6 +40,27 @@ import Testing
         #expect(list[0].thaw() == nil && list.thaw()?.count == 1 && dogs.thaw()?.count == 1 && person.thaw() === person)
     }
 
+    /// A frozen realm is not refreshed: `refresh()` does nothing and returns false (SEMANTICS 5).
+    @Test func refreshingAFrozenRealmDoesNothing() throws {
+        let realm = try memoryRealm()
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        let frozen = realm.freeze()
+        try realm.write { realm.add(Dog(2, "Max")) }
+        #expect(!frozen.refresh() && frozen.objects(Dog.self).map(\.id) == [1])
+        #expect(try !frozen.tryRefresh() && frozen.objects(Dog.self).map(\.id) == [1])
+    }
+
+    /// Nor by itself: `autorefresh` is false, and setting it to true stops (SEMANTICS 7).
+    @Test func autorefreshOfAFrozenRealmStops() async throws {
+        let frozen = try memoryRealm().freeze()
+        #expect(!frozen.autorefresh)
+        frozen.autorefresh = false
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try memoryRealm().freeze().autorefresh = true
+        }
+        expectMessage(result, "Firn: a frozen realm never refreshes")
+    }
+
     @Test func writingAFrozenObjectStops() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let realm = try memoryRealm()
