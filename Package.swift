@@ -183,7 +183,8 @@ if let entries = Context.environment["FIRN_TEST_TARGETS"]?.split(separator: " ")
 // simulated disk and the oracles. The tests themselves would take longer to compile than they would then run shorter.
 if Context.environment["FIRN_OPTIMIZED_TESTS"] == "1" {
     let own = [
-        "FirnBytes", "FirnStorage", "FirnLog", "FirnCore", "FirnQuery", "Firn", "FirnTestSupport", "FirnSimulation",
+        "FirnBytes", "FirnStorage", "FirnLog", "FirnCore", "FirnQuery", "Firn", "FirnTool", "FirnTestSupport",
+        "FirnSimulation",
     ]
     for target in package.targets where own.contains(target.name) {
         target.swiftSettings = [

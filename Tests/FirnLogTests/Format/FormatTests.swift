@@ -173,7 +173,7 @@ import Testing
             for (part, length) in Self.lengths[Int(next - 1)].enumerated() {
                 let found = try #require(try commit.next())
                 #expect(found.kind == .changes)
-                #expect(found.bytes.elementsEqual(Payload.bytes(version: next, part: part, count: length)))
+                #expect(Payload.isEqual(found.bytes, version: next, part: part, count: length))
             }
             #expect(try commit.next() == nil)
             next += 1

@@ -17,7 +17,7 @@ import Testing
         for (part, length) in (Self.lengths[commit.version] ?? []).enumerated() {
             let bytes = try commit.next()?.bytes
             #expect(
-                bytes?.elementsEqual(Payload.bytes(version: commit.version, part: part, count: length)) == true,
+                bytes.map { Payload.isEqual($0, version: commit.version, part: part, count: length) } == true,
                 "part \(part) of version \(commit.version); \(context)")
         }
         #expect(try commit.next() == nil, "\(context)")

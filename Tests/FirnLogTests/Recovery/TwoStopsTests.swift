@@ -193,7 +193,7 @@ struct TwoStopsTests {
             try log.replay(after: next - 1, through: last) { commit in
                 let bytes = try commit.next()?.bytes
                 if commit.version != next
-                    || bytes?.elementsEqual(Payload.bytes(version: next, part: 0, count: 200)) != true
+                    || bytes.map({ Payload.isEqual($0, version: next, part: 0, count: 200) }) != true
                 {
                     failures.append("version \(next) is not what it was: \(context())")
                 }

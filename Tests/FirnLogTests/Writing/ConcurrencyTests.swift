@@ -31,7 +31,7 @@ import Testing
         var versions: [UInt64] = []
         try log.replay(after: 0, through: 1) { commit in
             let bytes = try commit.next()?.bytes
-            #expect(bytes?.elementsEqual(Payload.bytes(version: 1, part: 0, count: 2000)) == true)
+            #expect(bytes.map { Payload.isEqual($0, version: 1, part: 0, count: 2000) } == true)
             versions.append(commit.version)
         }
         #expect(versions == [1])
