@@ -137,7 +137,7 @@ enum MixedCoding {
     private static func elements(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value]? {
         guard depth < Limits.nesting else { return nil }
         var reader = ByteReader(payload)
-        guard let count = try? reader.readCount(limit: reader.remaining) else { return nil }
+        guard let count = elementCount(&reader) else { return nil }
         var result: [Value] = []
         result.reserveCapacity(count)
         for _ in 0..<count {
@@ -152,7 +152,7 @@ enum MixedCoding {
     private static func entries(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value.MapEntry]? {
         guard depth < Limits.nesting else { return nil }
         var reader = ByteReader(payload)
-        guard let count = try? reader.readCount(limit: reader.remaining) else { return nil }
+        guard let count = elementCount(&reader) else { return nil }
         var result: [Value.MapEntry] = []
         result.reserveCapacity(count)
         for _ in 0..<count {
@@ -162,5 +162,12 @@ enum MixedCoding {
             result.append(Value.MapEntry(key: String(decoding: key, as: UTF8.self), value: value))
         }
         return reader.isAtEnd ? result : nil
+    }
+
+    /// The count of a collection; nil if the bytes behind it are fewer than the elements. Reserved space stays within
+    /// the length of the bytes.
+    private static func elementCount(_ reader: inout ByteReader) -> Int? {
+        guard let count = try? reader.readVarint(), count <= UInt64(reader.remaining) else { return nil }
+        return Int(count)
     }
 }
