@@ -20,7 +20,7 @@ struct ManagedListEdit {
         location.row = row
         let cellLocation = location
         count = transaction.recordingDamage { cellLocation.cell.count }
-        if transaction.hasFault { return nil }
+        if transaction.hasMetDamage { return nil }
         table = location.binding.table
         column = location.column
         key = location.row.key

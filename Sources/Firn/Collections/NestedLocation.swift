@@ -81,7 +81,7 @@ struct NestedLocation {
         let transaction = realm.writing("change \(owner.name)")
         // In a transaction that has met damage, changes do nothing.
         let old = transaction.recordingDamage { found }
-        if transaction.hasFault { return }
+        if transaction.hasMetDamage { return }
         switch old {
         case .some(.list), .some(.map): break
         default: stop()

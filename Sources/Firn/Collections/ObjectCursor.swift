@@ -120,7 +120,7 @@ final class ObjectCursor {
         let binding = binding.takeUnretainedValue()
         // After damage, iterating goes on to the end, so that the transaction can throw there. Reading the object
         // stops the program.
-        if realm.transaction?.hasFault ?? false { return realm.accessor(binding, key, isDynamic: isDynamic) }
+        if realm.transaction?.hasMetDamage ?? false { return realm.accessor(binding, key, isDynamic: isDynamic) }
         guard let location = realm.table(binding)?.find(key) else {
             return realm.accessor(binding, key, isDynamic: isDynamic)
         }

@@ -156,7 +156,7 @@ extension Value {
 extension _RealmInstance {
     /// Throws the damage that the running transaction has met.
     func checkDamage() throws {
-        if let fault = transaction?.fault { throw Realm.Error(fault, configuration.fileURL) }
+        if let damage = transaction?.metDamage { throw Realm.Error(damage, configuration.fileURL) }
     }
 
     /// The table binding of a class. Throws if the realm does not have the class.

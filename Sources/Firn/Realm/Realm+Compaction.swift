@@ -31,7 +31,7 @@ extension Realm {
                 fileURL: configuration.fileURL)
         }
         if let scheduler = instance.scheduler { instance.shared.makeWay(here: scheduler) }
-        try instance.storing { store throws(StoreError) in
+        try instance.withStore { store throws(StoreError) in
             try store.compact()
             instance.moveToEqual()
             // The files that only this realm's version needed.

@@ -254,9 +254,9 @@ extension _RealmInstance {
     /// transaction.
     func inserter(_ policy: Realm.UpdatePolicy) -> ObjectInserter {
         _ = writing("add an object")
-        if let inserter = open?.inserter, inserter.policy == policy { return inserter }
+        if let inserter = running?.inserter, inserter.policy == policy { return inserter }
         let made = ObjectInserter(realm: self, policy: policy, "add an object")
-        open?.inserter = made
+        running?.inserter = made
         return made
     }
 
@@ -281,7 +281,7 @@ extension _RealmInstance {
     /// damage, because nothing is changed any more then.
     func isThere(_ object: ObjectBase) -> Bool {
         guard let transaction else { return _RealmInstance.isValid(object._row) }
-        return transaction.recordingDamage { _RealmInstance.isValid(object._row) } || transaction.hasFault
+        return transaction.recordingDamage { _RealmInstance.isValid(object._row) } || transaction.hasMetDamage
     }
 
     /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not

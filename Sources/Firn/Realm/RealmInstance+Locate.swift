@@ -68,7 +68,7 @@ extension _RealmInstance {
     func locateForChange(_ row: _Row, in transaction: WriteTransaction) -> _Row? {
         if row.isCurrent { return row }
         let found = transaction.recordingDamage { locate(row) }
-        if transaction.hasFault { return nil }
+        if transaction.hasMetDamage { return nil }
         guard let found else { stopForMissing(row) }
         return found
     }

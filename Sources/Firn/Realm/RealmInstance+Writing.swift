@@ -18,7 +18,7 @@ extension _RealmInstance {
         stopIfInTransaction()
         if let scheduler { shared.makeWay(here: scheduler) }
         if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) { stopForOwnTransaction() }
-        do throws(StoreError) { try enter(at: callSite) } catch { throw Realm.Error(error, configuration.fileURL) }
+        try storing(configuration.fileURL, enter(at: callSite))
     }
 
     /// Another realm of the store, opened here with other classes, is in a transaction.
@@ -38,7 +38,7 @@ extension _RealmInstance {
     func commitWrite(withoutNotifying tokens: [NotificationToken]) throws {
         check()
         stopIfMigrating("commit a write")
-        guard let base = open?.transaction.base.version, let began = open?.beganAt else {
+        guard let base = running?.transaction.base.version, let began = running?.beganAt else {
             fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() first.")
         }
         observers.checkTokens(tokens, of: self)
@@ -79,7 +79,7 @@ extension _RealmInstance {
 
     /// Shows the state of a transaction that has begun.
     func enter(_ transaction: WriteTransaction, async: Bool = true) {
-        open = OpenTransaction(transaction, isAsync: async)
+        running = OpenTransaction(transaction, isAsync: async)
         shown.show(transaction, as: schema)
         transaction.attach(core, writesInPlace: shown.writesInPlace)
         core.pointee.generation &+= 1
@@ -103,12 +103,12 @@ extension _RealmInstance {
 
     /// Ends the transaction, which was committed or undone, and shows the newest version.
     func leaveTransaction(_ outcome: TransactionOutcome) {
-        guard let isAsync = open?.isAsync else { preconditionFailure("Firn: there is no transaction to leave") }
+        guard let isAsync = running?.isAsync else { preconditionFailure("Firn: there is no transaction to leave") }
         if case .undone(let version?) = outcome, !isAsync { waitUntilPublished(version) }
         let callSite = pin?.callSite ?? openedAt
         // From here only the realm holds the version that the transaction began from, unless there is an observer. So
         // its pin can be moved.
-        open = nil
+        running = nil
         core.pointee.stamp = FIRN_STAMP_READ_ONLY
         showNewest(at: callSite)
         // An observer that was made in a transaction which began asynchronously knows its base.
@@ -123,15 +123,15 @@ extension _RealmInstance {
     func cancelTransaction() -> UInt64? {
         guard let transaction else { return nil }
         let base = transaction.base.version
-        open = nil
+        running = nil
         transaction.cancel()
         return base
     }
 
     /// Stops showing the running transaction's state. The transaction goes on.
     func releaseTransaction() {
-        open?.transaction.detachAccessors()
-        open = nil
+        running?.transaction.detachAccessors()
+        running = nil
     }
 
     /// Waits until a version is published, or can't be.

@@ -30,7 +30,7 @@ public final class _RealmInstance {
     /// The version shown. See `RealmInstance+Showing`.
     @exclusivity(unchecked) var shown: ShownVersion
     /// The running transaction. See `RealmInstance+Writing`.
-    @exclusivity(unchecked) var open: OpenTransaction?
+    @exclusivity(unchecked) var running: OpenTransaction?
     /// The observers. See `RealmInstance+Notifying`.
     let observers = RealmObservers()
     /// The asynchronous writes, once there was one.
@@ -53,14 +53,14 @@ public final class _RealmInstance {
 
     var store: Store { shared.store }
     var isFrozen: Bool { scheduler == nil }
-    var isInTransaction: Bool { open != nil }
+    var isInTransaction: Bool { running != nil }
 
     /// The core that accessors are made with.
     var core: AccessorCores.Core { cores.current }
     /// The pin of the version shown; nil until the first read.
     var pin: Pin? { shown.pin }
     /// The running transaction.
-    var transaction: WriteTransaction? { open?.transaction }
+    var transaction: WriteTransaction? { running?.transaction }
 
     /// A live instance for `scheduler`, or a frozen one that shows `pin`.
     init(

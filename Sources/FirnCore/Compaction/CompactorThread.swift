@@ -17,8 +17,6 @@ final class CompactorThread: @unchecked Sendable {
     private let hurrying = Atomic<Bool>(false)
     private let ending = Atomic<Bool>(false)
     private let asked = Atomic<Bool>(false)
-    /// When a checkpoint is tried again for which there was no space.
-    let spaceRetry = Guarded<SpaceRetry>(.innermost, SpaceRetry())
 
     /// Writes checkpoints as fast as the disk allows from now on, because somebody waits for them.
     func hurry() {
@@ -97,10 +95,10 @@ final class CompactorThread: @unchecked Sendable {
         return try body()
     }
 
-    /// Starts `body` on a thread of its own, unless one was started that has not ended. If it has not failed,
+    /// Starts `body` on a thread of its own, unless one was started that has not ended. If it returns true,
     /// `afterwards` is called there when the next one may be started.
     func start(
-        _ body: @escaping @Sendable () throws(StoreError) -> Void, afterwards: @escaping @Sendable () -> Void
+        _ body: @escaping @Sendable () throws(StoreError) -> Bool, afterwards: @escaping @Sendable () -> Void
     ) {
         if asked.load(ordering: .relaxed) || asked.exchange(true, ordering: .acquiringAndReleasing) { return }
         lock.lock()
@@ -110,11 +108,12 @@ final class CompactorThread: @unchecked Sendable {
         do throws(StorageError) {
             thread = try StorageThread.start(name: "firn-compact") { [self] in
                 before?.join()
+                var mayFollow = false
                 var failure: StoreError?
-                do throws(StoreError) { try body() } catch { failure = error }
+                do throws(StoreError) { mayFollow = try body() } catch { failure = error }
                 lock.withLock { self.failure = failure }
                 asked.store(false, ordering: .releasing)
-                if failure == nil { afterwards() }
+                if mayFollow { afterwards() }
             }
         } catch {
             failure = StoreError(error)

@@ -111,6 +111,6 @@ extension DamageRecord {
 
     /// Throws the damage that this thread's work has met so far, if any.
     static func check() throws(StoreError) {
-        if let met { throw met.error }
+        try current?.pointee.check()
     }
 }

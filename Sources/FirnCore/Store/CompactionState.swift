@@ -1,3 +1,4 @@
+import FirnStorage
 import Synchronization
 
 /// What a store's compactor knows from one checkpoint to the next: how many bytes of the checkpoint's files are live,
@@ -13,6 +14,8 @@ final class CompactionState: Sendable {
     let deferredHoles = DeferredHoles()
     /// Set if the file system can't punch holes.
     let cannotPunchHoles = Atomic<Bool>(false)
+    /// When a checkpoint is tried again for which there was no space.
+    let spaceRetry = Guarded<SpaceRetry>(.innermost, SpaceRetry())
     /// The bytes of log since the last checkpoint from which on the space on the disk is looked at.
     let spaceCheckAt = Atomic<Int>(Compactor.spaceCheckByteCount)
 

@@ -14,22 +14,21 @@ extension Compactor {
                 || rule.isAutomatic && (isHeapDue(live: live) || isDueForSpace(log))) && mayRetry(log)
         let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased else { return }
-        let hasWritten = Guarded(.innermost, false)
         let reference = store.reference
         thread.start { () throws(StoreError) in
-            try Compactor.work(for: reference, log, rule: isDue ? rule : nil) { hasWritten.withLock { $0 = true } }
+            try Compactor.work(for: reference, log, rule: isDue ? rule : nil)
         } afterwards: {
             // Commits that came meanwhile could not ask for the next one, and may have been the last.
-            if hasWritten.withLock({ $0 }) { Compactor.startIfDueForSpace(reference, log) }
+            Compactor.startIfDueForSpace(reference, log)
         }
     }
 
     /// The compactor's thread: writes a checkpoint by a rule, or only removes what versions have released. Static, so
-    /// that the thread keeps no store open while it waits for its turn.
+    /// that the thread keeps no store open while it waits for its turn. Returns whether a checkpoint was written.
     private static func work(
-        for reference: WeakReference<Store>, _ log: Log, rule: CompactionRule?, wrote: () -> Void
-    ) throws(StoreError) {
-        guard let compactor = reference.object?.compactor else { return }
+        for reference: WeakReference<Store>, _ log: Log, rule: CompactionRule?
+    ) throws(StoreError) -> Bool {
+        guard let compactor = reference.object?.compactor else { return false }
         let start = compactor.clock.monotonic()
         do throws(StoreError) {
             let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
@@ -38,9 +37,9 @@ extension Compactor {
                 return nil
             }
             compactor.noteReport(report, since: start)
-            guard report != nil else { return }
+            guard report != nil else { return false }
             compactor.noteSpace(log, after: nil)
-            wrote()
+            return true
         } catch {
             compactor.noteSpace(log, after: error)
             if error.code != .closed { compactor.options.onEvent?(.compactionFailed(error)) }

@@ -61,17 +61,17 @@ extension Compactor {
 
     /// Whether a checkpoint may be tried now, after others have failed because the disk was full.
     func mayRetry(_ log: Log) -> Bool {
-        guard thread.spaceRetry.withLock({ $0.hasFailed }) else { return true }
+        guard state.spaceRetry.withLock({ $0.hasFailed }) else { return true }
         let (now, needed, space) = (clock.monotonic(), unwrittenByteCount, log.diskSpace.available)
-        return thread.spaceRetry.withLock { $0.isDue(at: now, needed: needed, space: space) }
+        return state.spaceRetry.withLock { $0.isDue(at: now, needed: needed, space: space) }
     }
 
     /// Notes how a checkpoint ended: nil means well.
     func noteSpace(_ log: Log, after error: StoreError?) {
-        guard let error else { return thread.spaceRetry.withLock { $0.noteSuccess() } }
+        guard let error else { return state.spaceRetry.withLock { $0.noteSuccess() } }
         guard error.isDiskFull else { return }
         let (now, needed, space) = (clock.monotonic(), unwrittenByteCount, log.diskSpace.available)
-        thread.spaceRetry.withLock { $0.noteFailure(at: now, needed: needed, space: space) }
+        state.spaceRetry.withLock { $0.noteFailure(at: now, needed: needed, space: space) }
     }
 
     /// Returns how many bytes a checkpoint may take. Takes the reserve if it fits only with that, and then certainly.

@@ -24,7 +24,7 @@ extension Compactor {
     func compact(_ compaction: CheckpointOptions) throws(StoreError) -> CompactionReport? {
         let start = clock.monotonic()
         let report = try thread.run { () throws(StoreError) in try writeCheckpoint(compaction) }
-        thread.spaceRetry.withLock { $0.noteSuccess() }
+        state.spaceRetry.withLock { $0.noteSuccess() }
         noteReport(report, since: start)
         return report
     }

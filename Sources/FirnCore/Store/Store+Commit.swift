@@ -43,18 +43,23 @@ extension Store {
             if error.isDiskFull { startCheckpointIfDue() }
             throw error
         }
-        let root = NodeRef(transaction.rootSlot.pointee).node
-        let stamp = transaction.writer.stamp
-        let resolvedSchema = transaction.resolvedSchema
-        let outcome = transaction.detach()
-        versions.add(
-            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, outcome)
+        add(transaction, version: version, time: time)
         // The write lock is held, so nobody has added a later version, or another tree.
         let pin = pins ? versions.pinForStore(.tip) : nil
         endTransaction(wakesFollower: wakesFollower)
         startCheckpointIfDue()
         reportClockChange()
         return CommittedVersion(number: version, time: time, pin: pin)
+    }
+
+    /// Ends a transaction, and adds its tree to the version table as the tip. The write lock stays held.
+    func add(_ transaction: WriteTransaction, version: UInt64, time: Int64) {
+        let root = NodeRef(transaction.rootSlot.pointee).node
+        let stamp = transaction.writer.stamp
+        let resolvedSchema = transaction.resolvedSchema
+        let outcome = transaction.detach()
+        versions.add(
+            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, outcome)
     }
 
     /// Reports that the clock was set, as the log has noticed it. Called under no lock. Costs a load if it was not.

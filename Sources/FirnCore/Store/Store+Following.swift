@@ -255,7 +255,7 @@ private final class FollowedCommits {
         return begun
     }
 
-    var metDamage: StoreError? { transaction?.fault }
+    var metDamage: StoreError? { transaction?.metDamage }
 
     func cancel() { transaction?.cancel() }
 

@@ -49,7 +49,7 @@ extension Store {
             }
             try transaction.checkDamage()
         } catch {
-            let error = transaction.fault ?? error
+            let error = transaction.metDamage ?? error
             transaction.cancel()
             throw replayError(error, after: last.version, log)
         }
@@ -120,6 +120,7 @@ extension WriteTransaction {
 extension Store {
     /// Adds what a transaction has replayed as the version with which the log ends. Nothing is logged.
     func finishReplay(_ transaction: WriteTransaction, version: UInt64, time: Int64) {
+        transaction.scripts = [:]
         add(transaction, version: version, time: time)
         publish(through: version)
         endTransaction()
@@ -133,17 +134,7 @@ extension Store {
             try transaction.checkDamage()
             keep(summary, after: transaction.base.version, version)
         }
-        add(transaction, version: version, time: time)
-    }
-
-    /// Adds what a transaction has replayed to the version table.
-    private func add(_ transaction: WriteTransaction, version: UInt64, time: Int64) {
         transaction.scripts = [:]
-        let root = NodeRef(transaction.rootSlot.pointee).node
-        let stamp = transaction.writer.stamp
-        let resolvedSchema = transaction.resolvedSchema
-        let outcome = transaction.detach()
-        versions.add(
-            stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, outcome)
+        add(transaction, version: version, time: time)
     }
 }

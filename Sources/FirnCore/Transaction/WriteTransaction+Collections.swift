@@ -160,7 +160,7 @@ extension WriteTransaction {
                 scratch: scratch),
             script: isWhole ? nil : scripts.removeValue(forKey: cell) ?? ListScript(), replaced: replaced)
         defer {
-            if change.editor.isChanged, !hasFault {
+            if change.editor.isChanged, !hasMetDamage {
                 let (leaf, row) = location
                 let after = put(
                     change.editor.finish(), rows: rows, column: column, leaf: leaf, row: row,

@@ -18,9 +18,9 @@ extension WriteTransaction {
             let key = hasKeyMarks ? unmarkedKey(id, rows.table) : rows.table.nextKey
             if key >= ChangesetFormat.keyLimit - 1 { refuseKeys(of: id) }
             rows.table.nextKey = key + 1
-            var location = hasFault ? blankRow(rows) : rows.append(key)
+            var location = hasMetDamage ? blankRow(rows) : rows.append(key)
             // The row may have been appended to a node that is not the transaction's own.
-            if hasFault { location = blankRow(rows) }
+            if hasMetDamage { location = blankRow(rows) }
             return FreshRow(table: id, key: key, leaf: location.leaf, row: location.row)
         }
     }
@@ -57,7 +57,7 @@ extension WriteTransaction {
     }
 
     private func enterRow(_ fresh: FreshRow) throws(StoreError) {
-        if hasFault { return }
+        if hasMetDamage { return }
         let plan = plan(fresh.table)
         if !plan.hasEntries || appendToLoneKey(fresh, plan) { return }
         let layout = resolvedSchema.tables[fresh.table.index]
@@ -134,7 +134,7 @@ extension WriteTransaction {
     private func fillAny(_ fresh: inout FreshRow, column: Int, bytes: UnsafeRawBufferPointer) {
         checkLength(bytes, table: fresh.table, column: column)
         // After damage the row is not in the table (`blankRow`).
-        if hasFault { return }
+        if hasMetDamage { return }
         let table = TableNode(NodeRef(root.word(fresh.table.index)).node)
         let rows = RowWriter(writer: writer, table: table, layouts: plan(fresh.table).layouts)
         let location = rows.putBytes(bytes, column: column, leaf: fresh.leaf, row: fresh.row, isFresh: true)
@@ -150,7 +150,7 @@ extension WriteTransaction {
     package func fill(_ fresh: inout FreshRow, column: Int, value: Value) {
         let schema = resolvedSchema.tables[fresh.table.index].columns[column]
         if schema.collection != .none {
-            if hasFault { return }
+            if hasMetDamage { return }
             let rows = rows(fresh.table)
             var editor = ListEditor(
                 ListCell(chunk: fresh.leaf.chunk(column), row: fresh.row, layout: ElementLayout(schema)), writer,

@@ -9,7 +9,7 @@ extension WriteTransaction {
     /// to 4,096 of them. A key may occur twice.
     package func delete(_ id: TableID, _ keys: [Int64]) {
         recordingDamage {
-            for start in stride(from: 0, to: keys.count, by: Self.deletedTogether) where !hasFault {
+            for start in stride(from: 0, to: keys.count, by: Self.deletedTogether) where !hasMetDamage {
                 let part = keys[start..<min(keys.count, start + Self.deletedTogether)]
                 delete(DyingObjects(id, part.filter { table(id).find($0) != nil }))
             }
@@ -28,7 +28,7 @@ extension WriteTransaction {
                 unlinkAll(origin, column: column, dying: dying)
             }
             for (origin, column) in resolvedSchema.mixed { unlinkAllMixed(origin, column: column, dying: dying) }
-            for key in dying.keys where !hasFault {
+            for key in dying.keys where !hasMetDamage {
                 removeRow(dying.table, key: key) { table, target in
                     let isFull = pending.last.map { $0.keys.count >= Self.deletedTogether } ?? true
                     if !isFull, pending.last?.table == table {
@@ -40,7 +40,7 @@ extension WriteTransaction {
             }
         }
         remove(dying)
-        while !hasFault, let (id, keys) = pending.popLast() {
+        while !hasMetDamage, let (id, keys) = pending.popLast() {
             // A forged store may list an object twice, or one that does not exist.
             remove(DyingObjects(id, keys.filter { table(id).find($0) != nil }))
         }
@@ -48,7 +48,7 @@ extension WriteTransaction {
 
     /// Deletes an embedded object that has lost its parent. A forged store may name one that does not exist.
     func deleteOwned(_ id: TableID, _ key: Int64) {
-        if !hasFault, table(id).find(key) != nil { delete(id, key) }
+        if !hasMetDamage, table(id).find(key) != nil { delete(id, key) }
     }
 
     /// Removes a row with its own links, index entries and nodes. The caller updates the links to it.
@@ -56,7 +56,7 @@ extension WriteTransaction {
         let layout = resolvedSchema.tables[id.index]
         let rows = rows(id)
         let location = locate(rows, table: id, key: key)
-        if hasFault { return }
+        if hasMetDamage { return }
         for column in layout.links {
             let schema = layout.columns[column]
             let isOwner = layout.owning.contains(column)
@@ -77,7 +77,7 @@ extension WriteTransaction {
             scripts[CellID(table: id, column: column, key: key)] = nil
         }
         retireOwnNodes(layout, leaf: location.leaf, row: location.row)
-        if !hasFault { rows.remove(key) }
+        if !hasMetDamage { rows.remove(key) }
     }
 
     /// Removes every link from one column to objects that are deleted. The links of those objects themselves are
@@ -158,7 +158,7 @@ extension WriteTransaction {
         }
         if targets.count > 1 { links.sort { ($0.source, $0.target) < ($1.source, $1.target) } }
         var start = 0
-        while start < links.count, !hasFault {
+        while start < links.count, !hasMetDamage {
             let (source, target) = links[start]
             let end = links[start...].firstIndex { $0.source != source } ?? links.count
             if table(origin).find(source) == nil {
@@ -179,7 +179,7 @@ extension WriteTransaction {
             var keys: [Int64] = []
             view.forEachLeaf { leaf, _ in
                 for row in 0..<leaf.count { keys.append(leaf.key(row)) }
-                return !hasFault
+                return !hasMetDamage
             }
             // From the end, so that no row has to move up.
             delete(id, keys.reversed())

@@ -9,7 +9,7 @@ extension WriteTransaction {
                 let parents = incoming.reduce(0) { $0 + $1.0.sourceCount(of: leaf.key(row), $1.1) }
                 if parents != 1 { count += 1 }
             }
-            return !hasFault
+            return !hasMetDamage
         }
         return count
     }

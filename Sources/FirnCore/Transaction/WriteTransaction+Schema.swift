@@ -9,7 +9,7 @@ extension WriteTransaction {
         recordingDamage {
             // The log has the schema first, and then the deletions.
             if !isReplay { deleteOwned(without: new) }
-            if !hasFault { applySchema(new) }
+            if !hasMetDamage { applySchema(new) }
         }
         try checkDamage()
     }
@@ -29,7 +29,7 @@ extension WriteTransaction {
                             targets.append($0)
                         }
                     }
-                    return !hasFault
+                    return !hasMetDamage
                 }
                 for target in targets { deleteOwned(owned, target) }
             }

@@ -131,7 +131,7 @@ extension WriteTransaction {
         let layout = resolvedSchema.tables[id.index]
         let rows = rows(id)
         let location = locate(rows, table: id, key: key)
-        if hasFault { return }
+        if hasMetDamage { return }
         let chunk = rows.ownChunk(location.leaf, column)
         chunk.mark(location.row)
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
@@ -154,7 +154,7 @@ extension WriteTransaction {
         let layout = resolvedSchema.tables[id.index]
         let rows = rows(id)
         let location = locate(rows, table: id, key: key)
-        if hasFault { return }
+        if hasMetDamage { return }
         let isIndexed = layout.columns[column].isIndexed || layout.primaryKey == column
         if isIndexed {
             removeFromIndex(
@@ -200,7 +200,7 @@ extension WriteTransaction {
         recordingDamage {
             let rows = rows(id)
             let location = locate(rows, table: id, key: key)
-            if hasFault { return }
+            if hasMetDamage { return }
             let chunk = rows.ownChunk(location.leaf, column)
             chunk.mark(location.row)
             let old: Int64 = chunk.load(location.row)

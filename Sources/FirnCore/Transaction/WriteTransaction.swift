@@ -124,7 +124,7 @@ package final class WriteTransaction {
     /// damage itself (`recordingDamage`) may read them. There is no right answer for any other caller, so the program
     /// stops, after `StoreOptions.onDamage`.
     package var snapshot: Snapshot {
-        if hasFault, DamageRecord.current != damageRecord { stopForDamage() }
+        if hasMetDamage, DamageRecord.current != damageRecord { stopForDamage() }
         return Snapshot(root: NodeRef(rootSlot.pointee).node, resolvedSchema: resolvedSchema)
     }
 
@@ -136,7 +136,7 @@ package final class WriteTransaction {
     // MARK: Damage
 
     /// Runs code that reads and changes trees. Damage that it meets is noted, and the commit throws it. Then the
-    /// result means nothing (`hasFault`). Costs about 2 ns.
+    /// result means nothing (`hasMetDamage`). Costs about 2 ns.
     @inline(__always)
     package func recordingDamage<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
     {
@@ -145,7 +145,7 @@ package final class WriteTransaction {
 
     /// Whether damage was met. From then on, changes mean nothing, and the state can't be read.
     @inline(__always)
-    package var hasFault: Bool { damageRecord.pointee.isSet }
+    package var hasMetDamage: Bool { damageRecord.pointee.isSet }
 
     @inline(never)
     private func stopForDamage() -> Never {
@@ -160,7 +160,7 @@ package final class WriteTransaction {
     }
 
     /// The damage that was met, if any. It is the cause of any other error after it.
-    package var fault: StoreError? { damageRecord.pointee.met?.error }
+    package var metDamage: StoreError? { damageRecord.pointee.met?.error }
 
     func checkDamage() throws(StoreError) { try damageRecord.pointee.check() }
 
@@ -178,7 +178,7 @@ package final class WriteTransaction {
 
     func coreChanged() {
         guard let core else { return }
-        if hasFault { return DamageRecord.hide(core) }
+        if hasMetDamage { return DamageRecord.hide(core) }
         core.pointee.root = rootSlot.pointee
         // With this stamp, accessors write by themselves to chunks that are the transaction's own. They do not know
         // who may use the realm of a queue or an actor, so in such a realm each write calls the realm.
@@ -214,10 +214,10 @@ package final class WriteTransaction {
     }
 
     func locate(_ rows: RowWriter, table id: TableID, key: Int64) -> (leaf: Leaf, row: Int) {
-        if let location = rows.own(key), !hasFault { return location }
+        if let location = rows.own(key), !hasMetDamage { return location }
         // The caller has looked the object up, or got its key from a link, an index or a list, which must agree with
         // the rows.
-        if !hasFault {
+        if !hasMetDamage {
             DamageRecord.contradiction("\(resolvedSchema.tables[id.index].schema.name) has no object with key \(key)")
         }
         return blankRow(rows)
@@ -271,7 +271,7 @@ package final class WriteTransaction {
     private func findLast(of id: TableID) -> Leaf? {
         let last = heldTable(id).flatMap { RowTree.lastLeaf(in: $0.rows) }
         // A stand-in for a damaged leaf is not kept.
-        guard !hasFault else { return nil }
+        guard !hasMetDamage else { return nil }
         tails[id.index].last = last
         return last
     }

@@ -26,7 +26,7 @@ package final class CheckpointFileWriter {
         self.start = start
         try folder.removeIfPresent(folder.checkpoint(id))
         file = try stored(folder.create(folder.checkpoint(id)))
-        try write(CheckpointHeader(storeID: storeID, id: id, start: UInt64(start)).encode(), at: 0)
+        try stored(file.write(CheckpointHeader(storeID: storeID, id: id, start: UInt64(start)).encode(), at: 0))
     }
 
     deinit {
@@ -48,10 +48,6 @@ package final class CheckpointFileWriter {
 
     static let writebackByteCount = 64 << 10
 
-    private func write(_ bytes: [UInt8], at offset: Int) throws(LogError) {
-        try folder.write(bytes, to: file, at: offset)
-    }
-
     /// Writes the footer and makes the file durable.
     ///
     /// - Parameter earlier: the files of the mapping before this one.
@@ -66,7 +62,7 @@ package final class CheckpointFileWriter {
         let checkpoint = Checkpoint(
             version: version, time: time,
             files: earlier + [Checkpoint.File(id: id, start: start, byteCount: byteCount)], state: state)
-        try write(checkpoint.encodeFooter(), at: byteCount)
+        try stored(file.write(checkpoint.encodeFooter(), at: byteCount))
         try stored(file.sync())
         try stored(folder.sync(.checkpoints))
         isFinished = true

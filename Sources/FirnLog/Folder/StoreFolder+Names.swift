@@ -82,10 +82,6 @@ extension StoreFolder {
         }
     }
 
-    func write(_ bytes: [UInt8], to file: any StorageFile, at offset: Int) throws(LogError) {
-        try stored(file.write(bytes, at: offset))
-    }
-
     /// Throws if `log` or `checkpoint` is a symbolic link, with a message that says what to do. No link within a store
     /// is ever followed; without this, opening would say just that.
     func refuseLinks() throws(LogError) {

@@ -121,7 +121,7 @@ struct StoreFolder: Sendable {
         do throws(LogError) {
             let file = try stored(create(newManifest))
             defer { file.close() }
-            try write(bytes, to: file, at: 0)
+            try stored(file.write(bytes, at: 0))
             try stored(file.sync())
         } catch {
             try? removeIfPresent(newManifest)
@@ -163,9 +163,9 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// Makes the name of the manifest in force durable. As with `synced`, a failure is never reported as `.diskFull`.
+    /// Makes the name of the manifest in force durable. A failure is never reported as `.diskFull`.
     func syncName() throws(LogError) {
-        do throws(StorageError) { try sync(.store) } catch { throw LogError(lasting: error) }
+        try synced(sync(.store))
     }
 
     /// Throws if a manifest with these numbers could not be read again. Nothing has been changed then.

@@ -194,8 +194,8 @@ func stored<T>(_ calls: () throws(StorageError) -> T) throws(LogError) -> T {
     do { return try calls() } catch { throw LogError(error) }
 }
 
-/// Syncs a file. A sync that fails because the disk is full has lost pages like any other failed sync, so it is
-/// never reported as `.diskFull`.
-func synced(_ file: any StorageFile) throws(LogError) {
-    do { try file.sync() } catch { throw LogError(lasting: error) }
+/// Syncs a file or a folder. A sync that fails because the disk is full has lost pages like any other failed sync, so
+/// it is never reported as `.diskFull`.
+func synced(_ sync: @autoclosure () throws(StorageError) -> Void) throws(LogError) {
+    do { try sync() } catch { throw LogError(lasting: error) }
 }

@@ -192,12 +192,13 @@ struct Manifest: Equatable {
     private static func decode(
         block bytes: UnsafeRawBufferPointer, path: String
     ) throws(LogError) -> (manifest: Manifest, byteCount: Int) {
+        func damage(_ detail: String, at offset: Int) -> LogError { LogError(Damage(detail, at: offset), path: path) }
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
             T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
         }
-        guard bytes.count >= headerByteCount else { throw LogError(Damage("it is too short", at: 0), path: path) }
+        guard bytes.count >= headerByteCount else { throw damage("it is too short", at: 0) }
         guard get(0) == magic, get(60) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60])) else {
-            throw LogError(Damage("the checksum of its header is wrong", at: 0), path: path)
+            throw damage("the checksum of its header is wrong", at: 0)
         }
         let format: UInt32 = get(8)
         guard format <= LogLimits.format else { throw LogError(.newerFormat(found: format), path: path) }
@@ -209,13 +210,13 @@ struct Manifest: Equatable {
         guard format == LogLimits.format, byteCount % 64 == 0, byteCount <= bytes.count, count >= 1,
             count <= LogLimits.segmentCount, earlierCount <= LogLimits.checkpointCount,
             byteCount == (contentByteCount(segments: count, earlier: earlierCount) + 63) & ~63
-        else { throw LogError(Damage("its lengths do not agree", at: 8), path: path) }
+        else { throw damage("its lengths do not agree", at: 8) }
         guard get(byteCount - 4) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<(byteCount - 4)])) else {
-            throw LogError(Damage("its checksum is wrong", at: 0), path: path)
+            throw damage("its checksum is wrong", at: 0)
         }
         let checkpointID: UInt64 = get(64)
         guard get(16, UInt64.self) <= LogLimits.number, get(40, UInt32.self) <= LogLimits.epoch else {
-            throw LogError(Damage("its generation or epoch is beyond what a store can reach", at: 16), path: path)
+            throw damage("its generation or epoch is beyond what a store can reach", at: 16)
         }
         var manifest = Manifest(
             storeID: StoreID(high: get(24), low: get(32)), generation: get(16), epoch: get(40), features: features,
@@ -224,7 +225,7 @@ struct Manifest: Equatable {
                 ? nil : Checkpoint(id: checkpointID, version: get(72), byteCount: get(80), crc: get(88)),
             retention: RetentionWord(raw: get(104)), segments: [])
         guard manifest.checkpoint?.isPossible ?? true else {
-            throw LogError(Damage("its checkpoint makes no sense", at: 64), path: path)
+            throw damage("its checkpoint makes no sense", at: 64)
         }
         for index in 0..<count {
             let at = headerByteCount + index * entryByteCount
@@ -242,7 +243,7 @@ struct Manifest: Equatable {
                     || previous!.segment < entry.segment && previous!.lastVersion &+ 1 == entry.firstVersion
                         && previous!.epoch <= entry.epoch,
                 !entry.isSealed || entry.lastVersion &+ 1 >= entry.firstVersion
-            else { throw LogError(Damage("entry \(index) of its segments makes no sense", at: at), path: path) }
+            else { throw damage("entry \(index) of its segments makes no sense", at: at) }
             manifest.segments.append(entry)
         }
         for index in 0..<earlierCount {
@@ -252,14 +253,14 @@ struct Manifest: Equatable {
             guard let live = manifest.checkpoint, entry.isPossible, entry.id > next?.id ?? 0, entry.id < live.id,
                 entry.version >= next?.version ?? 0, entry.version <= live.version
             else {
-                throw LogError(Damage("entry \(index) of its earlier checkpoints makes no sense", at: at), path: path)
+                throw damage("entry \(index) of its earlier checkpoints makes no sense", at: at)
             }
             manifest.earlier.append(entry)
         }
         // There is only one way to encode a manifest, so this finds everything that was not checked above: reserved
         // bytes and padding.
         guard manifest.encode().elementsEqual(bytes[0..<byteCount]) else {
-            throw LogError(Damage("a byte that is reserved is not 0", at: 0), path: path)
+            throw damage("a byte that is reserved is not 0", at: 0)
         }
         return (manifest, byteCount)
     }

@@ -141,7 +141,7 @@ extension StoreFolder {
     func markCopy() throws(LogError) {
         let file = try stored(create(copying))
         defer { file.close() }
-        try write(withUnsafeBytes(of: Self.copyMagic.littleEndian) { Array($0) }, to: file, at: 0)
+        try stored(file.write(withUnsafeBytes(of: Self.copyMagic.littleEndian) { Array($0) }, at: 0))
         try stored(file.sync())
         try stored(sync(.store))
     }

@@ -123,7 +123,7 @@ extension Log {
         try folder.removeIfPresent(name)
         let file = try stored(folder.create(name))
         defer { file.close() }
-        try folder.write(SegmentPrologue.encode(header, schema: schema, time: time).bytes, to: file, at: 0)
+        try stored(file.write(SegmentPrologue.encode(header, schema: schema, time: time).bytes, at: 0))
         try stored(file.sync())
         try stored(folder.sync(.log))
         // The folders' names must be durable before the manifest exists.

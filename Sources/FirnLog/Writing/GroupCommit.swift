@@ -184,7 +184,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Syncs everything that is written, even if all commits are durable (a mark may not be).
     func syncAll() throws(LogError) {
         try lead { file throws(LogError) in
-            try synced(file)
+            try synced(file.sync())
             return file
         }
     }

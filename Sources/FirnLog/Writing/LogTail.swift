@@ -376,7 +376,7 @@ final class LogTail: @unchecked Sendable {
             try folder.checkInForce(manifest)
             // 1. Everything written becomes durable; the preallocated space behind it is cut off.
             try stored(old.truncate(to: sectorEnd))
-            try synced(old)
+            try synced(old.sync())
             // The manifest is about to say that this segment is complete.
             try group.names?.check(old)
             let version = group.writtenVersion
@@ -394,7 +394,7 @@ final class LogTail: @unchecked Sendable {
             do throws(LogError) {
                 do throws(LogError) {
                     file = try stored(folder.create(name))
-                    try folder.write(bytes, to: file, at: 0)
+                    try stored(file.write(bytes, at: 0))
                     try stored(file.sync())
                     try stored(folder.sync(.log))
                 } catch {
@@ -436,7 +436,7 @@ final class LogTail: @unchecked Sendable {
                 try group.names?.check(file)
                 try folder.checkInForce(manifest)
                 try stored(file.truncate(to: sectorEnd))
-                try synced(file)
+                try synced(file.sync())
                 return file
             }
             lock.withLock { filled = sectorEnd }

@@ -132,7 +132,7 @@ package final class StableBuffer: @unchecked Sendable {
         // For long buffers calloc returns fresh pages of the system, which cost nothing until they are used. It does
         // not align them.
         guard let allocation = calloc(capacity + Self.alignment, 1) else {
-            preconditionFailure("Firn: \(capacity) bytes for a file in memory are more than the system has")
+            fatalError("Firn: \(capacity) bytes for a file in memory are more than the system has")
         }
         self.allocation = allocation
         base = allocation.alignedUp(toMultipleOf: Self.alignment)

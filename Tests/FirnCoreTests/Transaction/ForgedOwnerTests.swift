@@ -34,7 +34,7 @@ import Testing
         let store = try Self.store(links)
         let transaction = try store.beginWrite()
         transaction.delete(Self.owner, 0)
-        #expect(transaction.fault == nil)
+        #expect(transaction.metDamage == nil)
         try transaction.commit()
         let snapshot = store.pin().snapshot
         #expect(snapshot.table(Self.owner).count == 0)

@@ -154,7 +154,7 @@ struct ImportRun {
         let missing = try importer.finish(count)
         // With --batch, all that could be set is kept.
         if let missing, batch == nil { throw missing }
-        if let fault = transaction.fault { throw fault }
+        if let damage = transaction.metDamage { throw damage }
         if transaction.hasChanges { try commit() }
         if let missing { throw missing }
         return Result(inserted: importer.inserted, changed: importer.changed, version: last)

@@ -3,7 +3,7 @@ import FirnBytes
 /// What is left of a log: the blocks of all versions that were committed, as far as they can be read.
 struct DamagedLog {
     /// What a walk over the blocks could not read.
-    struct Damage {
+    struct Unreadable {
         private(set) var findings = Findings()
         private(set) var versions = VersionRanges()
 
@@ -65,8 +65,8 @@ struct DamagedLog {
     /// - Parameter schema: the newest one, from wherever it is known.
     func forEachBlock(
         after base: UInt64, _ schema: DecodedSchema, _ visit: (ChangeBlock, _ version: UInt64) throws -> Void
-    ) throws -> Damage {
-        var damage = Damage()
+    ) throws -> Unreadable {
+        var unreadable = Unreadable()
         var commits = CommitReader(fixed: schema)
         var last: FrameHeader?
         // What is wrong with the segments is in `findings` already.
@@ -83,9 +83,9 @@ struct DamagedLog {
             ) { block in
                 if isWanted { try visit(block, frame.version) }
             }
-            if let finding { damage.add(finding, in: frame.version) }
+            if let finding { unreadable.add(finding, in: frame.version) }
         }
-        return damage
+        return unreadable
     }
 }
 

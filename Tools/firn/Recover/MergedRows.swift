@@ -27,13 +27,14 @@ struct MergedRows {
         var isFirst = true
         while let start = lower {
             var changes = NetChanges(from: start, .all, byteMax: byteMax, isSalvage: true)
-            let damage = try sources.log.forEachBlock(after: sources.version, schema) { block, version in
+            let unreadable = try sources.log.forEachBlock(after: sources.version, schema) { block, version in
                 guard let table = block.table, version > sources.version(of: table) else { return }
                 try changes.add(block, version: version)
             }
             // Each pass meets the same damage.
-            if isFirst { losses.log = damage }
+            if isFirst { losses.log = unreadable }
             isFirst = false
+            let changedKeys = Dictionary(grouping: changes.objects.keys, by: \.table)
             for (number, table) in schema.tables.enumerated() where !table.isRemoved && number >= start.table {
                 let first = number == start.table ? start.key : 0
                 var end = FormatNumbers.keyLimit
@@ -41,7 +42,7 @@ struct MergedRows {
                 guard first < end, columns == .plain || table.mayLink else { continue }
                 var merge = TableMerge(
                     number, of: schema, range: first..<end, columns: columns, sources: sources, changes: changes,
-                    losses: losses)
+                    changedKeys: changedKeys[number]?.map(\.key) ?? [], losses: losses)
                 try merge.run(visit)
                 losses = merge.losses
             }

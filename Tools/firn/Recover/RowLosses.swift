@@ -11,7 +11,7 @@ struct RowLosses {
     }
 
     /// Parts of the log that could not be read, and their versions.
-    var log = DamagedLog.Damage()
+    var log = DamagedLog.Unreadable()
     /// By their table and their group. Several passes over the log meet the same gap.
     private var gapsByGroup: [ChangedObject.Identity: Gap] = [:]
     /// Objects that are lost, apart from those in gaps.

@@ -98,7 +98,7 @@ final class RowWriter {
         for (number, table) in schema.tables.enumerated() where !table.isRemoved {
             written.objects[number] = count(number)
         }
-        if let fault = transaction.fault { throw fault }
+        if let damage = transaction.metDamage { throw damage }
     }
 
     private func count(_ table: Int) -> Int { transaction.table(TableID(table)).count }

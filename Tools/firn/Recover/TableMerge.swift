@@ -31,10 +31,12 @@ struct TableMerge {
     private var lastKey: Int64 = -1
     private(set) var losses: RowLosses
 
-    /// - Parameter losses: those of the walk until now.
+    /// - Parameters:
+    ///   - changedKeys: the keys of the table's objects in `changes`, in any order.
+    ///   - losses: those of the walk until now.
     init(
         _ number: Int, of schema: DecodedSchema, range: Range<Int64>, columns: RowColumns, sources: RecoverSources,
-        changes: NetChanges, losses: RowLosses
+        changes: NetChanges, changedKeys: [Int64], losses: RowLosses
     ) {
         let table = schema.tables[number]
         self.number = number
@@ -50,7 +52,7 @@ struct TableMerge {
         self.changes = changes
         self.losses = losses
         firstLost = sources.firstLost
-        changed = changes.objects.keys.filter { $0.table == number && range.contains($0.key) }.map(\.key).sorted()
+        changed = changedKeys.filter(range.contains).sorted()
     }
 
     /// Calls `visit` with each row.

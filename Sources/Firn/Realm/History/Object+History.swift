@@ -41,7 +41,7 @@ extension ThreadConfined where Self: ObjectBase {
         let realm = _RealmInstance.of(_row)
         realm.check()
         let row = _row
-        guard try realm.storing({ store throws(StoreError) in try store.reading { _RealmInstance.isValid(row) } })
+        guard try realm.withStore({ store throws(StoreError) in try store.reading { _RealmInstance.isValid(row) } })
         else {
             throw Realm.Error(
                 .invalidInput,
@@ -50,13 +50,13 @@ extension ThreadConfined where Self: ObjectBase {
         }
         realm.waitForOwnCommit()
         let (binding, key, last) = (TableBinding.of(_row), _row.key, realm.shownPin.version)
-        let states = try realm.storing { store throws(StoreError) in
+        let states = try realm.withStore { store throws(StoreError) in
             try store.states(of: key, in: binding.table, columns: binding.columns, through: last)
         }
         return try states.map { state in
             let past = try realm.past(state, at: CallSite(file, line))
             // A frozen object finds its row when it is made.
-            let object = try realm.storing { store throws(StoreError) in
+            let object = try realm.withStore { store throws(StoreError) in
                 try store.reading { past.accessor(binding, key, isDynamic: isDynamic) }
             }
             return Past(

@@ -53,10 +53,10 @@ extension Realm {
         let new = try asOf(version: to, file: file, line: line).instance
         guard from != to else { return [] }
         let (earlier, later) = from < to ? (old, new) : (new, old)
-        let summary = try instance.storing { store throws(StoreError) in
+        let summary = try instance.withStore { store throws(StoreError) in
             try store.changeSummary(from: earlier.shownPin, to: later.shownPin)
         }
-        return try instance.storing { store throws(StoreError) in
+        return try instance.withStore { store throws(StoreError) in
             try store.reading {
                 var changes: [Change] = []
                 for binding in instance.schema.tables.sorted(by: { $0.info.name < $1.info.name }) {

@@ -49,7 +49,7 @@ extension Realm {
     /// - Throws: `Realm.Error`: `.invalidDatabase` or the file system's error if the log can't be read.
     public func tryVersions() throws -> [Version] {
         instance.check()
-        return try instance.storing { store throws(StoreError) in try store.storedVersions() }.map {
+        return try instance.withStore { store throws(StoreError) in try store.storedVersions() }.map {
             Version(number: $0.number, date: Date(nanoseconds: $0.time), size: $0.byteCount)
         }
     }
@@ -75,7 +75,7 @@ extension Realm {
     ///   or a property another type; `.invalidDatabase` or the file system's error if the log can't be read.
     public func asOf(version: UInt64, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
-        let past = try instance.storing { store throws(StoreError) in try store.version(version) }
+        let past = try instance.withStore { store throws(StoreError) in try store.version(version) }
         return Realm(try instance.past(past, at: CallSite(file, line)))
     }
 
@@ -92,7 +92,7 @@ extension Realm {
     /// - Throws: as `asOf(version:)`; `.versionNotRetained` also if the store was created later than the date.
     public func asOf(date: Date, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
-        let found = try instance.storing { store throws(StoreError) in
+        let found = try instance.withStore { store throws(StoreError) in
             // Compared as numbers, so that NaN is not later than any date.
             try store.newestVersion {
                 Date(nanoseconds: $0).timeIntervalSinceReferenceDate <= date.timeIntervalSinceReferenceDate
@@ -111,8 +111,8 @@ extension Realm {
 
 extension _RealmInstance {
     /// Asks the store something, and converts its errors to those of the API.
-    func storing<Result>(_ body: (Store) throws(StoreError) -> Result) throws -> Result {
-        try Firn.storing(configuration.fileURL, body(store))
+    func withStore<Result>(_ body: (Store) throws(StoreError) -> Result) throws -> Result {
+        try storing(configuration.fileURL, body(store))
     }
 
     /// The frozen instance of a past version.

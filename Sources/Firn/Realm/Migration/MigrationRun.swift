@@ -105,10 +105,10 @@ final class MigrationRun: @unchecked Sendable {
             }
             for key in keys {
                 let isThere = after.map { has($0, key) } ?? false
-                if transaction.hasFault { return }
+                if transaction.hasMetDamage { return }
                 block(old.dynamicAccessor(before, key), isThere ? after.map { new.dynamicAccessor($0, key) } : nil)
             }
-            if transaction.hasFault || keys.isEmpty { return }
+            if transaction.hasMetDamage || keys.isEmpty { return }
             position += keys.count
         }
     }
@@ -136,9 +136,9 @@ final class MigrationRun: @unchecked Sendable {
         }
         running.new.migrationEnds()
         // Damage that was met stays in the transaction, whose commit throws it, and so does the schema.
-        if let plan = state?.plan, !transaction.hasFault {
+        if let plan = state?.plan, !transaction.hasMetDamage {
             do throws(StoreError) { try transaction.changeSchema(to: plan.interim) } catch {
-                if !transaction.hasFault { stop(error.description) }
+                if !transaction.hasMetDamage { stop(error.description) }
             }
         }
         let new = MigrationRun.makeNew(

@@ -147,7 +147,7 @@ extension SharedStore {
                 throw error
             }
             // The commit throws the damage that was met.
-            if transaction.hasFault { faults = [] }
+            if transaction.hasMetDamage { faults = [] }
             // The block may have changed more than was known when it began.
             refusal = otherProcessError(schema.breaks(current), configuration)
             if faults.isEmpty, refusal == nil { try transaction.commit() } else { transaction.cancel() }

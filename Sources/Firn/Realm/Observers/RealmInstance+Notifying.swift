@@ -1,6 +1,5 @@
 import FirnCore
 import FirnStorage
-import Synchronization
 
 extension _RealmInstance {
     /// Makes the store wake the realm whenever a version is published.
@@ -52,7 +51,7 @@ extension _RealmInstance {
     /// As `refresh`, but throws if other processes have written something that can't be shown here.
     func tryRefresh(at site: CallSite) throws -> Bool {
         guard mayRefresh else { return false }
-        try storing { store throws(StoreError) in try store.catchUp() }
+        try withStore { store throws(StoreError) in try store.catchUp() }
         return beginOrAdvance(at: site)
     }
 
@@ -113,7 +112,7 @@ extension _RealmInstance {
                 subscription.deliver(mayBegin: mayBegin)
             }
         }
-        if observers.hasOwnChanges { observers.forgetShownOwnChanges() }
+        observers.forgetShownOwnChanges()
     }
 
     private func notifyRealm(_ notification: Realm.Notification, skipping tokens: [NotificationToken] = []) {

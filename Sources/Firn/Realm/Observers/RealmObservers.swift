@@ -89,7 +89,7 @@ final class RealmObservers {
         listener = store.onPublish { _ in waker.wake() }
     }
 
-    /// Ends that. The realm is not woken by `wake` either.
+    /// Makes the store wake the realm no longer. Nor does `wake`.
     func stopListening() {
         listener = nil
         waker = nil
@@ -98,7 +98,7 @@ final class RealmObservers {
     /// Makes the realm's thread, queue or actor show observers what is due, at its next turn.
     func wake() { waker?.wake() }
 
-    /// Does that if a turn was skipped.
+    /// Wakes the realm if a turn was skipped.
     func wakeIfDue() {
         guard isTurnDue else { return }
         isTurnDue = false
@@ -142,6 +142,7 @@ final class RealmObservers {
 
     /// Forgets what the realm changed, as far as all observers that want old values have been called for it.
     func forgetShownOwnChanges() {
+        if ownChanges.isEmpty { return }
         let oldest = active.filter(\.wantsOldValues).map(\.last.version).min() ?? .max
         ownChanges.removeAll { $0.version <= oldest }
     }

@@ -18,7 +18,7 @@ extension _RealmInstance {
     /// Commits the running transaction without waiting for the disk, and shows it. Returns its version, which is
     /// published later (`commitEnded`), and when the commit began.
     func commitWithoutWaiting() throws(StoreError) -> (version: UInt64, start: Int64) {
-        guard let began = open?.beganAt, let transaction else {
+        guard let began = running?.beganAt, let transaction else {
             preconditionFailure("Firn: there is no transaction to commit")
         }
         let (start, callSite) = (SystemClock.shared.monotonic(), pin?.callSite)

@@ -70,9 +70,9 @@ enum Exercise {
     /// Whether there is such an object. It reads as the object layer does: damage is recorded so that the commit
     /// throws it, and nothing is read after that.
     private static func holds(_ transaction: WriteTransaction, table: TableID, key: Int64) -> Bool {
-        guard !transaction.hasFault else { return false }
+        guard !transaction.hasMetDamage else { return false }
         let found = transaction.recordingDamage { transaction.table(table).find(key) != nil }
-        return found && !transaction.hasFault
+        return found && !transaction.hasMetDamage
     }
 
     private static func write(_ store: Store, _ body: (WriteTransaction) throws -> Void) throws {
