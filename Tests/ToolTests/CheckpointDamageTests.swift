@@ -92,10 +92,10 @@ import Testing
         for offset in end..<count - 8 {
             footer[offset] = 1
             Forging.put(CRC32C.checksum(Array(footer.dropLast(4))), into: &footer, offset: count - 4)
-            let refusal = #expect(throws: CheckpointFooter.Refusal.self) {
+            let damage = #expect(throws: Damage.self) {
                 try footer.withUnsafeBytes { try CheckpointFooter.read($0) }
             }
-            #expect(refusal?.offset == end && refusal?.text.contains("must be zero") == true)
+            #expect(damage?.offset == end && damage?.text.contains("must be zero") == true)
             footer[offset] = 0
         }
     }

@@ -271,12 +271,12 @@ import Testing
     ) throws -> (chain: UInt32, end: Int) {
         var writer = ByteWriter()
         let end = bytes.withUnsafeBytes { bytes in
-            guard case .header(var header) = SegmentHeader.read(bytes) else { return 0 }
+            guard var header = try? SegmentHeader.read(bytes) else { return 0 }
             header.storeHigh = manifest.storeHigh
             header.storeLow = manifest.storeLow
             header.chain = chain
             var chain = header.write(to: &writer)
-            while case .header(var frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[writer.count...])) {
+            while var frame = try? FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[writer.count...])) {
                 let start = writer.count
                 frame.storeHigh = manifest.storeHigh
                 frame.chain = chain
@@ -295,9 +295,9 @@ import Testing
     /// The checksum of the last header in a segment.
     private static func lastChain(_ bytes: [UInt8]) -> UInt32? {
         bytes.withUnsafeBytes { bytes in
-            guard case .header(let header) = SegmentHeader.read(bytes) else { return nil }
+            guard let header = try? SegmentHeader.read(bytes) else { return nil }
             var (chain, offset) = (header.crc, SegmentHeader.byteCount)
-            while case .header(let frame) = FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
+            while let frame = try? FrameHeader.read(UnsafeRawBufferPointer(rebasing: bytes[offset...])) {
                 chain = frame.crc
                 offset += frame.frameByteCount
             }

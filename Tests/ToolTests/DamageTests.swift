@@ -147,7 +147,7 @@ import Testing
         var bytes = try sample.bytes(path)
         var parts: [UInt64: [Int]] = [:]
         var offset = SegmentHeader.byteCount
-        while offset < bytes.count, case .header(let header) = bytes[offset...].withUnsafeBytes(FrameHeader.read) {
+        while offset < bytes.count, let header = try? bytes[offset...].withUnsafeBytes(FrameHeader.read) {
             if header.kind.isPart { parts[header.version, default: []].append(offset) }
             offset = header.end
         }

@@ -185,7 +185,7 @@ import Testing
                 do {
                     try body(table, object.number, &values, index + 1)
                 } catch let fault as InputFault {
-                    throw RefusedObject(place: "\(index + 1)", text: fault.text)
+                    throw ObjectFault(place: "\(index + 1)", text: fault.text)
                 }
             }
         }

@@ -67,6 +67,7 @@ final class SpillArena: @unchecked Sendable {
 
     /// The first run of free pages from `start` on that is long enough.
     func freeRun(from start: Int, atLeast least: Int, atMost most: Int) -> Range<Int>? {
+        pool.assertLocked()
         var page = start
         while page < pageCount {
             var end = page
@@ -79,6 +80,7 @@ final class SpillArena: @unchecked Sendable {
 
     /// Takes a run of free pages for a cursor.
     func take(_ pages: Range<Int>) {
+        pool.assertLocked()
         for page in pages {
             firn_atomic_add_32(counts + page, 1)
             births[page] = .max
@@ -89,12 +91,14 @@ final class SpillArena: @unchecked Sendable {
 
     /// Records the least stamp of the nodes in a cursor's pages. The caller then calls `leave`, without the lock.
     func note(_ birth: UInt64, _ pages: Range<Int>) {
+        pool.assertLocked()
         for page in pages { births[page] = birth }
     }
 
     /// Returns the pages to write for a version with `stamp` as ascending runs of bytes, and marks them as written.
     /// Pages that were written before are included only if `again` is true.
     func takeWritable(bornThrough stamp: UInt64, again: Bool) -> [Range<Int>] {
+        pool.assertLocked()
         var result: [Range<Int>] = []
         for page in 0..<pageCount
         where births[page] <= stamp && (again || !isWritten[page]) && firn_atomic_load_32(counts + page) > 0 {
@@ -112,6 +116,7 @@ final class SpillArena: @unchecked Sendable {
 
     /// Marks pages as not written, because writing them failed.
     func putBack(_ ranges: [Range<Int>]) {
+        pool.assertLocked()
         for range in ranges {
             for page in range.lowerBound >> Self.pageShift..<range.upperBound >> Self.pageShift {
                 isWritten[page] = false

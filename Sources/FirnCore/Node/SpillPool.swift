@@ -29,6 +29,9 @@ final class SpillPool: @unchecked Sendable {
         self.isRandom = isRandom
     }
 
+    /// Stops a debug build if the calling thread does not hold the lock, which guards the arenas' pages.
+    func assertLocked() { lock.assertHeld() }
+
     var arenaCount: Int { lock.withLock { arenas.count } }
     var usedPageCount: Int { lock.withLock { arenas.reduce(0) { $0 + $1.usedPageCount } } }
 

@@ -1,3 +1,5 @@
+import FirnStorage
+
 extension Snapshot {
     /// Checks everything that must hold within a version. Stops the program with a message if something is broken.
     /// O(objects).
@@ -129,6 +131,26 @@ extension Snapshot {
         }
     }
 }
+
+#if DEBUG
+    extension Store {
+        /// Whether each new version is checked. Set by the environment variable `FIRN_INVARIANTS`, for one run of the
+        /// tests (`Tools/soak`).
+        static let checksInvariants = hasEnvironmentVariable("FIRN_INVARIANTS")
+
+        /// Checks the newest version, unless a file is damaged. Called with the write lock held. O(objects).
+        func checkTip() {
+            let tip = versions.pinForStore(.tip)
+            var record = DamageRecord()
+            withUnsafeMutablePointer(to: &record) { record in
+                // What it throws is in the record.
+                DamageRecord.with(record) { _ = Result { () throws(StoreError) in try tip.snapshot.verify() } }
+            }
+            if record.met?.damage == nil { tip.snapshot._checkInvariants() }
+            withExtendedLifetime(tip) {}
+        }
+    }
+#endif
 
 extension Store {
     /// Checks every active version. Checks also that the live nodes are exactly the nodes that active versions reach,

@@ -60,6 +60,9 @@ extension Store {
         let outcome = transaction.detach()
         versions.add(
             stamp: stamp, version: version, time: time, root: root, resolvedSchema: resolvedSchema, outcome)
+        #if DEBUG
+            if Self.checksInvariants { checkTip() }
+        #endif
     }
 
     /// Reports that the clock was set, as the log has noticed it. Called under no lock. Costs a load if it was not.

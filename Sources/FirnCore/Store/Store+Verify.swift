@@ -5,13 +5,17 @@ extension Store {
     package func verify() throws(StoreError) {
         try checkOpen()
         let pin = versions.pinForStore(.published)
-        try DamageRecord.throwing { () throws(StoreError) in
-            for table in pin.snapshot.schema.tables.indices.map(TableID.init)
-            where !pin.snapshot.schema[table].isRemoved {
-                try pin.snapshot.table(table).verify()
-            }
-        }
+        try DamageRecord.throwing { () throws(StoreError) in try pin.snapshot.verify() }
         withExtendedLifetime(pin) {}
+    }
+}
+
+extension Snapshot {
+    /// Reads everything. Notes damage in the thread's record, and throws it.
+    func verify() throws(StoreError) {
+        for table in schema.tables.indices.map(TableID.init) where !schema[table].isRemoved {
+            try self.table(table).verify()
+        }
     }
 }
 

@@ -59,16 +59,6 @@ package struct LogOptions: Sendable {
     package var segmentByteCount = LogLimits.segmentByteCount
     /// The most bytes that a part holds before compression; a longer part is refused.
     package var partByteCount = 1 << 20
-    /// The sector size of a disk on which a power cut may tear the write of a sector: a power of two from 512 to
-    /// 65,536; 0 (the default) for a disk that writes sectors atomically.
-    ///
-    /// A commit is written behind the one before, so a write begins in the sector that holds the end of commits
-    /// already synced. If power fails during such a write, a disk that spoils the whole sector would destroy those
-    /// commits too. Nearly all disks write sectors of 512 or 4,096 bytes atomically, or have a capacitor for that;
-    /// SQLite assumes the same ("powersafe overwrite"). With a sector size given here, each group of commits that
-    /// one sync makes durable begins in a sector of its own. The system writes whole pages, so if files are cached,
-    /// 4,096 is the smallest size that helps. Cost: up to that many bytes of log per sync.
-    package var sectorByteCount = 0
     /// The size of the reserve, the file that is removed when the disk is full so that a transaction that removes
     /// more than it adds can still commit; 0 keeps none, and nil follows the size of the store (`LogReserve`).
     package var reserveByteCount: Int?

@@ -8,7 +8,7 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case notAStore
         /// The folder holds other things and no store.
         case foreignFolder
-        /// A later release of Firn wrote it.
+        /// A later release of Firn wrote it, or one before the first release that had another feature.
         case newerFormat(found: UInt32)
         /// Bytes that were durable are no longer what was written.
         case damage
@@ -137,7 +137,7 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
                 "the folder \(location) holds other things and no Firn store\(found). Nothing was changed; give an empty or a new folder."
         case .newerFormat(let format):
             return
-                "\(location) was written by a later release of Firn (format \(format), this one reads up to \(LogLimits.format))\(found). "
+                "\(location) was written by another release of Firn (format \(format), this one reads up to \(LogLimits.format))\(found). "
                 + "Nothing was changed; open it with that release."
         case .damage:
             return

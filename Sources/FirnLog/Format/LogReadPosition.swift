@@ -12,8 +12,6 @@ struct LogReadPosition: Equatable, Sendable {
     var time: Int64 = 0
     /// The highest durable mark of the frames before.
     var mark: UInt64 = 0
-    /// The sector size of the segment.
-    var sector = 0
     /// The schema in force; nil if no frame since the last position gave one.
     var schema: [UInt8]?
 }

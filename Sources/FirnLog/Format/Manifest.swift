@@ -66,10 +66,18 @@ struct Manifest: Equatable {
     /// What a reader must know about a store beyond the format.
     struct Features: OptionSet {
         var rawValue: UInt32
-        /// Segments may have a sector (see `SegmentHeader`), so that zeros may lie between frames.
+        /// Reserved. Before its first release, Firn could leave zeros between the frames of a segment, so that commits
+        /// began in sectors of their own.
         static let sectors = Features(rawValue: 1)
         /// The features that this release knows.
-        static let known: Features = [.sectors]
+        static let known: Features = []
+
+        /// The features by name, as far as they have one.
+        var names: String {
+            let unnamed = subtracting(.sectors).rawValue
+            return [contains(.sectors) ? "sectors" : nil, unnamed == 0 ? nil : "\(unnamed)"].compactMap(\.self)
+                .joined(separator: " and ")
+        }
     }
 
     struct Segment: Equatable {
@@ -203,7 +211,9 @@ struct Manifest: Equatable {
         let format: UInt32 = get(8)
         guard format <= LogLimits.format else { throw LogError(.newerFormat(found: format), path: path) }
         let features = Features(rawValue: get(48))
-        guard features.isSubset(of: .known) else { throw LogError(.newerFormat(found: format), path: path) }
+        guard features.isSubset(of: .known) else {
+            throw LogError(.newerFormat(found: format), path: path, detail: "it needs the features \(features.names)")
+        }
         let byteCount = Int(get(12, UInt32.self))
         let count = Int(get(44, UInt32.self))
         let earlierCount = Int(get(92, UInt32.self))

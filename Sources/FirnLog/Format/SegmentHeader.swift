@@ -11,19 +11,14 @@ import FirnBytes
 ///     32 ├───────────┬───────────┬───────────────────────┤
 ///        │ epoch     │ chain     │ first version         │
 ///     48 ├───────────┴───────────┼───────────┬───────────┤
-///        │ durable mark          │ sector    │ CRC of    │
-///        │                       │           │ 0 ..< 60  │
+///        │ durable mark          │ reserved  │ CRC of    │
+///        │                       │ (zero)    │ 0 ..< 60  │
 ///     64 └───────────────────────┴───────────┴───────────┘
 /// ```
 ///
 /// **chain** is the header CRC of the last frame before the segment (0 in a store's first segment). **first
 /// version** is the version that the segment's first commit makes. **durable mark** is the highest version known to
 /// be durable when the segment was made. All frames of a segment have its epoch.
-///
-/// **sector** is 0 if frames follow each other without a gap. Otherwise it is a power of two from 512 to 65,536:
-/// then zeros may lie between a frame and the next multiple of the sector, where the next frame begins
-/// (`LogOptions.sectorByteCount` says what this is for). The manifest of a store with such a segment has the
-/// required feature `Manifest.Features.sectors`.
 struct SegmentHeader: Equatable {
     static let byteCount = 64
     static let magic: UInt64 = 0x4D47_4553_4E52_4946  // "FIRNSEGM"
@@ -34,7 +29,6 @@ struct SegmentHeader: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
-    var sector: UInt32 = 0
 
     /// Appends the header and returns its CRC, which is the start of the segment's chain.
     @discardableResult
@@ -49,7 +43,7 @@ struct SegmentHeader: Equatable {
         writer.append(chain)
         writer.append(firstVersion)
         writer.append(mark)
-        writer.append(sector)
+        writer.append(UInt32(0))
         let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         writer.append(crc)
         return crc
@@ -63,21 +57,11 @@ struct SegmentHeader: Equatable {
         }
         let crc: UInt32 = get(60)
         guard get(0) == magic, crc == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[0..<60])),
-            get(8) == UInt32(LogLimits.format), isSector(get(56, UInt32.self))
+            get(8) == UInt32(LogLimits.format), get(56) == UInt32(0)
         else { return nil }
         let header = SegmentHeader(
             storeID: StoreID(high: get(16), low: get(24)), epoch: get(32), segment: get(12), chain: get(36),
-            firstVersion: get(40), mark: get(48), sector: get(56))
+            firstVersion: get(40), mark: get(48))
         return (header, crc)
-    }
-
-    /// Whether frames may lie in sectors of this many bytes; 0 means no sectors.
-    static func isSector(_ byteCount: some BinaryInteger) -> Bool {
-        byteCount == 0 || byteCount >= 512 && byteCount <= 1 << 16 && byteCount & (byteCount - 1) == 0
-    }
-
-    /// The offset itself or, in a segment with sectors, the start of the next sector.
-    static func roundUp(_ offset: Int, toSector sector: Int) -> Int {
-        sector == 0 ? offset : (offset + sector - 1) & ~(sector - 1)
     }
 }

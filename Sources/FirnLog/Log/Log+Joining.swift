@@ -94,7 +94,7 @@ extension Log {
         let tail = LogTail(
             folder: folder, options: options, clock: clock, group: group, page: page, file: file, manifest: listed,
             end: position.offset, filled: position.offset, chain: position.chain, lastTime: position.time,
-            schema: position.schema ?? [], sector: position.sector, isReserveGone: false, isWriter: false)
+            schema: position.schema ?? [], isReserveGone: false, isWriter: false)
         tail.markWritten = position.mark
         tail.checkpointByteCount.store(checkpoints.last?.byteCount ?? 0, ordering: .relaxed)
         let lock = WriterLock(locks: locks, page: page, isReady: false, options, clock)

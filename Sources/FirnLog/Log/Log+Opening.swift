@@ -17,9 +17,6 @@ extension Log {
         precondition(
             options.partByteCount >= 64 && options.partByteCount <= LogLimits.payloadByteCount,
             "Firn: partByteCount must be 64 ... \(LogLimits.payloadByteCount)")
-        precondition(
-            SegmentHeader.isSector(options.sectorByteCount),
-            "Firn: sectorByteCount must be 0 or a power of two, 512 ... 65,536")
         let location = StoreLocation(options, storage)
         switch options.access {
         case .readOnly: return try openForReading(options, location)
@@ -64,7 +61,7 @@ extension Log {
                     if found != .store { found = try folder.find() }
                     let created = found != .store
                     if created {
-                        try create(folder, clock: clock, randomness: randomness, sector: options.sectorByteCount)
+                        try create(folder, clock: clock, randomness: randomness)
                     }
                     let log = try openLocked(
                         options, folder: folder, location: location, clock: clock, randomness: randomness, locks: locks,
@@ -99,26 +96,25 @@ extension Log {
     /// Makes a store. It exists as soon as its manifest does; whatever a crash leaves before that counts as an
     /// empty folder.
     private static func create(
-        _ folder: StoreFolder, clock: any Clock, randomness: any Randomness, sector: Int
+        _ folder: StoreFolder, clock: any Clock, randomness: any Randomness
     ) throws(LogError) {
         try folder.removeUnfinishedCopy()
         try folder.removeIfPresent(folder.newManifest)
         try folder.createFolderIfAbsent(.log)
         try folder.createFolderIfAbsent(.checkpoints)
         let manifest = Manifest(
-            storeID: StoreID(randomness), features: sector > 0 ? [.sectors] : [], created: clock.now(),
+            storeID: StoreID(randomness), created: clock.now(),
             segments: [Manifest.Segment(segment: 1, epoch: 1, firstVersion: 1)])
-        try makeFirstSegment(folder, manifest, schema: [], time: 0, sector: sector)
+        try makeFirstSegment(folder, manifest, schema: [], time: 0)
     }
 
     /// Writes a new store's only segment, and then its manifest.
     static func makeFirstSegment(
-        _ folder: StoreFolder, _ manifest: Manifest, schema: [UInt8], time: Int64, sector: Int = 0
+        _ folder: StoreFolder, _ manifest: Manifest, schema: [UInt8], time: Int64
     ) throws(LogError) {
         let first = manifest.openSegment.firstVersion
         let header = SegmentHeader(
-            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1,
-            sector: UInt32(sector))
+            storeID: manifest.storeID, epoch: 1, segment: 1, chain: 0, firstVersion: first, mark: first - 1)
         let name = folder.segment(1)
         try folder.removeIfPresent(name)
         let file = try stored(folder.create(name))
@@ -181,10 +177,12 @@ extension Log {
             folder: folder, options: options, clock: clock, group: group, page: page, file: file,
             manifest: recovery.manifest, end: recovery.scan.end, filled: max(size, recovery.scan.end),
             chain: recovery.scan.chain, lastTime: recovery.scan.lastTime, schema: recovery.scan.schema ?? [],
-            sector: recovery.sector, isReserveGone: false)
+            isReserveGone: false)
         tail.checkpointByteCount.store(recovery.checkpoint?.byteCount ?? 0, ordering: .relaxed)
+        tail.begin()
         tail.isReserveGone = !reserve.ensure(for: tail.storeByteCount)
         tail.markWritten = max(recovery.scan.mark, recovery.manifest.openSegment.firstVersion - 1)
+        tail.endAppending()
         let lock = WriterLock(locks: locks, page: page, isReady: true, options, clock)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder), reserve: reserve)
         // The log is idle as it is, unless its last mark is missing.

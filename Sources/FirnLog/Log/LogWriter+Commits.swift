@@ -111,7 +111,6 @@ extension LogWriter {
         do throws(LogError) {
             if let failure = group.currentFailure { throw failure }
             try cut(to: start, chain: chain)
-            group.endJoin()
             try group.syncAll()
         } catch {
             throw LogError(.unknownOutcome(version: version), path: error.path, detail: error.detail)

@@ -110,7 +110,7 @@ final class LogFollower {
         while true {
             let reader = try locate(&position, manifest)
             // It is enough to look at the first preallocated bytes: a process that released the lock has left zeros.
-            if try reader.isZero(behind: position.offset) { return true }
+            if try reader.isZero(at: position.offset) { return true }
             guard case .frame(let frame, let crc) = try reader.item(at: position.offset), frame.chain == position.chain,
                 !frame.kind.isPart
             else { return false }
@@ -144,9 +144,7 @@ final class LogFollower {
         if entry.segment == position.segment, entry.epoch == position.epoch,
             !entry.isSealed || position.offset <= entry.byteCount
         {
-            let reader = try reader(entry, manifest.storeID)
-            position.sector = Int(reader.header.sector)
-            return reader
+            return try reader(entry, manifest.storeID)
         }
         let reader = try reader(entry, manifest.storeID)
         if index > 0, manifest.segments[index - 1].chainEnd != reader.header.chain {
@@ -156,7 +154,6 @@ final class LogFollower {
         }
         position.segment = entry.segment
         position.epoch = entry.epoch
-        position.sector = Int(reader.header.sector)
         position.offset = SegmentHeader.byteCount
         position.chain = reader.headerCRC
         position.version = entry.firstVersion - 1

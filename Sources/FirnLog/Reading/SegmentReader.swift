@@ -108,18 +108,8 @@ final class SegmentReader {
         return UnsafeRawBufferPointer(rebasing: window[start..<max(start, min(start + wanted, windowCount))])
     }
 
-    /// Where the next frame begins behind a frame that ends at `offset`: there or, if zeros follow up to the end of
-    /// the sector, in the next sector.
-    private func frameStart(behind offset: Int) throws(LogError) -> Int {
-        let start = SegmentHeader.roundUp(offset, toSector: Int(header.sector))
-        guard start > offset, start < byteCount else { return offset }
-        return try bytes(at: offset, count: start - offset).isAllZero ? start : offset
-    }
-
-    /// The frame at `end`, with its header, payload and padding checked. If there are zeros up to the end of the
-    /// sector, it is the frame at the beginning of the next sector.
-    func item(at end: Int) throws(LogError) -> Item {
-        let offset = try frameStart(behind: end)
+    /// The frame at `offset`, with its header, payload and padding checked.
+    func item(at offset: Int) throws(LogError) -> Item {
         let start = try bytes(at: offset, count: FrameHeader.byteCount)
         guard !start.isEmpty else { return .end }
         guard let (header, crc) = FrameHeader.decode(start) else {
@@ -141,14 +131,13 @@ final class SegmentReader {
     }
 
     /// Whether there are zeros where the next frame's header would be.
-    func isZero(behind end: Int) throws(LogError) -> Bool {
-        try bytes(at: try frameStart(behind: end), count: FrameHeader.byteCount).isAllZero
+    func isZero(at offset: Int) throws(LogError) -> Bool {
+        try bytes(at: offset, count: FrameHeader.byteCount).isAllZero
     }
 
     /// Like `item`, but checks only the frame's header and does not read its payload. Nil if there is no header of
     /// this segment.
-    func header(at end: Int) throws(LogError) -> (header: FrameHeader, crc: UInt32)? {
-        let offset = try frameStart(behind: end)
+    func header(at offset: Int) throws(LogError) -> (header: FrameHeader, crc: UInt32)? {
         guard let found = FrameHeader.decode(try bytes(at: offset, count: FrameHeader.byteCount)),
             belongs(found.header, at: offset)
         else { return nil }

@@ -84,8 +84,6 @@ struct Recovery {
     var checkpoint: Checkpoint? { checkpoints.last }
     /// The versions that the checkpoint covers and the log lacks.
     private(set) var missing: ClosedRange<UInt64>?
-    /// The sector size of the last segment.
-    let sector: Int
 
     var lastVersion: UInt64 { scan.lastVersion }
     var needsRewrite: Bool { tornTail != nil || lastVersion > durable || missing != nil }
@@ -169,8 +167,7 @@ struct Recovery {
                 wholeCommits: scan.commitsBehind, reason: broken.reason)
         }
         var recovery = Recovery(
-            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints,
-            sector: Int(reader.header.sector))
+            folder: folder, manifest: manifest, scan: scan, durable: durable, tornTail: torn, checkpoints: checkpoints)
         if let checkpoint, checkpoint.version > scan.lastVersion { recovery.continueLog(after: checkpoint) }
         return recovery
     }
@@ -280,7 +277,7 @@ struct Recovery {
         let epoch = manifest.epoch + 1
         let header = SegmentHeader(
             storeID: manifest.storeID, epoch: epoch, segment: old.segment + 1, chain: keptChain,
-            firstVersion: durable + 1, mark: durable, sector: UInt32(sector))
+            firstVersion: durable + 1, mark: durable)
         try removeUnlistedSegments()
 
         // The new segment.
@@ -402,10 +399,7 @@ struct Recovery {
         guard let status = try stored(folder.status(name)),
             status.byteCount > Int(entry.byteCount)
         else { return nil }
-        // A cut within a sector would write that sector again.
-        let sector = Int(try SegmentReader(folder, entry, storeID: manifest.storeID).header.sector)
-        let end = SegmentHeader.roundUp(Int(entry.byteCount), toSector: sector)
-        return status.byteCount > end ? (name, end) : nil
+        return (name, Int(entry.byteCount))
     }
 
     private func trimSealedSegments() throws(LogError) {

@@ -24,42 +24,21 @@ import Synchronization
 /// next sync. So the end of a round wakes nobody in vain, and wakes all of a queue with one system call. A thread that
 /// was woken reads *durable* without a lock.
 ///
-/// **Sectors.** If a commit must not share a sector of the disk with synced commits (`LogOptions.sectorByteCount`),
-/// its appender calls `join` before it writes. *covered* is the last version that is covered by a sync which has
-/// begun.
-///
-/// - If *covered* is the last version written, or a leader is just deciding it, the commit begins a new sector.
-/// - Otherwise it joins the sector of the commits before it. A leader that begins meanwhile waits until the commit is
-///   written, and only then decides what its sync covers.
-///
-/// The appender and the leader each announce themselves (`isJoined`; *covered* as `undecided`) before they read the
-/// other's announcement, so at least one sees the other. So all versions of a sector are covered by the same syncs.
-///
-/// A round's target is decided before it is decided what its sync covers, because the waiters choose their wait queue
-/// by the target. A commit for which the leader waited is covered, but only the next round acknowledges it. That
-/// costs one sync, and no waiter sleeps in the wrong queue.
-///
 /// No code of the application runs while a thread leads. The state that changes:
 /// - *written*, *durable*, *published*: atomics that only rise, which any thread may read. *written* is stored by the
 ///   appender. The other two are stored by the leader (*published* by the appender if the durability needs no sync).
 ///   While another process writes, `adopt` raises all three.
-/// - *covered*: atomic; stored by the leader, read by the appender. `undecided` while the leader waits for a commit
-///   that is being written.
 /// - `round`: atomic. Set from idle to syncing by the thread that becomes the leader, and back by the leader.
 /// - `isCrowded`: atomic; stored by the leader.
-/// - `isJoined`: atomic; stored by the appender, read by the leader.
 /// - `file`: used by the leader. Only a leader replaces it (a roll to a new segment leads for as long as it takes).
 /// - `failure`: guarded by `lock`. `failed` is atomic and says that there is one.
 final class GroupCommit: @unchecked Sendable {
     private let written: Atomic<UInt64>
     private let durable: Atomic<UInt64>
     private let published: Atomic<UInt64>
-    private let covered: Atomic<UInt64>
     private let round: Atomic<UInt64>
     /// Whether the last round had commits of several threads to sync.
     private let isCrowded = Atomic<Bool>(false)
-    /// Whether a commit is being written to a sector whose earlier commits no sync covers yet.
-    private let isJoined = Atomic<Bool>(false)
     private let failed = Atomic<Bool>(false)
     private let waitQueues: (EventCount, EventCount)
     private let lock = Lock(.innermost)
@@ -71,16 +50,13 @@ final class GroupCommit: @unchecked Sendable {
     /// Whether a commit is published as soon as it is written.
     private let publishesWhenWritten: Bool
 
-    /// The value of *covered* while a leader decides it. No commit joins then.
-    private static let undecided = UInt64.max
-
     /// The content of `round`:
     /// ```
     /// bit 0      whether a sync runs
     /// bit 1      the wait queue of the threads that this round covers (while idle: will cover)
     /// bits 2–63  the target: the version up to which the last begun sync covers
     /// ```
-    private struct Round: Equatable {
+    struct Round: Equatable {
         let word: UInt64
 
         init(word: UInt64) { self.word = word }
@@ -106,7 +82,6 @@ final class GroupCommit: @unchecked Sendable {
         written = Atomic(version)
         durable = Atomic(version)
         published = Atomic(version)
-        covered = Atomic(version)
         round = Atomic(Round(target: version, waitQueue: 0, isSyncing: false).word)
     }
 
@@ -127,17 +102,6 @@ final class GroupCommit: @unchecked Sendable {
             page?.setPublished(version)
         }
     }
-
-    /// Whether the next commit may share a sector with the last one. If this returns true, the appender must call
-    /// `endJoin` as soon as the commit is written or cut off.
-    func join() -> Bool {
-        isJoined.store(true, ordering: .sequentiallyConsistent)
-        if covered.load(ordering: .sequentiallyConsistent) < writtenVersion { return true }
-        endJoin()
-        return false
-    }
-
-    func endJoin() { isJoined.store(false, ordering: .sequentiallyConsistent) }
 
     /// Steps 2 to 5. Throws if a sync failed before the version was durable.
     func wait(for version: UInt64) throws(LogError) {
@@ -160,24 +124,25 @@ final class GroupCommit: @unchecked Sendable {
                 yieldThread()
                 continue
             }
-            guard let led = beginRound(now) else { continue }
-            // A round may have ended since `durable` was read. A failure of it is set before its end, so the next
-            // leader sees it. If that round has synced everything, the log may be closed by now, and another process
-            // may write. Then a further sync of this file would fail, and the failure would be treated as one of that
-            // process.
-            if hasFailed || led.target <= durableVersion {
-                endRound(led)
-                continue
-            }
-            do throws(LogError) {
-                try stored(file.sync())
-                try checkNames(file)
-                isCrowded.store(writtenVersion > durableVersion + 1, ordering: .relaxed)
-                raise(to: led.target)
-            } catch {
-                fail(error)
-            }
-            endRound(led)
+            syncRound(now)
+        }
+    }
+
+    /// Steps 3 to 5: leads the round that begins from `now`, unless another thread was quicker.
+    func syncRound(_ now: Round) {
+        guard let led = beginRound(now) else { return }
+        defer { endRound(led) }
+        // A round may have ended since the caller looked. A failure of it is set before its end, so the next leader
+        // sees it. If that round has synced everything, the log may be closed by now, and another process may write.
+        // Then a further sync of this file would fail, and the failure would be treated as one of that process.
+        if hasFailed || led.target <= durableVersion { return }
+        do throws(LogError) {
+            try stored(file.sync())
+            try checkNames(file)
+            isCrowded.store(writtenVersion > durableVersion + 1, ordering: .relaxed)
+            raise(to: led.target)
+        } catch {
+            fail(error)
         }
     }
 
@@ -240,14 +205,12 @@ final class GroupCommit: @unchecked Sendable {
     ///   with relaxed durability, or a leader, whose target is *written*). It would sync another process's file, and
     ///   its `raise` would store that target as the durable mark of the shared page. But that mark is the other
     ///   process's to raise, and may be higher by then.
-    /// - *covered* before *written*: what is adopted is synced, so no commit may join it in its sector.
     ///
     /// Between the steps a reader may see a version published or durable that is not written. That does no harm. Three
     /// kinds of threads read *written*. The appender, which is the caller here, compares it with versions. Threads that
     /// look for something to sync compare it with *durable*, and find nothing. Threads that read the past also take
     /// what the page says is published (`Log.replay`).
     func adopt(_ version: UInt64) {
-        covered.store(version, ordering: .sequentiallyConsistent)
         published.store(version, ordering: .sequentiallyConsistent)
         durable.store(version, ordering: .sequentiallyConsistent)
         written.store(version, ordering: .sequentiallyConsistent)
@@ -275,7 +238,7 @@ final class GroupCommit: @unchecked Sendable {
     /// Whether a leader is syncing, or is about to sync.
     var isSyncing: Bool { currentRound.isSyncing }
 
-    private var currentRound: Round { Round(word: round.load(ordering: .sequentiallyConsistent)) }
+    var currentRound: Round { Round(word: round.load(ordering: .sequentiallyConsistent)) }
 
     private func waitQueue(_ number: UInt64) -> EventCount { number == 0 ? waitQueues.0 : waitQueues.1 }
 
@@ -284,12 +247,7 @@ final class GroupCommit: @unchecked Sendable {
         let begun = Round(target: writtenVersion, waitQueue: now.waitQueue, isSyncing: true)
         let (exchanged, _) = round.compareExchange(
             expected: now.word, desired: begun.word, ordering: .sequentiallyConsistent)
-        guard exchanged else { return nil }
-        covered.store(Self.undecided, ordering: .sequentiallyConsistent)
-        // The wait is for the write of one commit, which itself waits for nobody.
-        while isJoined.load(ordering: .sequentiallyConsistent) { yieldThread() }
-        covered.store(writtenVersion, ordering: .sequentiallyConsistent)
-        return begun
+        return exchanged ? begun : nil
     }
 
     /// Makes the caller the leader, after waiting for the present one.

@@ -8,11 +8,11 @@ import Synchronization
 /// writes. `begin` acquires the tail, `endAppending` releases it.
 ///
 /// The state that changes:
-/// - `chain`, `lastTime`, `ages`, `isReserveGone`, `markWritten`, `commitStart`: owned by the appender. In a commit of
-///   many parts, the thread that writes a part owns them; the part queue passes them on from part to part.
+/// - `chain`, `lastTime`, `ages`, `isReserveGone`, `markWritten`: owned by the appender. In a commit of many parts, the
+///   thread that writes a part owns them; the part queue passes them on from part to part.
 /// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
-/// - `file`, `manifest`, `schema`, `isWriter`, `sector`, `wantedSector`: changed by the appender, under `lock`. So the
-///   appender may read them without it, and any thread with it (`snapshot`).
+/// - `file`, `manifest`, `schema`, `isWriter`: changed by the appender, under `lock`. So the appender may read them
+///   without it, and any thread with it (`snapshot`).
 /// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Another thread preallocates space, by writing
 ///   zeros, while the appender writes. So each write first makes sure that no zeros overwrite it, and nothing is
 ///   preallocated while the file is cut or sealed.
@@ -43,18 +43,14 @@ final class LogTail: @unchecked Sendable {
     private let wantedRetention = Atomic<UInt64>(0)
     /// The durable mark in the newest frame.
     var markWritten: UInt64 = 0
-    /// The sector size of the open segment, and the sector size that the next segment gets. The latter is at least the
-    /// size that this process was asked for. It is also at least the size of other processes that write to the store. 0
-    /// means none.
-    private(set) var sector: Int
-    private(set) var wantedSector: Int
-    /// The offset of the first frame of the commit that was written last. It is behind the `end` before it if the
-    /// commit began a sector.
-    private var commitStart = 0
 
     private let lock = Lock(.innermost)
     private let changed = Condition()
     private var isAppending = false
+    #if DEBUG
+        /// A copy of `isAppending` that `assertAppending` reads without the lock, which its caller may hold.
+        private let hasAppender = Atomic<Bool>(false)
+    #endif
     /// Whether this process is the one that writes. Otherwise the tail is the position up to which it has read.
     /// Changed by the appender, under `lock`.
     private(set) var isWriter: Bool
@@ -67,11 +63,9 @@ final class LogTail: @unchecked Sendable {
     init(
         folder: StoreFolder, options: LogOptions, clock: any Clock, group: GroupCommit, page: SharedPage?,
         file: any StorageFile, manifest: Manifest, end: Int, filled: Int, chain: UInt32, lastTime: Int64,
-        schema: [UInt8], sector: Int, isReserveGone: Bool, isWriter: Bool = true
+        schema: [UInt8], isReserveGone: Bool, isWriter: Bool = true
     ) {
         ages = AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
-        self.sector = sector
-        wantedSector = isWriter ? options.sectorByteCount : max(options.sectorByteCount, sector)
         self.isWriter = isWriter
         self.folder = folder
         self.options = options
@@ -95,7 +89,7 @@ final class LogTail: @unchecked Sendable {
     func begin() {
         lock.lock()
         while isAppending { changed.wait(lock) }
-        isAppending = true
+        setAppending(true)
         lock.unlock()
     }
 
@@ -103,22 +97,42 @@ final class LogTail: @unchecked Sendable {
     func tryBegin() -> Bool {
         lock.withLock {
             if isAppending { return false }
-            isAppending = true
+            setAppending(true)
             return true
         }
+    }
+
+    private func setAppending(_ isAppending: Bool) {
+        lock.assertHeld()
+        self.isAppending = isAppending
+        #if DEBUG
+            hasAppender.store(isAppending, ordering: .relaxed)
+        #endif
+    }
+
+    /// Stops a debug build if the tail has no appender. Call it in what only the appender may do. It does not compare
+    /// threads, because other threads write the parts of a commit for the appender.
+    @inline(__always) func assertAppending() {
+        #if DEBUG
+            if !hasAppender.load(ordering: .relaxed) {
+                fatalError("Firn: the end of the log is used by a thread that has not acquired it.")
+            }
+        #endif
     }
 
     /// The state that any thread may read beside the appender.
     func snapshot() -> (manifest: Manifest, schema: [UInt8]) { lock.withLock { (manifest, schema) } }
 
     /// Sets the schema that new segments begin with. Called by the appender.
-    func setSchema(_ bytes: [UInt8]) { lock.withLock { schema = bytes } }
+    func setSchema(_ bytes: [UInt8]) {
+        assertAppending()
+        lock.withLock { schema = bytes }
+    }
 
     /// Releases the tail.
     func endAppending() {
-        if sector > 0 { group.endJoin() }
         lock.lock()
-        isAppending = false
+        setAppending(false)
         changed.broadcast()
         lock.unlock()
     }
@@ -128,7 +142,8 @@ final class LogTail: @unchecked Sendable {
 
     /// About the bytes of the store's files. Called by the appender.
     var storeByteCount: Int {
-        manifest.segments.dropLast().reduce(end + checkpointByteCount.load(ordering: .relaxed)) {
+        assertAppending()
+        return manifest.segments.dropLast().reduce(end + checkpointByteCount.load(ordering: .relaxed)) {
             $0 + Int($1.byteCount)
         }
     }
@@ -137,7 +152,10 @@ final class LogTail: @unchecked Sendable {
     var extent: (manifest: Manifest, end: Int) { lock.withLock { (manifest, min(filled, end)) } }
 
     /// Whether a commit has been written to the open segment. Called by the appender.
-    var holdsCommits: Bool { group.writtenVersion >= manifest.openSegment.firstVersion }
+    var holdsCommits: Bool {
+        assertAppending()
+        return group.writtenVersion >= manifest.openSegment.firstVersion
+    }
 
     /// Replaces the manifest. Called by the appender.
     ///
@@ -145,6 +163,7 @@ final class LogTail: @unchecked Sendable {
     /// changed. After any other error it is unknown which of the two manifests is in force, and the log takes no more
     /// writes.
     func replaceManifest(_ wanted: Manifest) throws(LogError) {
+        assertAppending()
         var next = wanted
         next.generation = manifest.generation + 1
         setRetention(&next)
@@ -164,6 +183,7 @@ final class LogTail: @unchecked Sendable {
 
     /// Returns the time of a new frame: the clock's, but never before the frame that was written last.
     func nextTime() -> Int64 {
+        assertAppending()
         let now = clock.reading()
         lastTime = ages.timeIfUneventful(now, after: lastTime) ?? note(now)
         return lastTime
@@ -171,7 +191,10 @@ final class LogTail: @unchecked Sendable {
 
     /// Takes a reading of the clocks, so that the ages of frames are known as well as they can be. Called by the
     /// appender of the process that writes.
-    func readClock() { _ = note(clock.reading()) }
+    func readClock() {
+        assertAppending()
+        _ = note(clock.reading())
+    }
 
     /// Reads from the page what other processes know of the ages of frames. Called by the appender of the process that
     /// begins to write.
@@ -182,7 +205,7 @@ final class LogTail: @unchecked Sendable {
         } else {
             ages = AgeRecord(clock.reading(), after: group.writtenVersion > 0 ? lastTime : nil)
         }
-        readClock()
+        _ = note(clock.reading())
     }
 
     private func note(_ now: ClockReading) -> Int64 {
@@ -215,16 +238,10 @@ final class LogTail: @unchecked Sendable {
     /// Completes the frame in `buffer` (80 bytes of space, payload, padding), writes it at the end of the log, and
     /// moves that end.
     func write(_ buffer: inout ByteWriter, _ part: EncodedPart, time: Int64) throws(StorageError) {
+        assertAppending()
         let open = manifest.openSegment
         let mark = group.durableVersion
-        var start = end
-        if part.part == 0 {
-            // A long commit would keep a leader waiting, so it does not join the commits before it.
-            if sector > 0, !part.flags.contains(.last) || !group.join() {
-                start = SegmentHeader.roundUp(end, toSector: sector)
-            }
-            commitStart = start
-        }
+        let start = end
         let header = FrameHeader(
             kind: part.kind, flags: part.flags, storeHigh: manifest.storeID.high, epoch: open.epoch,
             segment: open.segment, offset: UInt64(start), version: part.version, time: time, mark: mark,
@@ -232,7 +249,7 @@ final class LogTail: @unchecked Sendable {
             rawCount: part.rawCount, storedCount: part.storedCount, payloadCRC: part.payloadCRC, chain: chain)
         let crc = header.encode(at: buffer.mutableBytes.baseAddress!)
         let count = buffer.count
-        reserveRange(end..<(start + count))
+        reserveRange(start..<(start + count))
         try file.write(buffer.bytes, at: start)
         if count >= LogLimits.writebackByteCount { file.startWriteback(start..<(start + count)) }
         end = start + count
@@ -274,7 +291,6 @@ final class LogTail: @unchecked Sendable {
             group.fail(LogError(error))
             throw LogError(error)
         }
-        group.endJoin()
         try group.syncAll()
     }
 
@@ -289,20 +305,16 @@ final class LogTail: @unchecked Sendable {
     }
 
     /// Cuts off what a commit wrote, so that no frame of it can be found behind the frames of the next commit. `end`
-    /// is where the log ended before the commit. A sector in which the commit did not begin is left as it is.
+    /// is where the log ended before the commit.
     func cut(to end: Int, chain: UInt32) throws(StorageError) {
+        assertAppending()
         try withoutFilling { () throws(StorageError) in
-            let start = max(end, commitStart)
-            lock.withLock { filled = start }
+            lock.withLock { filled = end }
             self.end = end
             self.chain = chain
-            try file.truncate(to: start)
+            try file.truncate(to: end)
         }
     }
-
-    /// The offset at which the file may be cut behind the last frame: a cut within a sector would write that sector
-    /// again.
-    private var sectorEnd: Int { SegmentHeader.roundUp(end, toSector: sector) }
 
     // MARK: Preallocation
 
@@ -326,10 +338,7 @@ final class LogTail: @unchecked Sendable {
             lock.unlock()
             return
         }
-        // Zeros in the last sector would write the commits there again. Bytes that were never written read as zeros
-        // anyway.
-        let start = SegmentHeader.roundUp(filled, toSector: sector)
-        let range = start..<max(start, min(start + fillStep, options.segmentByteCount))
+        let range = filled..<min(filled + fillStep, options.segmentByteCount)
         filling = range
         let file = self.file
         lock.unlock()
@@ -352,12 +361,13 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Segments
 
-    var wantsRoll: Bool { end >= options.segmentByteCount || sector < wantedSector }
+    var wantsRoll: Bool { end >= options.segmentByteCount }
 
     /// Seals the segment and continues in a new one. Afterwards everything written so far is durable.
     ///
     /// If the manifest's numbers are used up, nothing changes, and the log continues as it is.
     func roll() throws(LogError) {
+        assertAppending()
         // This check comes first, because in `group.lead` every failure that is not transient ends the writing.
         var next = manifest
         next.generation += 1
@@ -375,18 +385,17 @@ final class LogTail: @unchecked Sendable {
             try group.names?.check(old)
             try folder.checkInForce(manifest)
             // 1. Everything written becomes durable; the preallocated space behind it is cut off.
-            try stored(old.truncate(to: sectorEnd))
+            try stored(old.truncate(to: end))
             try synced(old.sync())
             // The manifest is about to say that this segment is complete.
             try group.names?.check(old)
             let version = group.writtenVersion
             var next = manifest
-            if wantedSector > 0 { next.features.insert(.sectors) }
             // 2. The new segment is written completely, before anything refers to it.
             let header = SegmentHeader(
                 storeID: manifest.storeID, epoch: manifest.epoch, segment: manifest.openSegment.segment + 1,
                 chain: chain,
-                firstVersion: version + 1, mark: version, sector: UInt32(wantedSector))
+                firstVersion: version + 1, mark: version)
             let name = folder.segment(header.segment)
             try folder.removeIfPresent(name)
             let file: any StorageFile
@@ -416,10 +425,8 @@ final class LogTail: @unchecked Sendable {
             }
             old.close()
             page?.setGeneration(next.generation)
-            commitStart = 0
             chain = headerCRC
             lock.withLock {
-                sector = wantedSector
                 self.file = file
                 manifest = next
                 end = bytes.count
@@ -431,38 +438,39 @@ final class LogTail: @unchecked Sendable {
 
     /// Cuts the preallocated space off and syncs, so that the file ends with the last frame.
     func trim() throws(LogError) {
+        assertAppending()
         try withoutFilling { () throws(LogError) in
             try group.lead { file throws(LogError) in
                 try group.names?.check(file)
                 try folder.checkInForce(manifest)
-                try stored(file.truncate(to: sectorEnd))
+                try stored(file.truncate(to: end))
                 try synced(file.sync())
                 return file
             }
-            lock.withLock { filled = sectorEnd }
+            lock.withLock { filled = end }
         }
     }
 
     // MARK: Other processes
 
-    /// The position of the log's end, as far as this process knows. Called by the appender.
+    /// The position of the log's end, as far as this process knows. Called by the appender or, while another process
+    /// writes, by the thread that reads what that has written.
     var position: LogReadPosition {
+        if isWriter { assertAppending() }
         let open = manifest.segments.last { $0.firstVersion <= group.writtenVersion + 1 } ?? manifest.openSegment
         return LogReadPosition(
             segment: open.segment, epoch: open.epoch, offset: end, chain: chain, version: group.writtenVersion,
-            time: lastTime, mark: markWritten, sector: sector)
+            time: lastTime, mark: markWritten)
     }
 
     /// Moves the end of the log to the position up to which another process has written. Called by the appender.
     func move(to position: LogReadPosition, _ manifest: Manifest) {
+        assertAppending()
         end = position.offset
         chain = position.chain
         lastTime = max(lastTime, position.time)
         markWritten = position.mark
-        commitStart = 0
         lock.withLock {
-            sector = position.sector
-            wantedSector = max(wantedSector, sector)
             self.manifest = manifest
             if let schema = position.schema { self.schema = schema }
         }
@@ -472,6 +480,7 @@ final class LogTail: @unchecked Sendable {
     /// Makes this process the one that writes, to `file`, which has `byteCount` bytes and nothing but zeros behind
     /// the tail. Called by the appender.
     func startWriting(_ file: any StorageFile, byteCount: Int) {
+        assertAppending()
         lock.withLock {
             self.file = file
             isWriter = true
@@ -482,6 +491,7 @@ final class LogTail: @unchecked Sendable {
 
     /// Lets another process write: from now on no thread of this process changes the file. Called by the appender.
     func stopWriting() {
+        assertAppending()
         lock.lock()
         isWriter = false
         while filling != nil { changed.wait(lock) }

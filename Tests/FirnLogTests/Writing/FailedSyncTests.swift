@@ -1,6 +1,5 @@
 import FirnStorage
 import FirnTestSupport
-import Synchronization
 import Testing
 
 @testable import FirnLog
@@ -89,17 +88,10 @@ import Testing
             StoreFolder(path: "/", storage: bench.storage), StoreID(high: 1, low: 2), mayCreate: true)
         let group = GroupCommit(file: file, version: 0, page: page, publishesWhenWritten: false)
         group.noteWritten(1)
-        // A commit is being written to the same sector: the leader waits for it before it syncs.
-        #expect(group.join())
-        let outcomes = Outcomes()
-        let leader = try StorageThread.start(name: "leader") {
-            outcomes.add { () throws(LogError) in try group.wait(for: 1) }
-        }
-        let leads = TestTimeout.awaits { group.isSyncing }
-        group.fail(LogError(.storage(StorageError(.io, operation: "sync", path: "/segment")), path: "/segment"))
-        group.endJoin()
-        leader.join()
-        #expect(leads && outcomes.unknown == [1])
+        // A thread has found no failure, and nobody who syncs. Then a write fails, and then the thread leads.
+        let now = group.currentRound
+        group.fail(LogError(.storage(StorageError(.io, operation: "write", path: "/segment")), path: "/segment"))
+        group.syncRound(now)
         #expect(bench.storage.disk.ioTrace.allSatisfy { $0.operation != .sync })
         #expect(group.durableVersion == 0 && page.durableMark == 0 && !group.isSyncing)
     }
@@ -153,40 +145,12 @@ extension FailedSyncTests {
         let bench = Bench()
         let file = try bench.storage.open("/segment", .create)
         let group = GroupCommit(file: file, version: 0, page: nil, publishesWhenWritten: false)
-        let meeting = Meeting(of: 4)
-        let syncs = Meeting(of: .max)
-        bench.storage.beforeEachCall { call in if call.operation == .sync { syncs.arrive() } }
-        let threads = try (0..<meeting.size).map { number in
-            try StorageThread.start(name: "waiter") {
-                for version in 1...20_000 as ClosedRange<UInt64> {
-                    if number == 0 { group.noteWritten(version) }
-                    meeting.meet()
-                    do { try group.wait(for: version) } catch { Issue.record(error) }
-                    meeting.meet()
-                }
-            }
-        }
-        for thread in threads { thread.join() }
-        #expect(group.durableVersion == 20_000 && syncs.arrivals == 20_000)
-    }
-}
-
-/// A barrier at which threads wait for one another, again and again.
-private final class Meeting: Sendable {
-    let size: Int
-    // Atomic: each thread adds itself, and waits for the multiple of `size` that is the last of its round.
-    private let count = Atomic<Int>(0)
-
-    init(of size: Int) { self.size = size }
-
-    var arrivals: Int { count.load(ordering: .acquiring) }
-
-    @discardableResult
-    func arrive() -> Int { count.add(1, ordering: .acquiringAndReleasing).newValue }
-
-    func meet() {
-        let all = (arrive() + size - 1) / size * size
-        while arrivals < all { yieldThread() }
+        group.noteWritten(1)
+        try group.wait(for: 1)
+        // Another thread looked before that sync ended, and found that version 1 was not durable.
+        group.syncRound(group.currentRound)
+        #expect(bench.storage.disk.ioTrace.filter { $0.operation == .sync }.count == 1)
+        #expect(group.durableVersion == 1 && !group.isSyncing)
     }
 }
 

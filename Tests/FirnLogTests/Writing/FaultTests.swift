@@ -314,8 +314,7 @@ import Testing
         var last = before
         last.generation = LogLimits.number
         try log.folder.removeIfPresent(log.folder.manifest)
-        try log.folder.write(
-            last.encode() + before.encode(), to: try log.folder.create(log.folder.manifest), at: 0)
+        try log.folder.create(log.folder.manifest).write(last.encode() + before.encode(), at: 0)
         log = try bench.another().open()
         for change in [{ try log.sealSegment() }, { try bench.publishCheckpoint(log) }] {
             let error = #expect(throws: LogError.self) { try change() }

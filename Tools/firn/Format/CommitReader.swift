@@ -58,7 +58,7 @@ struct CommitReader {
     ) throws -> Finding? {
         if frame.kind.isPart, frame.part == 0 { begin() }
         if followsGap { reader.goOn() }
-        var fault: Damage?
+        var first: Damage?
         let adopts = adopts
         do {
             try withRaw(frame, payload: payload) { reader, raw in
@@ -67,14 +67,14 @@ struct CommitReader {
                 case .segmentSchema, .schema:
                     let read = try DecodedSchema.read(raw)
                     if adopts { reader.adopt(read) }
-                case .changes: try reader.read(part: raw, skip: { fault = fault ?? $0 }, visit)
+                case .changes: try reader.read(part: raw, skip: { first = first ?? $0 }, visit)
                 }
             }
         } catch let error as Damage {
             reader.goOn()
-            fault = fault ?? error
+            first = first ?? error
         }
-        return fault.map {
+        return first.map {
             Finding(
                 kind: .damage, file: path, offset: Int(frame.offset),
                 text: "part \(frame.part) of version \(frame.version) can't be read completely: decompressed, \($0)")

@@ -4,8 +4,6 @@ import FirnBytes
 enum FormatNumbers {
     /// The newest format that this tool reads.
     static let format: UInt32 = 1
-    /// The features of a store that this tool knows: segments may have sectors.
-    static let requiredFeatures: UInt32 = 1
     /// Frames begin at multiples of this.
     static let alignment = 64
     /// The most bytes of a frame's payload, stored or raw.
@@ -51,13 +49,6 @@ enum FormatNumbers {
     static func aligned(_ count: Int) -> Int { (count + alignment - 1) & ~(alignment - 1) }
 }
 
-/// A number in a structure that is not valid for its field.
-struct NumberFault: Error {
-    /// The field's offset in the structure.
-    var offset: Int
-    var text: String
-}
-
 /// Fixed-width little-endian numbers at known offsets of a structure whose length has been checked.
 ///
 /// A number that is added to, multiplied or turned into an `Int` is read by `number` or `count`, which refuse values
@@ -83,23 +74,23 @@ struct Fields {
     /// A number that is at most `limit`.
     func number(
         _ offset: Int, _ what: String, upTo limit: UInt64 = FormatNumbers.number
-    ) throws(NumberFault) -> UInt64 {
+    ) throws(Damage) -> UInt64 {
         try checked(u64(offset), offset: offset, what: what, limit: limit)
     }
 
     /// A number of 32 bits that is at most `limit`.
-    func number32(_ offset: Int, _ what: String, upTo limit: UInt64) throws(NumberFault) -> UInt32 {
+    func number32(_ offset: Int, _ what: String, upTo limit: UInt64) throws(Damage) -> UInt32 {
         UInt32(try checked(UInt64(u32(offset)), offset: offset, what: what, limit: limit))
     }
 
     /// A count, length or offset that is at most `limit`.
-    func count(_ offset: Int, _ what: String, upTo limit: Int) throws(NumberFault) -> Int {
+    func count(_ offset: Int, _ what: String, upTo limit: Int) throws(Damage) -> Int {
         Int(try checked(u64(offset), offset: offset, what: what, limit: UInt64(limit)))
     }
 
-    private func checked(_ value: UInt64, offset: Int, what: String, limit: UInt64) throws(NumberFault) -> UInt64 {
+    private func checked(_ value: UInt64, offset: Int, what: String, limit: UInt64) throws(Damage) -> UInt64 {
         guard value <= limit else {
-            throw NumberFault(offset: offset, text: "\(what) is \(value), but none is above \(limit)")
+            throw Damage("\(what) is \(value), but none is above \(limit)", at: offset)
         }
         return value
     }

@@ -45,32 +45,22 @@ struct FrameHeader: Equatable {
     /// The offset in its segment where the frame ends.
     var end: Int { Int(offset) + frameByteCount }
 
-    enum Reading {
-        case header(FrameHeader)
-        case refused(String)
-    }
-
     /// Reads a header from at least 80 bytes, whatever they contain.
-    static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
-        guard bytes.count >= byteCount else { return .refused("the file ends within a frame's header") }
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> FrameHeader {
+        guard bytes.count >= byteCount else { throw Damage("the file ends within a frame's header") }
         let fields = Fields(bytes)
-        guard fields.u32(0) == magic else { return .refused("no frame begins here") }
+        guard fields.u32(0) == magic else { throw Damage("no frame begins here") }
         let crc = fields.u32(76)
-        guard crc == fields.crc(to: 76) else { return .refused("the checksum of the frame's header is wrong") }
+        guard crc == fields.crc(to: 76) else { throw Damage("the checksum of the frame's header is wrong") }
         guard fields.u16(4) == UInt16(FormatNumbers.format) else {
-            return .refused("the frame is of format \(fields.u16(4))")
+            throw Damage("the frame is of format \(fields.u16(4))")
         }
         guard let kind = Kind(rawValue: fields.u8(6)) else {
-            return .refused("the frame is of the unknown kind \(fields.u8(6))")
+            throw Damage("the frame is of the unknown kind \(fields.u8(6))")
         }
         let flags = fields.u8(7)
-        guard flags & ~3 == 0 else { return .refused("the frame has unknown flags (\(flags))") }
-        let offset: Int
-        do throws(NumberFault) {
-            offset = try fields.count(24, "the frame's offset", upTo: FormatNumbers.fileByteCount)
-        } catch {
-            return .refused(error.text)
-        }
+        guard flags & ~3 == 0 else { throw Damage("the frame has unknown flags (\(flags))") }
+        let offset = try fields.count(24, "the frame's offset", upTo: FormatNumbers.fileByteCount)
         // Version and mark are compared with the log's own. The mark of a frame behind a break counts, whatever its
         // value.
         let header = FrameHeader(
@@ -80,13 +70,13 @@ struct FrameHeader: Equatable {
             storedCount: fields.u32(64), payloadCRC: fields.u32(68), chain: fields.u32(72), crc: crc)
         guard header.rawCount <= UInt32(FormatNumbers.payloadByteCount), header.storedCount <= header.rawCount,
             header.isCompressed || header.storedCount == header.rawCount
-        else { return .refused("the lengths in the frame's header do not agree") }
+        else { throw Damage("the lengths in the frame's header do not agree") }
         if !kind.isPart {
             guard header.isLast, header.part == 0, kind == .segmentSchema || header.rawCount == 0 else {
-                return .refused("the frame's header does not fit a mark or a segment schema")
+                throw Damage("the frame's header does not fit a mark or a segment schema")
             }
         }
-        return .header(header)
+        return header
     }
 
     /// Appends the header's 80 bytes and returns their checksum.

@@ -36,30 +36,30 @@ extension LogWalk {
             }
             file.limit(to: seal.byteCount)
         }
-        switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
-        case .refused(let reason):
-            try damage(0, reason)
+        let start = try file.bytes(at: 0, count: SegmentHeader.byteCount)
+        let header: SegmentHeader
+        do throws(Damage) { header = try SegmentHeader.read(start) } catch {
+            try damage(0, error.text)
             return nil
-        case .header(let header):
-            guard header.storeHigh == store.manifest.storeHigh,
-                store.isSalvaged || header.storeLow == store.manifest.storeLow
-            else {
-                try damage(0, "the segment belongs to another store")
-                return nil
-            }
-            guard header.segment == entry.number, header.epoch == entry.epoch, header.firstVersion == entry.firstVersion
-            else {
-                try damage(
-                    0,
-                    "the segment's header (segment \(header.segment), epoch \(header.epoch), first version \(header.firstVersion)) is not the one that the manifest lists"
-                )
-                return nil
-            }
-            if let chain, !state.isBroken, chain != header.chain {
-                try damage(0, "the segment does not follow the one before it")
-                if !continuesAfterDamage { return nil }
-            }
-            return (file, header)
         }
+        guard header.storeHigh == store.manifest.storeHigh,
+            store.isSalvaged || header.storeLow == store.manifest.storeLow
+        else {
+            try damage(0, "the segment belongs to another store")
+            return nil
+        }
+        guard header.segment == entry.number, header.epoch == entry.epoch, header.firstVersion == entry.firstVersion
+        else {
+            try damage(
+                0,
+                "the segment's header (segment \(header.segment), epoch \(header.epoch), first version \(header.firstVersion)) is not the one that the manifest lists"
+            )
+            return nil
+        }
+        if let chain, !state.isBroken, chain != header.chain {
+            try damage(0, "the segment does not follow the one before it")
+            if !continuesAfterDamage { return nil }
+        }
+        return (file, header)
     }
 }

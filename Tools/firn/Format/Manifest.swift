@@ -66,9 +66,19 @@ struct Manifest: Equatable {
 
     var storeID: String { hexadecimal(storeHigh, digits: 16) + hexadecimal(storeLow, digits: 16) }
 
-    enum Refusal: Error, Equatable {
-        case newer(String)
-        case damage(String, offset: Int)
+    /// What of an intact header this release can't read, such as "format 2"; nil if it can read all of it, or if the
+    /// header is damaged. A header has the same form in every release.
+    static func unknownFeature(_ bytes: UnsafeRawBufferPointer) -> String? {
+        guard bytes.count >= headerByteCount else { return nil }
+        let fields = Fields(bytes)
+        guard fields.u64(0) == magic, fields.u32(60) == fields.crc(to: 60) else { return nil }
+        if fields.u32(8) > FormatNumbers.format { return "format \(fields.u32(8))" }
+        switch fields.u32(48) {
+        case 0: return nil
+        // Before its first release, Firn could leave zeros between the frames of a segment.
+        case 1: return "the feature sectors"
+        case let features: return "features \(features)"
+        }
     }
 
     /// Whether a manifest's magic number is at an offset.
@@ -79,45 +89,40 @@ struct Manifest: Equatable {
     }
 
     /// Reads the block at the beginning of `bytes`, and returns how long it is.
-    static func read(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> (block: Manifest, byteCount: Int) {
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> (block: Manifest, byteCount: Int) {
         guard bytes.count >= headerByteCount else {
-            throw .damage("it ends after \(bytes.count) bytes, within its header", offset: 0)
+            throw Damage("it ends after \(bytes.count) bytes, within its header", at: 0)
         }
         let fields = Fields(bytes)
-        guard fields.u64(0) == magic else { throw .damage("it does not begin as a manifest does", offset: 0) }
+        guard fields.u64(0) == magic else { throw Damage("it does not begin as a manifest does", at: 0) }
         guard fields.u32(60) == fields.crc(to: 60) else {
-            throw .damage("the checksum of its header is wrong", offset: 0)
+            throw Damage("the checksum of its header is wrong", at: 0)
         }
         let format = fields.u32(8)
-        guard format <= FormatNumbers.format else { throw .newer("format \(format)") }
-        guard fields.u32(48) & ~FormatNumbers.requiredFeatures == 0 else {
-            throw .newer("features \(fields.u32(48))")
-        }
+        if let feature = unknownFeature(bytes) { throw Damage("it is of \(feature)") }
         let count = Int(fields.u32(44))
         let earlierCount = Int(fields.u32(92))
         let byteCount = Int(fields.u32(12))
         guard format == FormatNumbers.format, count >= 1, count <= FormatNumbers.segmentCount,
             earlierCount <= FormatNumbers.checkpointCount,
             byteCount == Self.byteCount(segments: count, earlier: earlierCount), byteCount <= bytes.count
-        else { throw .damage("its format and lengths do not agree", offset: 8) }
+        else { throw Damage("its format and lengths do not agree", at: 8) }
         guard fields.u32(byteCount - 4) == fields.crc(to: byteCount - 4) else {
-            throw .damage("its checksum is wrong", offset: 0)
+            throw Damage("its checksum is wrong", at: 0)
         }
         let checkpoints = headerByteCount + count * entryByteCount
         let entriesEnd = checkpoints + earlierCount * checkpointByteCount
         guard fields.u32(56) == 0, isZero(bytes, 112..<128),
             isZero(bytes, entriesEnd..<byteCount - 4)
-        else { throw .damage("bytes that must be zero are not", offset: 56) }
-        var block = try bounded { () throws(NumberFault) in
-            Manifest(
-                generation: try fields.number(16, "its generation"), storeHigh: fields.u64(24),
-                storeLow: fields.u64(32), epoch: try fields.number32(40, "its epoch", upTo: FormatNumbers.epoch),
-                optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
-        }
+        else { throw Damage("bytes that must be zero are not", at: 56) }
+        var block = Manifest(
+            generation: try fields.number(16, "its generation"), storeHigh: fields.u64(24),
+            storeLow: fields.u64(32), epoch: try fields.number32(40, "its epoch", upTo: FormatNumbers.epoch),
+            optionalFeatures: fields.u32(52), created: fields.i64(96), segments: [])
         if fields.u64(64) != 0 {
             block.checkpoint = try checkpoint(fields, at: 64, what: "its checkpoint")
         } else if !isZero(bytes, 64..<92) {
-            throw .damage("it has no checkpoint, but fields of one", offset: 64)
+            throw Damage("it has no checkpoint, but fields of one", at: 64)
         }
         for index in 0..<count {
             block.segments.append(try entry(fields, index: index, isLast: index == count - 1, block: block))
@@ -128,64 +133,47 @@ struct Manifest: Equatable {
             guard fields.u32(at + 28) == 0, let live = block.checkpoint, entry.id < live.id,
                 entry.version <= live.version, entry.id > block.earlier.last?.id ?? 0,
                 entry.version >= block.earlier.last?.version ?? 0
-            else { throw .damage("entry \(index) of its earlier checkpoints makes no sense", offset: at) }
+            else { throw Damage("entry \(index) of its earlier checkpoints makes no sense", at: at) }
             block.earlier.append(entry)
         }
         return (block, byteCount)
     }
 
-    /// Reads numbers of the block, and turns an impossible one into damage at its offset.
-    private static func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
-        do {
-            return try body()
-        } catch {
-            throw .damage(error.text, offset: error.offset)
-        }
-    }
-
-    private static func checkpoint(_ fields: Fields, at: Int, what: String) throws(Refusal) -> Checkpoint {
-        try bounded { () throws(NumberFault) in
-            Checkpoint(
-                id: try fields.number(at, "the id of \(what)"),
-                version: try fields.number(at + 8, "the version of \(what)"),
-                byteCount: UInt64(
-                    try fields.count(at + 16, "the length of \(what)", upTo: FormatNumbers.fileByteCount)),
-                crc: fields.u32(at + 24))
-        }
+    private static func checkpoint(_ fields: Fields, at: Int, what: String) throws(Damage) -> Checkpoint {
+        Checkpoint(
+            id: try fields.number(at, "the id of \(what)"),
+            version: try fields.number(at + 8, "the version of \(what)"),
+            byteCount: UInt64(
+                try fields.count(at + 16, "the length of \(what)", upTo: FormatNumbers.fileByteCount)),
+            crc: fields.u32(at + 24))
     }
 
     private static func entry(
         _ fields: Fields, index: Int, isLast: Bool, block: Manifest
-    ) throws(Refusal) -> Segment {
+    ) throws(Damage) -> Segment {
         let at = headerByteCount + index * entryByteCount
-        func refuse(_ text: String) -> Refusal { .damage("entry \(index) of its segments \(text)", offset: at) }
+        func damage(_ text: String) -> Damage { Damage("entry \(index) of its segments \(text)", at: at) }
         let state = fields.u32(at + 8)
         let what = "of entry \(index) of its segments"
-        var segment = try bounded { () throws(NumberFault) in
-            Segment(
-                number: try fields.number32(at, "the number \(what)", upTo: FormatNumbers.epoch),
-                epoch: fields.u32(at + 4), firstVersion: try fields.number(at + 16, "the first version \(what)"))
-        }
-        guard state == (isLast ? 0 : 1) else { throw refuse("has the wrong state") }
-        guard segment.firstVersion >= 1, segment.epoch <= block.epoch else { throw refuse("makes no sense") }
-        guard fields.u64(at + 40) == 0 else { throw refuse("has bytes that must be zero") }
-        let length = try bounded { () throws(NumberFault) in
-            try fields.count(at + 32, "the length \(what)", upTo: FormatNumbers.fileByteCount)
-        }
+        var segment = Segment(
+            number: try fields.number32(at, "the number \(what)", upTo: FormatNumbers.epoch),
+            epoch: fields.u32(at + 4), firstVersion: try fields.number(at + 16, "the first version \(what)"))
+        guard state == (isLast ? 0 : 1) else { throw damage("has the wrong state") }
+        guard segment.firstVersion >= 1, segment.epoch <= block.epoch else { throw damage("makes no sense") }
+        guard fields.u64(at + 40) == 0 else { throw damage("has bytes that must be zero") }
+        let length = try fields.count(at + 32, "the length \(what)", upTo: FormatNumbers.fileByteCount)
         if state == 1 {
-            guard length >= SegmentHeader.byteCount else { throw refuse("has an impossible length") }
-            let last = try bounded { () throws(NumberFault) in
-                try fields.number(at + 24, "the last version \(what)")
-            }
+            guard length >= SegmentHeader.byteCount else { throw damage("has an impossible length") }
+            let last = try fields.number(at + 24, "the last version \(what)")
             segment.seal = Seal(lastVersion: last, chainEnd: fields.u32(at + 12), byteCount: length)
-            guard last + 1 >= segment.firstVersion else { throw refuse("ends before it begins") }
+            guard last + 1 >= segment.firstVersion else { throw damage("ends before it begins") }
         } else if fields.u32(at + 12) != 0 || fields.u64(at + 24) != 0 || length != 0 {
-            throw refuse("is open, but says where it ends")
+            throw damage("is open, but says where it ends")
         }
         if let previous = block.segments.last {
             guard previous.number < segment.number, previous.epoch <= segment.epoch,
                 previous.seal?.lastVersion == segment.firstVersion - 1
-            else { throw refuse("does not follow the one before it") }
+            else { throw damage("does not follow the one before it") }
         }
         return segment
     }

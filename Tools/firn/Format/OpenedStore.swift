@@ -130,18 +130,16 @@ struct OpenedStore {
                 previous: nil)
         }
         var findings: [Finding] = []
+        if let feature = bytes.withUnsafeBytes(Manifest.unknownFeature) {
+            throw ToolError(
+                .input, "\(path) was written by another release of Firn (\(feature)). Use that release's `firn`.")
+        }
         let current: (block: Manifest, byteCount: Int)
-        do throws(Manifest.Refusal) {
+        do throws(Damage) {
             current = try read(bytes, from: 0)
         } catch {
-            switch error {
-            case .newer(let what):
-                throw ToolError(
-                    .input, "\(path) was written by a later release of Firn (\(what)). Use that release's `firn`.")
-            case .damage(let text, let offset):
-                findings.append(Finding(kind: .damage, file: path, offset: offset, text: text))
-                return try salvage(files, findings, previous: previousBlock(bytes))
-            }
+            findings.append(Finding(kind: .damage, file: path, offset: error.offset, text: error.text))
+            return try salvage(files, findings, previous: previousBlock(bytes))
         }
         findings += checkRest(bytes, current: current, path: path) + checkBeginning(current.block, path)
         return OpenedStore(files: files, manifest: current.block, findings: findings)
@@ -149,13 +147,9 @@ struct OpenedStore {
 
     private static func read(
         _ bytes: [UInt8], from offset: Int
-    ) throws(Manifest.Refusal) -> (block: Manifest, byteCount: Int) {
-        do {
-            return try bytes.withUnsafeBytes { try Manifest.read(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
-        } catch let refusal as Manifest.Refusal {
-            throw refusal
-        } catch {
-            throw .damage("\(error)", offset: offset)
+    ) throws(Damage) -> (block: Manifest, byteCount: Int) {
+        try bytes.withUnsafeBufferPointer { bytes throws(Damage) in
+            try Manifest.read(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[offset...])))
         }
     }
 
@@ -183,7 +177,7 @@ struct OpenedStore {
                     kind: .damage, file: path, offset: start, text: "the generation before the current one is missing")
             ]
         }
-        do throws(Manifest.Refusal) {
+        do throws(Damage) {
             let previous = try read(bytes, from: start)
             guard start + previous.byteCount == bytes.count, previous.block.storeID == current.block.storeID,
                 previous.block.generation &+ 1 == current.block.generation
@@ -196,20 +190,11 @@ struct OpenedStore {
             }
             return []
         } catch {
-            switch error {
-            case .newer(let what):
-                return [
-                    Finding(
-                        kind: .damage, file: path, offset: start,
-                        text: "the generation before the current one is of \(what)")
-                ]
-            case .damage(let text, let offset):
-                return [
-                    Finding(
-                        kind: .damage, file: path, offset: start + offset,
-                        text: "in the generation before the current one: \(text)")
-                ]
-            }
+            return [
+                Finding(
+                    kind: .damage, file: path, offset: start + error.offset,
+                    text: "in the generation before the current one: \(error.text)")
+            ]
         }
     }
 

@@ -49,11 +49,8 @@ final class SegmentFile {
     /// The header of the segment at a path; nil if there is none.
     static func header(_ path: String, _ storage: any Storage) throws(StorageError) -> SegmentHeader? {
         let segment = try SegmentFile(path, storage)
-        guard case .header(let header) = SegmentHeader.read(try segment.bytes(at: 0, count: SegmentHeader.byteCount))
-        else {
-            return nil
-        }
-        return header
+        let start = try segment.bytes(at: 0, count: SegmentHeader.byteCount)
+        return try? SegmentHeader.read(start)
     }
 
     /// From now on, nothing behind the first `count` bytes is read.
@@ -88,18 +85,14 @@ final class SegmentFile {
         return item
     }
 
-    /// The frame at `position`, a multiple of 64. If the sector is zero from there on, the frame at the beginning of
-    /// the next sector.
-    func item(at position: Int, of header: SegmentHeader, checksPayload: Bool = true) throws(StorageError) -> Item {
-        let offset = try skipGap(at: position, of: header)
+    /// The frame at `offset`, a multiple of 64.
+    func item(at offset: Int, of header: SegmentHeader, checksPayload: Bool = true) throws(StorageError) -> Item {
         guard offset < byteCount else { return .end }
         let start = try bytes(at: offset, count: FrameHeader.byteCount)
         let found: FrameHeader
-        switch FrameHeader.read(start) {
-        case .header(let read): found = read
-        case .refused(let reason):
+        do throws(Damage) { found = try FrameHeader.read(start) } catch {
             if start.isAllZero, try nextNonzero(from: offset) == nil { return .zeros }
-            return .bad(reason, nil)
+            return .bad(error.text, nil)
         }
         guard found.storeHigh == header.storeHigh else { return .bad("the frame is another store's", nil) }
         guard found.segment == header.segment, found.offset == UInt64(offset) else {
@@ -120,14 +113,6 @@ final class SegmentFile {
             return .bad("the padding behind the frame's payload is not zero", found)
         }
         return .frame(found)
-    }
-
-    private func skipGap(at position: Int, of header: SegmentHeader) throws(StorageError) -> Int {
-        let sector = Int(header.sector)
-        guard sector > 0, position % sector != 0 else { return position }
-        let next = (position / sector + 1) * sector
-        guard next < byteCount, try bytes(at: position, count: next - position).isAllZero else { return position }
-        return next
     }
 
     /// The stored payload of a frame that `item` found good. Valid until the next call.

@@ -4,7 +4,7 @@ import FirnBytes
 ///
 /// ```
 ///  0 magic FIRNSEGM · 8 format u32 · 12 segment u32 · 16 store id, two u64
-/// 32 epoch u32 · 36 chain u32 · 40 first version u64 · 48 durable mark u64 · 56 sector u32 · 60 CRC of bytes 0 ..< 60
+/// 32 epoch u32 · 36 chain u32 · 40 first version u64 · 48 durable mark u64 · 56 reserved, 0 · 60 CRC of bytes 0 ..< 60
 /// ```
 struct SegmentHeader: Equatable {
     static let byteCount = 64
@@ -17,46 +17,30 @@ struct SegmentHeader: Equatable {
     var chain: UInt32
     var firstVersion: UInt64
     var mark: UInt64
-    /// Zeros may lie between a frame and the next multiple of this many bytes. 0: frames follow each other without a
-    /// gap.
-    var sector: UInt32 = 0
     /// The header's own checksum, with which the chain of its frames begins.
     var crc: UInt32 = 0
 
-    enum Reading {
-        case header(SegmentHeader)
-        case refused(String)
-    }
-
-    static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> SegmentHeader {
         guard bytes.count >= byteCount else {
-            return .refused("the file ends after \(bytes.count) bytes, within the segment's header")
+            throw Damage("the file ends after \(bytes.count) bytes, within the segment's header")
         }
         let fields = Fields(bytes)
-        guard fields.u64(0) == magic else { return .refused("the file does not begin with a segment's header") }
+        guard fields.u64(0) == magic else { throw Damage("the file does not begin with a segment's header") }
         let crc = fields.u32(60)
-        guard crc == fields.crc(to: 60) else { return .refused("the checksum of the segment's header is wrong") }
+        guard crc == fields.crc(to: 60) else { throw Damage("the checksum of the segment's header is wrong") }
         guard fields.u32(8) == FormatNumbers.format else {
-            return .refused("the segment is of format \(fields.u32(8))")
+            throw Damage("the segment is of format \(fields.u32(8))")
         }
-        let sector = fields.u32(56)
-        guard sector == 0 || (512...65536).contains(sector) && sector.nonzeroBitCount == 1 else {
-            return .refused("the segment's header names a sector of \(sector) bytes")
-        }
-        let header: SegmentHeader
-        do throws(NumberFault) {
-            // The mark is only compared: a mark beyond every version means that the log has lost some.
-            header = SegmentHeader(
-                segment: try fields.number32(12, "the segment's number", upTo: FormatNumbers.epoch),
-                storeHigh: fields.u64(16), storeLow: fields.u64(24),
-                epoch: try fields.number32(32, "the segment's epoch", upTo: FormatNumbers.epoch),
-                chain: fields.u32(36), firstVersion: try fields.number(40, "the segment's first version"),
-                mark: fields.u64(48), sector: sector, crc: crc)
-        } catch {
-            return .refused(error.text)
-        }
-        guard header.firstVersion >= 1 else { return .refused("the segment's header names version 0 as its first") }
-        return .header(header)
+        guard fields.u32(56) == 0 else { throw Damage("a reserved byte of the segment's header is not 0") }
+        // The mark is only compared: a mark beyond every version means that the log has lost some.
+        let header = SegmentHeader(
+            segment: try fields.number32(12, "the segment's number", upTo: FormatNumbers.epoch),
+            storeHigh: fields.u64(16), storeLow: fields.u64(24),
+            epoch: try fields.number32(32, "the segment's epoch", upTo: FormatNumbers.epoch),
+            chain: fields.u32(36), firstVersion: try fields.number(40, "the segment's first version"),
+            mark: fields.u64(48), crc: crc)
+        guard header.firstVersion >= 1 else { throw Damage("the segment's header names version 0 as its first") }
+        return header
     }
 
     /// Appends the header's 64 bytes and returns their checksum.
@@ -71,7 +55,7 @@ struct SegmentHeader: Equatable {
         writer.append(chain)
         writer.append(firstVersion)
         writer.append(mark)
-        writer.append(sector)
+        writer.append(UInt32(0))
         let crc = CRC32C.checksum(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         writer.append(crc)
         return crc

@@ -153,11 +153,11 @@ extension StoreFiles {
     }
 
     private static func segmentName(in bytes: UnsafeRawBufferPointer) -> String? {
-        if case .header(let header) = SegmentHeader.read(bytes) { segmentName(header.segment) } else { nil }
+        (try? SegmentHeader.read(bytes)).map { segmentName($0.segment) }
     }
 
     private static func checkpointName(in bytes: UnsafeRawBufferPointer) -> String? {
-        if case .header(let header) = CheckpointHeader.read(bytes) { checkpointName(header.id) } else { nil }
+        (try? CheckpointHeader.read(bytes)).map { checkpointName($0.id) }
     }
 }
 

@@ -96,9 +96,9 @@ struct ImportRun {
     private func run(into store: Store, _ hasCommitted: inout Bool) throws -> Result {
         do {
             return try put(into: store, &hasCommitted)
-        } catch let refused as RefusedObject {
+        } catch let fault as ObjectFault {
             let left = hasCommitted ? "Objects before the last full batch are imported." : "Nothing was imported."
-            throw ToolError(.usage, "\(source.name):\(refused.place): \(refused.text). \(left)")
+            throw ToolError(.usage, "\(source.name):\(fault.place): \(fault.text). \(left)")
         } catch let missing as Importer.MissingLink {
             let left = batch == nil ? "Nothing was imported." : "Everything else is imported."
             let place = source.place(missing.line, missing.table)

@@ -18,7 +18,7 @@ protocol ImportSource: AnyObject {
     /// The classes that the objects need, and the schema's version if the source says one.
     func classes(_ stored: StoreSchema) throws -> (classes: [ImportSchema.Class], version: UInt64)
 
-    /// Calls `body` with each object. What is refused is thrown as a `RefusedObject`, also what `body` refuses by an
+    /// Calls `body` with each object. What is refused is thrown as an `ObjectFault`, also what `body` refuses by an
     /// `InputFault`.
     ///
     /// - Parameter schema: has the classes that the source asked for.
@@ -29,7 +29,7 @@ protocol ImportSource: AnyObject {
 }
 
 /// An object of the source that is not imported, and where it stands there.
-struct RefusedObject: Error {
+struct ObjectFault: Error {
     var place: String
     var text: String
 }

@@ -55,8 +55,8 @@ final class DamagedCheckpoint {
     func ifReadable<T>(_ body: () throws -> T) throws -> T? {
         do {
             return try body()
-        } catch let fault as NodeFault {
-            findings.add(checkpoint.finding(fault))
+        } catch let damage as NodeDamage {
+            findings.add(checkpoint.finding(damage))
             return nil
         }
     }
@@ -67,7 +67,7 @@ final class DamagedCheckpoint {
         let root = try ifReadable {
             let root = try checkpoint.node(at: checkpoint.footer.root)
             guard root.kind == .root, root.count <= schema.tables.count else {
-                throw root.fault("the node that the footer names is not the root of this schema's tables")
+                throw root.damage("the node that the footer names is not the root of this schema's tables")
             }
             return root
         }
@@ -188,7 +188,7 @@ final class DamagedCheckpoint {
             return isInner ? try visitStrays(of: tree, visit) : try visit(lost)
         }
         guard parent.kind != .rowInner || node.kind == .leaf || node.header.width < parent.header.width else {
-            findings.add(checkpoint.finding(parent.fault("a child of the inner node is not of a lower level")))
+            findings.add(checkpoint.finding(parent.damage("a child of the inner node is not of a lower level")))
             return try visit(lost)
         }
         guard node.kind == .rowInner else {

@@ -56,7 +56,8 @@ struct LogFrames {
     /// damaged. Nil if it is none.
     private static func segment(_ number: UInt32, _ store: OpenedStore) throws -> Manifest.Segment? {
         let file = try SegmentFile(store.files.segment(number), store.files.storage)
-        if case .header(let header) = SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
+        let start = try file.bytes(at: 0, count: SegmentHeader.byteCount)
+        if let header = try? SegmentHeader.read(start) {
             guard header.segment == number, header.storeHigh == store.manifest.storeHigh,
                 store.isSalvaged || header.storeLow == store.manifest.storeLow
             else { return nil }
@@ -66,7 +67,7 @@ struct LogFrames {
         while true {
             try Interrupts.check()
             let bytes = try file.bytes(at: offset, count: FrameHeader.byteCount)
-            if case .header(let frame) = FrameHeader.read(bytes), frame.storeHigh == store.manifest.storeHigh,
+            if let frame = try? FrameHeader.read(bytes), frame.storeHigh == store.manifest.storeHigh,
                 frame.segment == number, frame.offset == UInt64(offset), frame.kind.isPart,
                 frame.version > 0, frame.version <= FormatNumbers.number
             {
@@ -84,8 +85,8 @@ struct LogFrames {
         guard let segment = segments.last,
             let file = try? SegmentFile(store.files.segment(segment.number), store.files.storage)
         else { return true }
-        guard case .header(let header) = SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount))
-        else { return !hasFrames }
+        let start = try file.bytes(at: 0, count: SegmentHeader.byteCount)
+        guard let header = try? SegmentHeader.read(start) else { return !hasFrames }
         return header.storeHigh != store.manifest.storeHigh || header.segment != segment.number
     }
 
@@ -120,16 +121,15 @@ struct LogFrames {
     private func header(
         of file: SegmentFile, _ segment: Manifest.Segment, findings: inout [Finding]
     ) throws(StorageError) -> SegmentHeader {
-        switch SegmentHeader.read(try file.bytes(at: 0, count: SegmentHeader.byteCount)) {
-        case .header(let header)
-        where header.storeHigh == store.manifest.storeHigh && header.segment == segment.number: return header
-        case .header:
-            findings.append(
-                Finding(
-                    kind: .damage, file: file.path, offset: 0, text: "the segment's header is not that of this segment")
-            )
-        case .refused(let reason):
-            findings.append(Finding(kind: .damage, file: file.path, offset: 0, text: reason))
+        let start = try file.bytes(at: 0, count: SegmentHeader.byteCount)
+        do throws(Damage) {
+            let header = try SegmentHeader.read(start)
+            guard header.storeHigh == store.manifest.storeHigh, header.segment == segment.number else {
+                throw Damage("the segment's header is not that of this segment")
+            }
+            return header
+        } catch {
+            findings.append(Finding(kind: .damage, file: file.path, offset: 0, text: error.text))
         }
         return SegmentHeader(
             segment: segment.number, storeHigh: store.manifest.storeHigh, storeLow: store.manifest.storeLow,

@@ -51,7 +51,7 @@ extension OpenedStore {
         guard size <= FormatNumbers.fileByteCount else { return nil }
         var start: Int?
         let bytes = try Self.bytes(of: file, at: 0, count: CheckpointHeader.byteCount)
-        if case .header(let header) = bytes.withUnsafeBytes(CheckpointHeader.read) {
+        if let header = try? bytes.withUnsafeBytes(CheckpointHeader.read) {
             guard header.storeHigh == manifest.storeHigh, isSalvaged || header.storeLow == manifest.storeLow,
                 header.id == entry.id
             else { return nil }

@@ -87,7 +87,7 @@ final class StrayLeaves {
                 guard try leaf.run(checkpoint, number: number, column: column) != nil else { return nil }
             }
             return leaf
-        } catch is NodeFault {
+        } catch is NodeDamage {
             return nil
         }
     }

@@ -5,8 +5,8 @@ func unwrapped(_ any: Any?) -> Any? {
     var value = any
     while let some = value {
         let kind = TypeKind(type(of: some))
-        if kind.isOptional, let optional = some as? any AnyOptional {
-            value = optional.content
+        if kind.isOptional, let optional = some as? any _OptionalProtocol {
+            value = content(optional)
         } else if type(of: some) == AnyHashable.self, let hashable = some as? AnyHashable {
             value = hashable.base
         } else {
@@ -15,6 +15,9 @@ func unwrapped(_ any: Any?) -> Any? {
     }
     return nil
 }
+
+/// What an optional wraps, whose type is known only now. Its cast is one to the same type.
+private func content<O: _OptionalProtocol>(_ optional: O) -> Any? { optional as! O.Wrapped? }
 
 /// The instance of a class, or of a protocol of classes, that is inside any number of optionals and `AnyHashable`s. Nil
 /// if there is none of that type.

@@ -67,13 +67,3 @@ struct ValueFault: Error, CustomStringConvertible {
     /// The error that is thrown for it, about an object of this class.
     func error(_ type: Any.Type) -> Realm.Error { Realm.Error(.invalidInput, "\(type): \(description)") }
 }
-
-/// An optional inside an `Any`, whose content can be reached without knowing its type.
-protocol AnyOptional {
-    /// The wrapped value; nil if there is none.
-    var content: Any? { get }
-}
-
-extension Optional: AnyOptional {
-    var content: Any? { self }
-}

@@ -291,7 +291,7 @@ public protocol _Indexable {}
 extension Optional: _PrimaryKey where Wrapped: _PrimaryKey {}
 extension Optional: _Indexable where Wrapped: _Indexable {}
 
-/// An optional, for generic constraints.
+/// An optional, for generic constraints and in values of unknown type.
 public protocol _OptionalProtocol {
     /// The type that the optional wraps.
     associatedtype Wrapped

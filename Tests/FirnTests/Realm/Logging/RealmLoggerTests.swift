@@ -101,10 +101,10 @@ import Testing
         let realm = try await Realm(configuration: .init(fileURL: url, objectTypes: [Inked.self]))
         let before = try await realm.asyncWrite {
             realm.create(Inked.self, value: [1])
-            return try #require(realm.instance.open).beganAt
+            return try #require(realm.instance.running).beganAt
         }
         #expect(before > 0)
-        try await realm.asyncWrite { #expect((realm.instance.open?.beganAt ?? 0) > before) }
+        try await realm.asyncWrite { #expect((realm.instance.running?.beganAt ?? 0) > before) }
     }
 
     @Test func aVersionThatIsHeldForLongIsLoggedOnce() throws {

@@ -24,20 +24,20 @@ struct DecodedSchema {
         var primaryKey: Int?
         var columns: [Column]
 
-        /// Why Firn can't have such a table; nil if it can. Removed tables, and indexes of removed columns, are not
-        /// checked.
-        var fault: String? {
-            if isRemoved { return nil }
+        /// Throws if Firn can't have such a table. Removed tables, and indexes of removed columns, are not checked.
+        ///
+        /// - Parameter start: where the table begins.
+        fileprivate func check(start: Int) throws(Damage) {
+            if isRemoved { return }
             if let primaryKey {
                 let column = columns[primaryKey]
                 if column.isRemoved || column.collection != .none || column.type == .link {
-                    return "\(name).\(column.name) can't be a primary key"
+                    throw Damage("\(name).\(column.name) can't be a primary key", at: start)
                 }
             }
             for column in columns where !column.isRemoved && column.isIndexed && column.collection != .none {
-                return "\(name).\(column.name) is a collection with an index"
+                throw Damage("\(name).\(column.name) is a collection with an index", at: start)
             }
-            return nil
         }
     }
 
@@ -67,7 +67,7 @@ struct DecodedSchema {
         var table = Table(
             name: name, isEmbedded: flags & 1 != 0, isRemoved: flags & 2 != 0, primaryKey: primaryKey, columns: [])
         for _ in 0..<count { table.columns.append(try column(&reader, tableCount: tableCount)) }
-        if let fault = table.fault { throw Damage(fault, at: start) }
+        try table.check(start: start)
         return table
     }
 

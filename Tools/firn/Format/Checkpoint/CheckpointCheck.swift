@@ -29,7 +29,8 @@ struct CheckpointCheck {
         var links = [Int64](repeating: 0, count: schema.columns.count)
         let rows = try add(schema.name) {
             guard !schema.isRemoved, table.columnCount == schema.columns.count else {
-                throw table.node.fault("the table has \(table.columnCount) columns, the schema \(schema.columns.count)")
+                throw table.node.damage(
+                    "the table has \(table.columnCount) columns, the schema \(schema.columns.count)")
             }
             try checkpoint.forEachLeaf(table) { leaf in
                 for (number, column) in schema.columns.enumerated() where !column.isRemoved {
@@ -57,7 +58,7 @@ struct CheckpointCheck {
     /// Reads a column's values in a leaf. Returns how many links there are.
     private func check(_ leaf: OnDiskLeaf, number: Int, column: DecodedSchema.Column) throws -> Int64 {
         guard let run = try leaf.run(checkpoint, number: number, column: column) else {
-            throw leaf.node.fault("the leaf lacks the chunk of \(column.name)")
+            throw leaf.node.damage("the leaf lacks the chunk of \(column.name)")
         }
         try run.checkReferences()
         var links: Int64 = 0
@@ -82,13 +83,13 @@ struct CheckpointCheck {
     ) throws {
         let root = try table.index(number)
         guard isIndexed else {
-            if root != nil { throw table.node.fault("the column is not indexed, but has an index") }
+            if root != nil { throw table.node.damage("the column is not indexed, but has an index") }
             return
         }
         var walk = IndexWalk(checkpoint, isNumbers: Self.isNumbers(column))
         try walk.run(root, of: table.node)
         guard column.type == .link || Int64(walk.count) == table.rowCount else {
-            throw table.node.fault("it has \(walk.count) entries for \(table.rowCount) rows")
+            throw table.node.damage("it has \(walk.count) entries for \(table.rowCount) rows")
         }
     }
 
@@ -105,13 +106,13 @@ struct CheckpointCheck {
     ) throws {
         let root = try table.backlinks(number)
         guard column.type == .link || column.type == .mixed else {
-            if root != nil { throw table.node.fault("the column holds no links, but has backlinks") }
+            if root != nil { throw table.node.damage("the column holds no links, but has backlinks") }
             return
         }
         var walk = IndexWalk(checkpoint, isNumbers: true)
         try walk.run(root, of: table.node)
         if let links, links != Int64(walk.count) {
-            throw table.node.fault("there are \(walk.count) backlinks for \(links) links")
+            throw table.node.damage("there are \(walk.count) backlinks for \(links) links")
         }
     }
 }

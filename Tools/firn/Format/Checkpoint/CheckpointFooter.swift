@@ -15,29 +15,23 @@ struct CheckpointHeader {
     var id: UInt64
     var start: UInt64
 
-    enum Reading {
-        case header(CheckpointHeader)
-        case refused(String)
-    }
-
-    static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> CheckpointHeader {
         guard bytes.count >= byteCount else {
-            return .refused("the file ends after \(bytes.count) bytes, within the checkpoint's header")
+            throw Damage("the file ends after \(bytes.count) bytes, within the checkpoint's header")
         }
         let fields = Fields(bytes)
-        guard fields.u64(0) == magic else { return .refused("the file does not begin with a checkpoint's header") }
+        guard fields.u64(0) == magic else { throw Damage("the file does not begin with a checkpoint's header") }
         guard fields.u32(60) == fields.crc(to: 60) else {
-            return .refused("the checksum of the checkpoint's header is wrong")
+            throw Damage("the checksum of the checkpoint's header is wrong")
         }
         guard fields.u32(8) == FormatNumbers.format else {
-            return .refused("the checkpoint is of format \(fields.u32(8))")
+            throw Damage("the checkpoint is of format \(fields.u32(8))")
         }
         guard fields.u32(12) == 0, fields.u64(48) == 0, fields.u32(56) == 0 else {
-            return .refused("the checkpoint's header has bytes that must be zero")
+            throw Damage("the checkpoint's header has bytes that must be zero")
         }
-        return .header(
-            CheckpointHeader(
-                storeHigh: fields.u64(16), storeLow: fields.u64(24), id: fields.u64(32), start: fields.u64(40)))
+        return CheckpointHeader(
+            storeHigh: fields.u64(16), storeLow: fields.u64(24), id: fields.u64(32), start: fields.u64(40))
     }
 
     func write(to writer: inout ByteWriter) {
@@ -109,17 +103,6 @@ struct CheckpointFooter {
     var crc: UInt32
     var byteCount: Int
 
-    /// Why bytes are not a footer, and at which offset.
-    struct Refusal: Error {
-        var text: String
-        var offset: Int
-
-        init(_ text: String, at offset: Int) {
-            self.text = text
-            self.offset = offset
-        }
-    }
-
     /// The length of the footer that ends with these 8 bytes; nil if a file of `fileByteCount` bytes can't have such
     /// a footer.
     static func byteCount(tail: UnsafeRawBufferPointer, fileByteCount: Int) -> Int? {
@@ -131,15 +114,15 @@ struct CheckpointFooter {
         return count
     }
 
-    static func read(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> CheckpointFooter {
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(Damage) -> CheckpointFooter {
         guard bytes.count >= headerByteCount + tailByteCount, bytes.count <= byteCountMax else {
-            throw Refusal("the checkpoint's footer has an impossible length", at: 0)
+            throw Damage("the checkpoint's footer has an impossible length", at: 0)
         }
         let fields = Fields(bytes)
         let crc = fields.u32(bytes.count - 4)
-        guard fields.u64(0) == magic else { throw Refusal("no footer of a checkpoint begins here", at: 0) }
+        guard fields.u64(0) == magic else { throw Damage("no footer of a checkpoint begins here", at: 0) }
         guard crc == fields.crc(to: bytes.count - 4) else {
-            throw Refusal("the checksum of the checkpoint's footer is wrong", at: 0)
+            throw Damage("the checksum of the checkpoint's footer is wrong", at: 0)
         }
         let count = Int(fields.u32(40))
         let stateStart = headerByteCount + count * fileByteCount
@@ -147,16 +130,13 @@ struct CheckpointFooter {
         guard count >= 1, count <= FormatNumbers.checkpointFileCount, stateEnd - stateStart >= stateByteCount,
             FormatNumbers.aligned(stateEnd + tailByteCount) == bytes.count,
             Int(fields.u32(bytes.count - 8)) == bytes.count
-        else { throw Refusal("the lengths in the checkpoint's footer do not agree", at: 40) }
+        else { throw Damage("the lengths in the checkpoint's footer do not agree", at: 40) }
         guard UnsafeRawBufferPointer(rebasing: bytes[stateEnd..<bytes.count - tailByteCount]).isAllZero else {
-            throw Refusal("the checkpoint's footer has bytes that must be zero", at: stateEnd)
-        }
-        func bounded<T>(_ body: () throws(NumberFault) -> T) throws(Refusal) -> T {
-            do { return try body() } catch { throw Refusal(error.text, at: error.offset) }
+            throw Damage("the checkpoint's footer has bytes that must be zero", at: stateEnd)
         }
         let files = try files(fields, count)
         guard files[count - 1].id == fields.u64(8), UInt64(files[count - 1].byteCount) == fields.u64(32) else {
-            throw Refusal("the last file in the checkpoint's footer is not the footer's own file", at: 8)
+            throw Damage("the last file in the checkpoint's footer is not the footer's own file", at: 8)
         }
         let flagged = fields.u64(stateStart + 16)
         var schemaStart = stateStart + stateByteCount
@@ -164,29 +144,26 @@ struct CheckpointFooter {
         if flagged & holesBit != 0 {
             var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd]))
             do throws(Damage) { holes = try readHoles(&reader, files) } catch {
-                throw Refusal("the holes in the checkpoint's footer can't be read: \(error)", at: schemaStart)
+                throw Damage("the holes in the checkpoint's footer can't be read: \(error)", at: schemaStart)
             }
             schemaStart += reader.offset
         }
         let schemaBytes = UnsafeRawBufferPointer(rebasing: bytes[schemaStart..<stateEnd])
         guard schemaBytes.count <= FormatNumbers.payloadByteCount else {
-            throw Refusal("the checkpoint's schema has \(schemaBytes.count) bytes", at: schemaStart)
+            throw Damage("the checkpoint's schema has \(schemaBytes.count) bytes", at: schemaStart)
         }
         let schema: DecodedSchema
         do throws(Damage) {
             schema = try DecodedSchema.read(schemaBytes)
         } catch {
-            throw Refusal("the checkpoint's schema can't be read: \(error)", at: schemaStart)
+            throw Damage("the checkpoint's schema can't be read: \(error)", at: schemaStart)
         }
-        let version = try bounded { () throws(NumberFault) in try fields.number(16, "the checkpoint's version") }
-        let root = try bounded { () throws(NumberFault) in
-            try fields.count(stateStart, "the position of the checkpoint's root", upTo: FormatNumbers.mappingByteCount)
-        }
-        let stamp = try bounded { () throws(NumberFault) in
-            try fields.number(stateStart + 8, "the checkpoint's highest stamp")
-        }
+        let version = try fields.number(16, "the checkpoint's version")
+        let root = try fields.count(
+            stateStart, "the position of the checkpoint's root", upTo: FormatNumbers.mappingByteCount)
+        let stamp = try fields.number(stateStart + 8, "the checkpoint's highest stamp")
         guard flagged & ~holesBit <= UInt64(FormatNumbers.fileByteCount) else {
-            throw Refusal("the checkpoint's garbage is \(flagged & ~holesBit) bytes", at: stateStart + 16)
+            throw Damage("the checkpoint's garbage is \(flagged & ~holesBit) bytes", at: stateStart + 16)
         }
         return CheckpointFooter(
             version: version, time: fields.i64(24), files: files, root: root, stamp: stamp,
@@ -216,24 +193,19 @@ struct CheckpointFooter {
         return holes
     }
 
-    private static func files(_ fields: Fields, _ count: Int) throws(Refusal) -> [File] {
+    private static func files(_ fields: Fields, _ count: Int) throws(Damage) -> [File] {
         var files: [File] = []
         for index in 0..<count {
             let at = headerByteCount + index * fileByteCount
-            let file: File
-            do throws(NumberFault) {
-                let what = "of file \(index) in the checkpoint's footer"
-                file = File(
-                    id: try fields.number(at, "the id \(what)"),
-                    start: try fields.count(at + 8, "the beginning \(what)", upTo: FormatNumbers.fileByteCount),
-                    byteCount: try fields.count(at + 16, "the length \(what)", upTo: FormatNumbers.fileByteCount))
-            } catch {
-                throw Refusal(error.text, at: error.offset)
-            }
+            let what = "of file \(index) in the checkpoint's footer"
+            let file = File(
+                id: try fields.number(at, "the id \(what)"),
+                start: try fields.count(at + 8, "the beginning \(what)", upTo: FormatNumbers.fileByteCount),
+                byteCount: try fields.count(at + 16, "the length \(what)", upTo: FormatNumbers.fileByteCount))
             guard file.start % FormatNumbers.checkpointAlignment == 0, file.byteCount >= CheckpointHeader.byteCount,
                 file.byteCount % FormatNumbers.alignment == 0, files.last?.end ?? 0 <= file.start,
                 !files.contains(where: { $0.id == file.id })
-            else { throw Refusal("file \(index) in the checkpoint's footer makes no sense", at: at) }
+            else { throw Damage("file \(index) in the checkpoint's footer makes no sense", at: at) }
             files.append(file)
         }
         return files

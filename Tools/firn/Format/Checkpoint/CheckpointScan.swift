@@ -47,7 +47,7 @@ struct CheckpointScan {
                 nodeCount += 1
                 offset += node.bytes.count
                 passed(node.bytes.count)
-                do throws(NodeFault) {
+                do throws(NodeDamage) {
                     try node.checkShape()
                     visit(node)
                 } catch {
@@ -81,9 +81,10 @@ struct CheckpointScan {
         let position = file.entry.start + offset
         let start = try bytes.bytes(at: offset, count: NodeHeader.byteCount)
         let header: NodeHeader
-        switch NodeHeader.read(start, position: position, available: file.entry.byteCount - offset) {
-        case .refused(let reason): return .bad(reason, byteCount: NodeHeader.unit)
-        case .header(let found): header = found
+        do throws(Damage) {
+            header = try NodeHeader.read(start, position: position, available: file.entry.byteCount - offset)
+        } catch {
+            return .bad(error.text, byteCount: NodeHeader.unit)
         }
         let whole = try bytes.bytes(at: offset, count: header.nodeByteCount)
         guard whole.count == header.nodeByteCount else {

@@ -11,20 +11,20 @@ extension ChunkRun {
             let (bytes, length) = try bytes(texts, row)
             switch length {
             case Slot.null: return
-            case Slot.blob: throw node.fault("the collection of row \(row) is a blob")
+            case Slot.blob: throw node.damage("the collection of row \(row) is a blob")
             case Slot.tree:
                 let word = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
                 guard
                     let root = try checkpoint.node(
                         OnDiskNode.position(of: word, in: node), of: node, .listInner, .listLeaf)
-                else { throw node.fault("the tree of row \(row) is missing") }
+                else { throw node.damage("the tree of row \(row) is missing") }
                 _ = try forEachElement(tree: root, level: root.kind == .listInner ? root.header.width : 0, body)
             default:
                 if bytes.count < ElementBlock.headerByteCount { return }
                 try forEachElement(block: ElementBlock(bytes, column), of: node, body)
             }
         } catch let error as Damage {
-            throw node.fault("the collection of row \(row) can't be read: \(error)")
+            throw node.damage("the collection of row \(row) can't be read: \(error)")
         }
     }
 
@@ -33,23 +33,23 @@ extension ChunkRun {
         tree node: OnDiskNode, level: Int, _ body: (UnsafeRawBufferPointer?, Cell) throws -> Void
     ) throws -> Int {
         if node.kind == .listLeaf {
-            guard level == 0 else { throw node.fault("a leaf of a list is at level \(level)") }
+            guard level == 0 else { throw node.damage("a leaf of a list is at level \(level)") }
             kept.append(node)
             // `body` may call `forget`, which releases the node.
             return try withExtendedLifetime(node) { try forEachElement(leaf: node, body) }
         }
         guard node.header.width == level, level > 0 else {
-            throw node.fault("an inner node of a list is of level \(node.header.width) where \(level) should be")
+            throw node.damage("an inner node of a list is of level \(node.header.width) where \(level) should be")
         }
         var total = 0
         for child in 0..<node.count {
             guard let below = try checkpoint.node(node.reference(32 + 8 * child), of: node, .listInner, .listLeaf)
             else {
-                throw node.fault("an inner node of a list lacks a child")
+                throw node.damage("an inner node of a list lacks a child")
             }
             total += try forEachElement(tree: below, level: level - 1, body)
             guard try node.u32(544 + 4 * child) == total else {
-                throw node.fault("\(total) elements of a list are counted as \(try node.u32(544 + 4 * child))")
+                throw node.damage("\(total) elements of a list are counted as \(try node.u32(544 + 4 * child))")
             }
         }
         return total
@@ -60,7 +60,7 @@ extension ChunkRun {
     ) throws -> Int {
         let block = try ElementBlock(node.slice(38, node.header.capacity), column)
         guard block.count == node.count, block.count > 0 else {
-            throw node.fault("the leaf of a list counts \(node.count) elements, its block \(block.count)")
+            throw node.damage("the leaf of a list counts \(node.count) elements, its block \(block.count)")
         }
         var references: [Int] = []
         let start = node.bytes.baseAddress.unsafelyUnwrapped
@@ -104,7 +104,7 @@ extension ChunkRun {
                         }, decodes: false
                     ) { _, _ in }
                 } catch let error as Damage {
-                    throw node.fault("the collection of row \(row) can't be read: \(error)")
+                    throw node.damage("the collection of row \(row) can't be read: \(error)")
                 }
             }
         }
@@ -115,7 +115,7 @@ extension ChunkRun {
         // The reference to a dictionary has a field of its own.
         let isListed = node.kind != .chunk || node.header.form != ChunkForm.dictionary.rawValue
         guard try (isListed ? node.listedReferences() : []).sorted() == references.sorted() else {
-            throw node.fault("the reference table of the \(node.kind.name.one) is not that of its values")
+            throw node.damage("the reference table of the \(node.kind.name.one) is not that of its values")
         }
     }
 }

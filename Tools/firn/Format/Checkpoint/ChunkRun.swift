@@ -54,18 +54,18 @@ final class ChunkRun {
         self.column = column
         self.rows = rows
         guard let form = ChunkForm(rawValue: node.header.form), rows <= node.header.capacity else {
-            throw node.fault("the chunk has \(node.header.capacity) rows, its leaf \(rows)")
+            throw node.damage("the chunk has \(node.header.capacity) rows, its leaf \(rows)")
         }
         let all = node.header.capacity
         let width = column.collection == .none ? column.type.fixedWidth : nil
         let isFixed = width != nil
         guard Self.isAllowed(form, column) else {
-            throw node.fault("the chunk has the form \(form), which \(column.name)'s type can't have")
+            throw node.damage("the chunk has the form \(form), which \(column.name)'s type can't have")
         }
         switch form {
         case .fixed, .nullable:
             guard isFixed, node.header.width == width else {
-                throw node.fault(
+                throw node.damage(
                     "the chunk's values have \(node.header.width) bytes, unlike those of \(column.name)'s type")
             }
             content = .fixed(
@@ -80,7 +80,7 @@ final class ChunkRun {
         case .dictionary:
             guard let dictionary = try checkpoint.node(node.reference(48), of: node, .chunk),
                 dictionary.header.form == ChunkForm.variable.rawValue
-            else { throw node.fault("the chunk's dictionary is missing, or has another form than a dictionary's") }
+            else { throw node.damage("the chunk's dictionary is missing, or has another form than a dictionary's") }
             content = .dictionary(node, try Self.texts(dictionary, .variable))
         }
     }
@@ -118,7 +118,7 @@ final class ChunkRun {
             do throws(Damage) {
                 try LZ4.decompress(compressed, into: memory.bytes)
             } catch {
-                throw node.fault("the chunk does not decompress to what it should hold")
+                throw node.damage("the chunk does not decompress to what it should hold")
             }
             payload = UnsafeRawBufferPointer(memory.bytes)
             owner = memory
@@ -139,7 +139,7 @@ final class ChunkRun {
             slots.append((offset, length))
             offset += heapLength(length)
         }
-        guard offset == heapByteCount else { throw node.fault("the chunk's lengths are not those of its text") }
+        guard offset == heapByteCount else { throw node.damage("the chunk's lengths are not those of its text") }
         return Texts(
             slots: slots, heap: UnsafeRawBufferPointer(rebasing: payload[(width * rows)...]), owner: owner,
             heapOffset: form == .compressed ? nil : 64 + width * rows)
@@ -186,19 +186,19 @@ final class ChunkRun {
             case .dictionary(let node, let texts):
                 let code = Int(try node.u8(64 + row))
                 guard code < texts.slots.count else {
-                    throw node.fault("row \(row) has a code that is not in the dictionary")
+                    throw node.damage("row \(row) has a code that is not in the dictionary")
                 }
                 return try cell(texts, code)
             }
         } catch let error as Damage {
-            throw node.fault("the value of row \(row) can't be read: \(error)")
+            throw node.damage("the value of row \(row) can't be read: \(error)")
         }
     }
 
     private func isNull(_ node: OnDiskNode, nulls: Int?, row: Int) throws -> Bool {
         guard let nulls else { return false }
         let flag = try node.u8(nulls + row)
-        guard flag <= 1 else { throw node.fault("the null flag of row \(row) is \(flag)") }
+        guard flag <= 1 else { throw node.damage("the null flag of row \(row) is \(flag)") }
         return flag == 1
     }
 
@@ -206,7 +206,7 @@ final class ChunkRun {
         let slot = texts.slots[row]
         let count = Self.heapLength(slot.length)
         guard slot.offset + count <= texts.heap.count else {
-            throw node.fault("the value of row \(row) lies behind the chunk's heap")
+            throw node.damage("the value of row \(row) lies behind the chunk's heap")
         }
         return (UnsafeRawBufferPointer(rebasing: texts.heap[slot.offset..<slot.offset + count]), slot.length)
     }
@@ -227,7 +227,7 @@ final class ChunkRun {
         let (bytes, length) = try bytes(texts, row)
         switch length {
         case Slot.null: return .null
-        case Slot.tree: throw node.fault("row \(row) has a tree, but \(column.name) is no collection")
+        case Slot.tree: throw node.damage("row \(row) has a tree, but \(column.name) is no collection")
         case Slot.blob: return try Cell.plain(column.type, blob(bytes, of: node))
         default: return try Cell.plain(column.type, bytes)
         }
@@ -236,7 +236,7 @@ final class ChunkRun {
     func blob(_ reference: UnsafeRawBufferPointer, of parent: OnDiskNode) throws -> UnsafeRawBufferPointer {
         let word = UInt64(littleEndian: reference.loadUnaligned(as: UInt64.self))
         guard let blob = try checkpoint.node(OnDiskNode.position(of: word, in: parent), of: parent, .blob) else {
-            throw parent.fault("a value's blob is missing")
+            throw parent.damage("a value's blob is missing")
         }
         kept.append(blob)
         return try blob.slice(32, blob.count)

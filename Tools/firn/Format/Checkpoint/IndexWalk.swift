@@ -41,7 +41,7 @@ struct IndexWalk {
 
     private mutating func walk(_ node: OnDiskNode, level: Int, from lower: Entry?, to upper: Entry?) throws -> Int {
         guard node.header.width == level, (node.kind == kinds.leaf) == (level == 0) else {
-            throw node.fault("a \(node.kind.name.one) of level \(node.header.width) is at level \(level)")
+            throw node.damage("a \(node.kind.name.one) of level \(node.header.width) is at level \(level)")
         }
         if node.kind == .bytesIndexLeaf || node.kind == .bytesIndexInner { try checkHeads(node) }
         if level == 0 {
@@ -50,7 +50,7 @@ struct IndexWalk {
                 if last?.isAbove(entry) ?? false || lower?.isAbove(entry) ?? false
                     || upper.map(entry.isAbove) ?? false
                 {
-                    throw node.fault("entry \(index) of the \(node.kind.name.one) is out of order")
+                    throw node.damage("entry \(index) of the \(node.kind.name.one) is out of order")
                 }
                 last = entry
             }
@@ -60,16 +60,16 @@ struct IndexWalk {
         for child in 0..<node.count {
             let (reference, counted) = try self.child(node, child)
             guard let below = try checkpoint.node(reference, of: node, kinds.leaf, kinds.inner) else {
-                throw node.fault("the \(node.kind.name.one) lacks its child \(child)")
+                throw node.damage("the \(node.kind.name.one) lacks its child \(child)")
             }
             guard below.isFull else {
-                throw below.fault("the \(below.kind.name.one) has the capacity of a root, and is not one")
+                throw below.damage("the \(below.kind.name.one) has the capacity of a root, and is not one")
             }
             let count = try walk(
                 below, level: level - 1, from: child == 0 ? lower : entry(node, child),
                 to: child + 1 < node.count ? entry(node, child + 1) : upper)
             guard counted == Int64(count) else {
-                throw node.fault("child \(child) is counted with \(counted) entries and has \(count)")
+                throw node.damage("child \(child) is counted with \(counted) entries and has \(count)")
             }
             total += count
         }
@@ -77,7 +77,7 @@ struct IndexWalk {
     }
 
     /// An entry of a leaf, or the separator before a child of an inner node.
-    private func entry(_ node: OnDiskNode, _ index: Int) throws(NodeFault) -> Entry {
+    private func entry(_ node: OnDiskNode, _ index: Int) throws(NodeDamage) -> Entry {
         switch node.kind {
         case .integerIndexInner:
             return Entry(key: .number(try node.u64(32 + 8 * index)), value: try node.i64(544 + 8 * index))
@@ -93,7 +93,7 @@ struct IndexWalk {
         }
     }
 
-    private func child(_ node: OnDiskNode, _ index: Int) throws(NodeFault) -> (reference: Int?, count: Int64) {
+    private func child(_ node: OnDiskNode, _ index: Int) throws(NodeDamage) -> (reference: Int?, count: Int64) {
         guard node.kind == .bytesIndexInner else {
             return (try node.reference(1056 + 8 * index), try node.i64(1568 + 8 * index))
         }
@@ -104,7 +104,7 @@ struct IndexWalk {
     /// The bytes of a key. They lie in words of eight bytes, each a number whose highest byte comes first in the key.
     private func keyBytes(
         _ node: OnDiskNode, _ entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
-    ) throws(NodeFault) -> [UInt8] {
+    ) throws(NodeDamage) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(entry.keyByteCount)
         for index in 0..<entry.keyByteCount { bytes.append(try node.u8(entry.key + (index ^ 7))) }
@@ -113,7 +113,7 @@ struct IndexWalk {
 
     /// Checks the keys of a page: all begin with the same `form` bytes, and a slot's head is the four bytes after
     /// those.
-    private func checkHeads(_ node: OnDiskNode) throws(NodeFault) {
+    private func checkHeads(_ node: OnDiskNode) throws(NodeDamage) {
         let prefix = Int(node.header.form)
         // The first separator of an inner node is never used.
         let first = node.kind == .bytesIndexInner ? 1 : 0
@@ -124,7 +124,7 @@ struct IndexWalk {
             let own = key.prefix(prefix)
             let head = (0..<4).reduce(UInt32(0)) { $0 << 8 | (prefix + $1 < key.count ? UInt32(key[prefix + $1]) : 0) }
             guard own.count == prefix, common ?? own == own, head == entry.head else {
-                throw node.fault("slot \(index) of the \(node.kind.name.one) is not that of its key")
+                throw node.damage("slot \(index) of the \(node.kind.name.one) is not that of its key")
             }
             common = own
         }

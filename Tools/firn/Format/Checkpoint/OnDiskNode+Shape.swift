@@ -20,19 +20,19 @@ extension OnDiskNode {
 
     /// Checks that the payload has all that the header says, that the rest is zero, and that references are possible
     /// ones.
-    func checkShape() throws(NodeFault) {
+    func checkShape() throws(NodeDamage) {
         let end = try payloadEnd()
         guard end <= bytes.count else {
-            throw fault("the \(kind.name.one) is too short for what it says it holds")
+            throw damage("the \(kind.name.one) is too short for what it says it holds")
         }
         guard UnsafeRawBufferPointer(rebasing: bytes[end...]).isAllZero else {
-            throw fault("the padding behind the \(kind.name.one)'s payload is not zero")
+            throw damage("the padding behind the \(kind.name.one)'s payload is not zero")
         }
-        try forEachReference { (offset, _, _) throws(NodeFault) in _ = try reference(offset) }
+        try forEachReference { (offset, _, _) throws(NodeDamage) in _ = try reference(offset) }
     }
 
     /// Where the payload ends, with the list of its references if the kind has one.
-    private func payloadEnd() throws(NodeFault) -> Int {
+    private func payloadEnd() throws(NodeDamage) -> Int {
         switch kind {
         case .root:
             try checkCount(0...FormatNumbers.tableCount)
@@ -54,13 +54,13 @@ extension OnDiskNode {
         case .integerIndexInner:
             try checkInner()
             guard header.form == 0, header.capacity == Self.fanout else {
-                throw fault("the \(kind.name.one) has the form or the capacity of another node")
+                throw damage("the \(kind.name.one) has the form or the capacity of another node")
             }
             return 2080
         case .integerIndexLeaf:
             try checkCount(1...Self.fanout)
             guard header.form <= 1, count <= header.capacity, Self.leafCapacities.contains(header.capacity) else {
-                throw fault("the \(kind.name.one) has an unknown form, or more entries than its capacity")
+                throw damage("the \(kind.name.one) has an unknown form, or more entries than its capacity")
             }
             return header.form == 1 ? 64 : 32 + 16 * header.capacity
         case .bytesIndexInner, .bytesIndexLeaf:
@@ -76,27 +76,27 @@ extension OnDiskNode {
         }
     }
 
-    private func checkCount(_ range: ClosedRange<Int>) throws(NodeFault) {
-        guard range.contains(count) else { throw fault("the \(kind.name.one) can't have \(count) entries") }
+    private func checkCount(_ range: ClosedRange<Int>) throws(NodeDamage) {
+        guard range.contains(count) else { throw damage("the \(kind.name.one) can't have \(count) entries") }
     }
 
-    private func checkInner() throws(NodeFault) {
+    private func checkInner() throws(NodeDamage) {
         try checkCount(1...Self.fanout)
         guard header.width >= 1, header.width <= Self.levelMax else {
-            throw fault("the \(kind.name.one) can't be of level \(header.width)")
+            throw damage("the \(kind.name.one) can't be of level \(header.width)")
         }
     }
 
-    private func checkZero(_ offset: Int, _ count: Int) throws(NodeFault) {
+    private func checkZero(_ offset: Int, _ count: Int) throws(NodeDamage) {
         guard try slice(offset, count).isAllZero else {
-            throw fault("the \(kind.name.one) has bytes that must be zero")
+            throw damage("the \(kind.name.one) has bytes that must be zero")
         }
     }
 
-    private func columnCount(at offset: Int) throws(NodeFault) -> Int {
+    private func columnCount(at offset: Int) throws(NodeDamage) -> Int {
         let columns = try u32(offset)
         guard columns <= FormatNumbers.columnCount else {
-            throw fault("the \(kind.name.one) can't have \(columns) columns")
+            throw damage("the \(kind.name.one) can't have \(columns) columns")
         }
         return columns
     }
@@ -104,16 +104,16 @@ extension OnDiskNode {
     // MARK: Lists of references
 
     /// The offset of the list of a chunk's or a list leaf's references, and how many it names.
-    private func referenceList() throws(NodeFault) -> (offset: Int, count: Int) {
+    private func referenceList() throws(NodeDamage) -> (offset: Int, count: Int) {
         if kind == .chunk { return (try u32(32), try u32(36)) }
         return ((38 + header.capacity + 3) & ~3, try u32(32))
     }
 
     /// The offsets of the references in a chunk or a list's leaf.
-    func listedReferences() throws(NodeFault) -> [Int] {
+    func listedReferences() throws(NodeDamage) -> [Int] {
         let (start, count) = try referenceList()
         // Longer lists than the node were refused when its shape was checked.
-        guard count <= bytes.count / 4 else { throw fault("the list of references is longer than the node") }
+        guard count <= bytes.count / 4 else { throw damage("the list of references is longer than the node") }
         var offsets: [Int] = []
         offsets.reserveCapacity(count)
         for index in 0..<count { offsets.append(try u32(start + 4 * index)) }
@@ -122,17 +122,17 @@ extension OnDiskNode {
 
     /// Checks that the list lies behind the values, which end at `end`, and leads into them. Returns where it ends. A
     /// node without references has no list.
-    private func listEnd(behind end: Int) throws(NodeFault) -> Int {
+    private func listEnd(behind end: Int) throws(NodeDamage) -> Int {
         let (start, count) = try referenceList()
         guard count > 0 else { return end }
         guard start >= end, start % 4 == 0, count <= (bytes.count - start) / 4 else {
-            throw fault("the reference table of the \(kind.name.one) lies at an impossible offset")
+            throw damage("the reference table of the \(kind.name.one) lies at an impossible offset")
         }
         guard kind != .chunk || header.form != ChunkForm.dictionary.rawValue else {
-            throw fault("the chunk has a dictionary, and so can't have other references")
+            throw damage("the chunk has a dictionary, and so can't have other references")
         }
         for offset in try listedReferences() where offset < 32 || offset + 8 > end {
-            throw fault("the reference table of the \(kind.name.one) leads out of its payload")
+            throw damage("the reference table of the \(kind.name.one) leads out of its payload")
         }
         return start + 4 * count
     }
@@ -140,26 +140,26 @@ extension OnDiskNode {
     // MARK: Chunks
 
     /// Where the values end.
-    private func chunkEnd() throws(NodeFault) -> Int {
+    private func chunkEnd() throws(NodeDamage) -> Int {
         guard let form = ChunkForm(rawValue: header.form) else {
-            throw fault("the chunk is of the unknown form \(header.form)")
+            throw damage("the chunk is of the unknown form \(header.form)")
         }
         let rows = header.capacity
-        guard rows <= Self.rowsPerLeaf else { throw fault("the chunk can't have \(rows) rows") }
+        guard rows <= Self.rowsPerLeaf else { throw damage("the chunk can't have \(rows) rows") }
         let nulls = form == .integers || form == .bits ? Int(try u8(41)) : 0
-        guard nulls <= 1 else { throw fault("the chunk's field for null flags can't be \(nulls)") }
+        guard nulls <= 1 else { throw damage("the chunk's field for null flags can't be \(nulls)") }
         let end: Int
         switch form {
         case .fixed: end = 64 + header.width * rows
         case .nullable: end = 64 + (header.width + 1) * rows
         case .variable:
             guard count <= FormatNumbers.chunkHeapByteCount else {
-                throw fault("the chunk claims to hold \(count) bytes of values")
+                throw damage("the chunk claims to hold \(count) bytes of values")
             }
             end = 64 + 4 * rows + count
         case .integers:
             let width = Int(try u8(40))
-            guard [0, 1, 2, 4].contains(width) else { throw fault("the chunk can't have numbers of \(width) bytes") }
+            guard [0, 1, 2, 4].contains(width) else { throw damage("the chunk can't have numbers of \(width) bytes") }
             end = 64 + (width + nulls) * rows
         case .bits: end = 64 + (rows + 7) / 8 + nulls * rows
         case .text:
@@ -170,58 +170,58 @@ extension OnDiskNode {
             end = 64 + (try u32(48))
         case .dictionary: end = 64 + rows
         }
-        guard end <= bytes.count else { throw fault("the chunk is too short for what it says it holds") }
+        guard end <= bytes.count else { throw damage("the chunk is too short for what it says it holds") }
         return end
     }
 
     /// The bytes of a length in a text chunk.
-    func lengthWidth() throws(NodeFault) -> Int {
+    func lengthWidth() throws(NodeDamage) -> Int {
         let width = Int(try u8(40))
-        guard width == 1 || width == 2 else { throw fault("the chunk can't have lengths of \(width) bytes") }
+        guard width == 1 || width == 2 else { throw damage("the chunk can't have lengths of \(width) bytes") }
         return width
     }
 
     /// The bytes of all values in a text chunk.
-    func heapByteCount() throws(NodeFault) -> Int {
+    func heapByteCount() throws(NodeDamage) -> Int {
         let heap = try u32(44)
         guard heap <= FormatNumbers.chunkHeapByteCount else {
-            throw fault("the chunk claims to hold \(heap) bytes of text")
+            throw damage("the chunk claims to hold \(heap) bytes of text")
         }
         return heap
     }
 
     // MARK: Indexes of bytes
 
-    private func checkPage() throws(NodeFault) {
+    private func checkPage() throws(NodeDamage) {
         try checkCount(1...bytes.count / 8)
         guard kind == .bytesIndexLeaf || header.width >= 1 && header.width <= Self.levelMax else {
-            throw fault("the \(kind.name.one) can't be of level \(header.width)")
+            throw damage("the \(kind.name.one) can't be of level \(header.width)")
         }
         try checkZero(36, 4)
         guard Self.pageByteCounts.contains(bytes.count), kind == .bytesIndexLeaf || isFull else {
-            throw fault("the \(kind.name.one) can't have \(bytes.count) bytes")
+            throw damage("the \(kind.name.one) can't have \(bytes.count) bytes")
         }
         let start = header.capacity
         guard start >= 40 + 8 * count, start <= bytes.count else {
-            throw fault("the entries of the \(kind.name.one) can't begin at \(start)")
+            throw damage("the entries of the \(kind.name.one) can't begin at \(start)")
         }
         var entries: [Range<Int>] = []
         for index in 0..<count {
             let entry = try bytesEntry(index)
             let end = entry.key + (entry.keyByteCount + 7) & ~7
             guard entry.offset >= start, try isZero(behindKeyOf: entry) else {
-                throw fault(
+                throw damage(
                     "entry \(index) of the \(kind.name.one) is not where entries are, or has bytes behind its key")
             }
             entries.append(entry.offset..<end)
         }
         entries.sort { $0.lowerBound < $1.lowerBound }
         guard zip(entries, entries.dropFirst()).allSatisfy({ $0.upperBound <= $1.lowerBound }) else {
-            throw fault("entries of the \(kind.name.one) overlap")
+            throw damage("entries of the \(kind.name.one) overlap")
         }
         let garbage = try u32(32)
         guard start + entries.reduce(garbage, { $0 + $1.count }) == bytes.count else {
-            throw fault("the \(kind.name.one) has \(garbage) bytes of garbage, which its entries do not leave")
+            throw damage("the \(kind.name.one) has \(garbage) bytes of garbage, which its entries do not leave")
         }
     }
 
@@ -237,13 +237,13 @@ extension OnDiskNode {
     /// Whether the rest of a key's last word is zero. The word's highest byte comes first in the key.
     private func isZero(
         behindKeyOf entry: (offset: Int, key: Int, keyByteCount: Int, head: UInt32)
-    ) throws(NodeFault) -> Bool {
+    ) throws(NodeDamage) -> Bool {
         let rest = -entry.keyByteCount & 7
         return try slice(entry.key + entry.keyByteCount & ~7, rest).isAllZero
     }
 
     /// The offset of a slot's entry, the offset and length of its key, and the key's head.
-    func bytesEntry(_ index: Int) throws(NodeFault) -> (offset: Int, key: Int, keyByteCount: Int, head: UInt32) {
+    func bytesEntry(_ index: Int) throws(NodeDamage) -> (offset: Int, key: Int, keyByteCount: Int, head: UInt32) {
         let slot = try u64(40 + 8 * index)
         let offset = Int(slot >> 16 & 0xFFFF)
         let keyByteCount = Int(slot & 0xFFFF)
@@ -251,7 +251,7 @@ extension OnDiskNode {
         guard offset % 8 == 0, offset >= 40 + 8 * count, keyByteCount <= Self.indexKeyByteCount,
             key + (keyByteCount + 7) / 8 * 8 <= bytes.count
         else {
-            throw fault("entry \(index) of the \(kind.name.one) lies at an impossible offset")
+            throw damage("entry \(index) of the \(kind.name.one) lies at an impossible offset")
         }
         return (offset, key, keyByteCount, UInt32(truncatingIfNeeded: slot >> 32))
     }

@@ -33,7 +33,7 @@ enum NodeKind: UInt8, CaseIterable {
 }
 
 /// What is wrong with a node, or with what it says about another.
-struct NodeFault: Error {
+struct NodeDamage: Error {
     /// The node's position in the mapping.
     var position: Int
     var text: String
@@ -64,32 +64,28 @@ struct NodeHeader {
     var capacity: Int
     var nodeByteCount: Int
 
-    enum Reading {
-        case header(NodeHeader)
-        case refused(String)
-    }
-
     /// Reads the header of the node at `position`, from which on its file has `available` bytes.
-    static func read(_ bytes: UnsafeRawBufferPointer, position: Int, available: Int) -> Reading {
-        guard bytes.count >= byteCount else { return .refused("the file ends within a node's header") }
+    static func read(
+        _ bytes: UnsafeRawBufferPointer, position: Int, available: Int
+    ) throws(Damage) -> NodeHeader {
+        guard bytes.count >= byteCount else { throw Damage("the file ends within a node's header") }
         let fields = Fields(bytes)
         guard fields.u32(12) == UInt32(truncatingIfNeeded: position / unit) else {
-            return .refused("no node begins here, or one that belongs to another position")
+            throw Damage("no node begins here, or one that belongs to another position")
         }
         let number = fields.u8(16)
         guard number & 0xC0 == onDiskBit, let kind = NodeKind(rawValue: number & ~onDiskBit) else {
-            return .refused("the node is of the unknown kind \(number)")
+            throw Damage("the node is of the unknown kind \(number)")
         }
         let length = Int(fields.u32(28))
         let limit = kind == .blob ? FormatNumbers.blobNodeByteCount : FormatNumbers.nodeByteCount
         guard length >= byteCount, length % unit == 0, length <= min(available, limit) else {
-            return .refused(
+            throw Damage(
                 "the node claims to have \(length) bytes, but at most \(min(available, limit)) are possible")
         }
-        return .header(
-            NodeHeader(
-                stamp: fields.u64(0), kind: kind, form: fields.u8(17), width: Int(fields.u16(18)),
-                count: Int(fields.u32(20)), capacity: Int(fields.u32(24)), nodeByteCount: length))
+        return NodeHeader(
+            stamp: fields.u64(0), kind: kind, form: fields.u8(17), width: Int(fields.u16(18)),
+            count: Int(fields.u32(20)), capacity: Int(fields.u32(24)), nodeByteCount: length)
     }
 
     /// Whether a node's checksum matches its bytes.
@@ -130,36 +126,36 @@ final class OnDiskNode {
     var kind: NodeKind { header.kind }
     var count: Int { header.count }
 
-    func fault(_ text: String) -> NodeFault { NodeFault(position, text) }
+    func damage(_ text: String) -> NodeDamage { NodeDamage(position, text) }
 
-    private func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) throws(NodeFault) -> T {
+    private func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) throws(NodeDamage) -> T {
         guard offset >= 0, offset <= bytes.count - MemoryLayout<T>.size else {
-            throw fault("the \(kind.name.one) is too short for what it says it holds")
+            throw damage("the \(kind.name.one) is too short for what it says it holds")
         }
         return T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
     }
 
-    func u8(_ offset: Int) throws(NodeFault) -> UInt8 { try load(offset) }
-    func u16(_ offset: Int) throws(NodeFault) -> UInt16 { try load(offset) }
-    func u32(_ offset: Int) throws(NodeFault) -> Int { Int(try load(offset) as UInt32) }
-    func u64(_ offset: Int) throws(NodeFault) -> UInt64 { try load(offset) }
-    func i64(_ offset: Int) throws(NodeFault) -> Int64 { try load(offset) }
+    func u8(_ offset: Int) throws(NodeDamage) -> UInt8 { try load(offset) }
+    func u16(_ offset: Int) throws(NodeDamage) -> UInt16 { try load(offset) }
+    func u32(_ offset: Int) throws(NodeDamage) -> Int { Int(try load(offset) as UInt32) }
+    func u64(_ offset: Int) throws(NodeDamage) -> UInt64 { try load(offset) }
+    func i64(_ offset: Int) throws(NodeDamage) -> Int64 { try load(offset) }
 
-    func slice(_ offset: Int, _ count: Int) throws(NodeFault) -> UnsafeRawBufferPointer {
+    func slice(_ offset: Int, _ count: Int) throws(NodeDamage) -> UnsafeRawBufferPointer {
         guard offset >= 0, count >= 0, offset <= bytes.count - count else {
-            throw fault("the \(kind.name.one) is too short for what it says it holds")
+            throw damage("the \(kind.name.one) is too short for what it says it holds")
         }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
     }
 
     /// The position to which the reference at `offset` leads; nil for none.
-    func reference(_ offset: Int) throws(NodeFault) -> Int? { try Self.position(of: u64(offset), in: self) }
+    func reference(_ offset: Int) throws(NodeDamage) -> Int? { try Self.position(of: u64(offset), in: self) }
 
     /// The position to which a reference leads; nil for none.
-    static func position(of word: UInt64, in node: OnDiskNode) throws(NodeFault) -> Int? {
+    static func position(of word: UInt64, in node: OnDiskNode) throws(NodeDamage) -> Int? {
         if word == 0 { return nil }
         guard word & UInt64(NodeHeader.unit - 1) == 1, word < UInt64(FormatNumbers.mappingByteCount) else {
-            throw node.fault("the \(node.kind.name.one) holds something that is not a reference")
+            throw node.damage("the \(node.kind.name.one) holds something that is not a reference")
         }
         return Int(word - 1)
     }

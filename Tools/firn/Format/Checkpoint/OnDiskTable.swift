@@ -6,19 +6,19 @@ struct OnDiskTable {
     let nextKey: Int64
     let columnCount: Int
 
-    init(_ number: Int, _ node: OnDiskNode) throws(NodeFault) {
+    init(_ number: Int, _ node: OnDiskNode) throws(NodeDamage) {
         self.number = number
         self.node = node
         rowCount = try node.i64(40)
         nextKey = try node.i64(48)
         columnCount = try node.u32(56)
         guard rowCount >= 0, nextKey >= 0, nextKey <= FormatNumbers.keyLimit, rowCount <= nextKey else {
-            throw node.fault("the table counts \(rowCount) rows below the key \(nextKey)")
+            throw node.damage("the table counts \(rowCount) rows below the key \(nextKey)")
         }
     }
 
-    func index(_ column: Int) throws(NodeFault) -> Int? { try node.reference(64 + 16 * column) }
-    func backlinks(_ column: Int) throws(NodeFault) -> Int? { try node.reference(72 + 16 * column) }
+    func index(_ column: Int) throws(NodeDamage) -> Int? { try node.reference(64 + 16 * column) }
+    func backlinks(_ column: Int) throws(NodeDamage) -> Int? { try node.reference(72 + 16 * column) }
 }
 
 /// Up to 256 rows of a table.
@@ -34,7 +34,7 @@ struct OnDiskLeaf {
         let first = try node.i64(32)
         guard let chunk = try checkpoint.node(node.reference(40), of: node, .chunk) else {
             guard first >= 0, first < FormatNumbers.keyLimit else {
-                throw node.fault("\(first) can't be an object's key")
+                throw node.damage("\(first) can't be an object's key")
             }
             keys = (0..<node.count).map { first + Int64($0) }
             return
@@ -44,10 +44,10 @@ struct OnDiskLeaf {
         for row in 0..<node.count {
             guard case .int(let key) = try run.cell(row), key >= 0, key < FormatNumbers.keyLimit,
                 keys.last.map({ $0 < key }) ?? true
-            else { throw node.fault("the leaf's keys do not ascend") }
+            else { throw node.damage("the leaf's keys do not ascend") }
             keys.append(key)
         }
-        guard keys.first == first else { throw node.fault("the leaf's first key is \(keys[0]), but it says \(first)") }
+        guard keys.first == first else { throw node.damage("the leaf's first key is \(keys[0]), but it says \(first)") }
         self.keys = keys
     }
 
@@ -68,10 +68,10 @@ struct OnDiskLeaf {
 /// The children of an inner node of rows.
 extension OnDiskNode {
     /// The lowest key that a child may have.
-    func childBound(_ child: Int) throws(NodeFault) -> Int64 { try i64(32 + 8 * child) }
-    func childReference(_ child: Int) throws(NodeFault) -> Int? { try reference(544 + 8 * child) }
+    func childBound(_ child: Int) throws(NodeDamage) -> Int64 { try i64(32 + 8 * child) }
+    func childReference(_ child: Int) throws(NodeDamage) -> Int? { try reference(544 + 8 * child) }
     /// How many rows the node says that a child has.
-    func childRows(_ child: Int) throws(NodeFault) -> Int64 { try i64(1056 + 8 * child) }
+    func childRows(_ child: Int) throws(NodeDamage) -> Int64 { try i64(1056 + 8 * child) }
 }
 
 extension OpenedCheckpoint {
@@ -79,10 +79,10 @@ extension OpenedCheckpoint {
     func tables() throws -> [OnDiskTable] {
         let root = try node(at: footer.root)
         guard root.kind == .root else {
-            throw root.fault("the checkpoint's footer names a \(root.kind.name.one) as the root")
+            throw root.damage("the checkpoint's footer names a \(root.kind.name.one) as the root")
         }
         guard root.count <= schema.tables.count else {
-            throw root.fault("the root has \(root.count) tables, the schema \(schema.tables.count)")
+            throw root.damage("the root has \(root.count) tables, the schema \(schema.tables.count)")
         }
         var tables: [OnDiskTable] = []
         for number in 0..<root.count {
@@ -100,10 +100,10 @@ extension OpenedCheckpoint {
             count = try forEachLeaf(root, level: root.kind == .leaf ? 0 : root.header.width, last: &last, visit)
         }
         guard count == table.rowCount else {
-            throw table.node.fault("the table counts \(table.rowCount) rows and has \(count)")
+            throw table.node.damage("the table counts \(table.rowCount) rows and has \(count)")
         }
         guard last < table.nextKey else {
-            throw table.node.fault("the key \(last) is in use, but the next one to be assigned is \(table.nextKey)")
+            throw table.node.damage("the key \(last) is in use, but the next one to be assigned is \(table.nextKey)")
         }
     }
 
@@ -111,11 +111,11 @@ extension OpenedCheckpoint {
         _ node: OnDiskNode, level: Int, last: inout Int64, _ visit: (OnDiskLeaf) throws -> Void
     ) throws -> Int64 {
         guard node.header.width == level, (node.kind == .leaf) == (level == 0) else {
-            throw node.fault("a \(node.kind.name.one) of level \(node.header.width) is at level \(level)")
+            throw node.damage("a \(node.kind.name.one) of level \(node.header.width) is at level \(level)")
         }
         if node.kind == .leaf {
             let leaf = try OnDiskLeaf(self, node)
-            guard leaf.keys[0] > last else { throw node.fault("the leaf's key \(leaf.keys[0]) follows \(last)") }
+            guard leaf.keys[0] > last else { throw node.damage("the leaf's key \(leaf.keys[0]) follows \(last)") }
             try visit(leaf)
             last = leaf.keys[leaf.keys.count - 1]
             return Int64(leaf.keys.count)
@@ -124,15 +124,15 @@ extension OpenedCheckpoint {
         for child in 0..<node.count {
             let bound = try node.childBound(child)
             guard let below = try self.node(node.childReference(child), of: node, .rowInner, .leaf) else {
-                throw node.fault("the inner node lacks its child \(child)")
+                throw node.damage("the inner node lacks its child \(child)")
             }
             // The first child's bound may be below all its keys, and even below keys before the node.
             guard child == 0 || bound > last, try bound <= lowestKey(below) else {
-                throw node.fault("the key \(bound) of child \(child) is not between its keys and those before")
+                throw node.damage("the key \(bound) of child \(child) is not between its keys and those before")
             }
             let rows = try forEachLeaf(below, level: level - 1, last: &last, visit)
             guard try node.childRows(child) == rows else {
-                throw node.fault(
+                throw node.damage(
                     "child \(child) is counted with \(try node.childRows(child)) rows and has \(rows)")
             }
             total += rows
@@ -140,7 +140,7 @@ extension OpenedCheckpoint {
         return total
     }
 
-    private func lowestKey(_ node: OnDiskNode) throws(NodeFault) -> Int64 { try node.i64(32) }
+    private func lowestKey(_ node: OnDiskNode) throws(NodeDamage) -> Int64 { try node.i64(32) }
 
     /// The leaf and the row of an object; nil if no object has the key.
     func find(_ key: Int64, in table: OnDiskTable) throws -> (leaf: OnDiskLeaf, row: Int)? {
@@ -150,7 +150,7 @@ extension OpenedCheckpoint {
             for index in 1..<max(node.count, 1) where try node.childBound(index) <= key { child = index }
             guard let below = try self.node(node.childReference(child), of: node, .rowInner, .leaf),
                 below.kind == .leaf || below.header.width < node.header.width
-            else { throw node.fault("the inner node lacks its child \(child)") }
+            else { throw node.damage("the inner node lacks its child \(child)") }
             node = below
         }
         let leaf = try OnDiskLeaf(self, node)

@@ -126,21 +126,22 @@ extension OpenedStore {
         isLenient: Bool
     ) throws {
         let bytes = try bytes(of: file, at: 0, count: CheckpointHeader.byteCount)
-        switch bytes.withUnsafeBytes(CheckpointHeader.read) {
-        case .refused(let reason):
-            if !isLenient { throw Finding(kind: .damage, file: file.path, offset: 0, text: reason) }
-        case .header(let header):
-            guard header.storeHigh == manifest.storeHigh, isSalvaged || header.storeLow == manifest.storeLow else {
-                throw Finding(
-                    kind: .damage, file: file.path, offset: 0, text: "the checkpoint belongs to another store")
-            }
-            guard header.id == entry.id, header.start == UInt64(entry.start) else {
-                throw Finding(
-                    kind: .damage, file: file.path, offset: 0,
-                    text:
-                        "the header (id \(header.id), from \(header.start) on) is not the one that the checkpoint's footer lists"
-                )
-            }
+        let header: CheckpointHeader
+        do {
+            header = try bytes.withUnsafeBytes(CheckpointHeader.read)
+        } catch let damage as Damage {
+            if isLenient { return }
+            throw Finding(kind: .damage, file: file.path, offset: 0, text: damage.text)
+        }
+        guard header.storeHigh == manifest.storeHigh, isSalvaged || header.storeLow == manifest.storeLow else {
+            throw Finding(kind: .damage, file: file.path, offset: 0, text: "the checkpoint belongs to another store")
+        }
+        guard header.id == entry.id, header.start == UInt64(entry.start) else {
+            throw Finding(
+                kind: .damage, file: file.path, offset: 0,
+                text:
+                    "the header (id \(header.id), from \(header.start) on) is not the one that the checkpoint's footer lists"
+            )
         }
     }
 
@@ -155,8 +156,8 @@ extension OpenedStore {
         let bytes = try bytes(of: file, at: size - count, count: count)
         do {
             return try bytes.withUnsafeBytes(CheckpointFooter.read)
-        } catch let refusal as CheckpointFooter.Refusal {
-            throw Finding(kind: .damage, file: file.path, offset: size - count + refusal.offset, text: refusal.text)
+        } catch let damage as Damage {
+            throw Finding(kind: .damage, file: file.path, offset: size - count + damage.offset, text: damage.text)
         }
     }
 
@@ -190,7 +191,7 @@ extension OpenedStore {
             defer { file.close() }
             guard let size = try? file.size(),
                 let bytes = try? bytes(of: file, at: 0, count: CheckpointHeader.byteCount),
-                case .header(let header) = bytes.withUnsafeBytes(CheckpointHeader.read),
+                let header = try? bytes.withUnsafeBytes(CheckpointHeader.read),
                 let footer = try? footer(of: file, size), footer.files[footer.files.count - 1].id == id
             else { continue }
             let entry = Manifest.Checkpoint(

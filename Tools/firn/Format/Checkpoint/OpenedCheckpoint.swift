@@ -73,7 +73,7 @@ final class OpenedCheckpoint {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: header.nodeByteCount, alignment: 16)
         let node = OnDiskNode(position: position, header: header, owning: memory)
         try read(index, offset: offset, into: memory, position: position)
-        guard NodeHeader.isIntact(node.bytes) else { throw NodeFault(position, "the node's checksum is wrong") }
+        guard NodeHeader.isIntact(node.bytes) else { throw NodeDamage(position, "the node's checksum is wrong") }
         try node.checkShape()
         return node
     }
@@ -85,19 +85,20 @@ final class OpenedCheckpoint {
         return try withUnsafeTemporaryAllocation(byteCount: NodeHeader.byteCount, alignment: 8) { bytes in
             let start = UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(NodeHeader.byteCount, available)])
             try read(index, offset: offset, into: start, position: position)
-            switch NodeHeader.read(UnsafeRawBufferPointer(start), position: position, available: available) {
-            case .refused(let reason): throw NodeFault(position, reason)
-            case .header(let header): return header
+            do throws(Damage) {
+                return try NodeHeader.read(UnsafeRawBufferPointer(start), position: position, available: available)
+            } catch {
+                throw NodeDamage(position, error.text)
             }
         }
     }
 
     /// The file that a position lies in, and the offset there.
-    private func place(of position: Int) throws(NodeFault) -> (file: Int, offset: Int) {
+    private func place(of position: Int) throws(NodeDamage) -> (file: Int, offset: Int) {
         guard let index = files.lastIndex(where: { $0.entry.start <= position }),
             position - files[index].entry.start >= CheckpointHeader.byteCount,
             position - files[index].entry.start < files[index].entry.byteCount, position % NodeHeader.unit == 0
-        else { throw NodeFault(position, "this position lies in none of the checkpoint's files") }
+        else { throw NodeDamage(position, "this position lies in none of the checkpoint's files") }
         return (index, position - files[index].entry.start)
     }
 
@@ -107,12 +108,12 @@ final class OpenedCheckpoint {
         let node: OnDiskNode
         do {
             node = try self.node(at: position)
-        } catch let fault as NodeFault where fault.position == position {
-            throw NodeFault(
-                position, "\(fault.text) (the \(parent.kind.name.one) at \(words(parent.position)) refers to it)")
+        } catch let damage as NodeDamage where damage.position == position {
+            throw NodeDamage(
+                position, "\(damage.text) (the \(parent.kind.name.one) at \(words(parent.position)) refers to it)")
         }
         guard kinds.contains(node.kind) else {
-            throw parent.fault(
+            throw parent.damage(
                 "a reference of the \(parent.kind.name.one) leads to a \(node.kind.name.one), not to a \(kinds[0].name.one)"
             )
         }
@@ -122,9 +123,9 @@ final class OpenedCheckpoint {
 
     /// Counts a node that a reference of `parent` leads to. Throws if its stamp is too high, or if the references have
     /// led to more than there is.
-    func count(_ header: NodeHeader, at position: Int, of parent: OnDiskNode) throws(NodeFault) {
+    func count(_ header: NodeHeader, at position: Int, of parent: OnDiskNode) throws(NodeDamage) {
         guard header.stamp <= footer.stamp else {
-            throw NodeFault(
+            throw NodeDamage(
                 position,
                 "the \(header.kind.name.one) has the stamp \(header.stamp), above the checkpoint's highest, \(footer.stamp)"
             )
@@ -133,13 +134,13 @@ final class OpenedCheckpoint {
         if parent.kind == .chunk, header.kind == .chunk { return }
         followed += header.nodeByteCount
         guard followed <= followedMax else {
-            throw parent.fault("the references lead to more than the files hold: several lead to the same nodes")
+            throw parent.damage("the references lead to more than the files hold: several lead to the same nodes")
         }
     }
 
     private func read(_ index: Int, offset: Int, into target: UnsafeMutableRawBufferPointer, position: Int) throws {
         guard let file = files[index].file else {
-            throw NodeFault(position, "the file that the node lies in can't be read")
+            throw NodeDamage(position, "the file that the node lies in can't be read")
         }
         func fill(_ target: UnsafeMutableRawBufferPointer, _ offset: Int) throws -> Int {
             do {
@@ -164,7 +165,7 @@ final class OpenedCheckpoint {
                 owners[slot] = (index, block)
             }
             let count = min(target.count - done, blocks[slot].count - within)
-            guard count > 0 else { throw NodeFault(position, "the file ends within the node") }
+            guard count > 0 else { throw NodeDamage(position, "the file ends within the node") }
             blocks[slot].withUnsafeBytes {
                 UnsafeMutableRawBufferPointer(rebasing: target[done..<done + count])
                     .copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[within..<within + count]))
@@ -189,9 +190,9 @@ final class OpenedCheckpoint {
         return (file.path, position - file.entry.start)
     }
 
-    func finding(_ fault: NodeFault) -> Finding {
-        let (path, offset) = location(of: fault.position)
-        return Finding(kind: .damage, file: path, offset: offset, text: fault.text)
+    func finding(_ damage: NodeDamage) -> Finding {
+        let (path, offset) = location(of: damage.position)
+        return Finding(kind: .damage, file: path, offset: offset, text: damage.text)
     }
 
     /// Runs `body`, and returns the damage that it throws.
@@ -199,8 +200,8 @@ final class OpenedCheckpoint {
         do {
             try body()
             return nil
-        } catch let fault as NodeFault {
-            return finding(fault)
+        } catch let damage as NodeDamage {
+            return finding(damage)
         }
     }
 }

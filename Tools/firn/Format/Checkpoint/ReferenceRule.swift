@@ -101,8 +101,8 @@ extension OnDiskNode {
     /// Calls `body` with the offset of each reference in the node, in the order of the rules, and with its number
     /// within its rule.
     func forEachReference(
-        _ body: (_ offset: Int, ReferenceRule, _ number: Int) throws(NodeFault) -> Void
-    ) throws(NodeFault) {
+        _ body: (_ offset: Int, ReferenceRule, _ number: Int) throws(NodeDamage) -> Void
+    ) throws(NodeDamage) {
         for rule in ReferenceRule.rules(of: self) {
             switch rule.place {
             case .run(let start, let number, let stride):
@@ -115,21 +115,21 @@ extension OnDiskNode {
         }
     }
 
-    private func count(_ number: ReferenceRule.Number) throws(NodeFault) -> Int {
+    private func count(_ number: ReferenceRule.Number) throws(NodeDamage) -> Int {
         switch number {
         case .one: return 1
         case .entries: return count
         case .columns(let offset):
             let columns = try u32(offset)
             guard columns <= FormatNumbers.columnCount else {
-                throw fault("the \(kind.name.one) can't have \(columns) columns")
+                throw damage("the \(kind.name.one) can't have \(columns) columns")
             }
             return columns
         }
     }
 
     /// How many entries the node says that a child has below it; nil if its kind counts none.
-    func counted(_ child: Int, _ rule: ReferenceRule) throws(NodeFault) -> Int64? {
+    func counted(_ child: Int, _ rule: ReferenceRule) throws(NodeDamage) -> Int64? {
         switch rule.counts {
         case nil: return nil
         case .each(let offset): return try i64(offset + 8 * child)

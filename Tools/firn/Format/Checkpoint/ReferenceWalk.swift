@@ -13,8 +13,8 @@ final class ReferenceWalk {
 
     private let checkpoint: OpenedCheckpoint
     private let visit: (Owner, NodeHeader, _ position: Int) -> Void
-    /// Called with a fault, which is then passed over with what lies below it; nil to throw it.
-    var passOver: ((NodeFault) -> Void)?
+    /// Called with damage, which is then passed over with what lies below it; nil to throw it.
+    var passOver: ((NodeDamage) -> Void)?
     /// The positions of the dictionaries that were visited, since several chunks may share one.
     private(set) var dictionaries: Set<Int> = []
 
@@ -25,11 +25,11 @@ final class ReferenceWalk {
         self.visit = visit
     }
 
-    /// Throws a `NodeFault` at the first thing that is wrong.
+    /// Throws a `NodeDamage` at the first thing that is wrong.
     func run() throws {
         let root = try checkpoint.node(at: checkpoint.footer.root)
         guard root.kind == .root else {
-            throw root.fault("the checkpoint's footer names a \(root.kind.name.one) as the root")
+            throw root.damage("the checkpoint's footer names a \(root.kind.name.one) as the root")
         }
         _ = try checkpoint.walk { try follow(root, Owner()) }
     }
@@ -44,9 +44,9 @@ final class ReferenceWalk {
             do {
                 total += try follow(
                     offset, of: node, rule: rule, number: number, owner: Self.owner(rule, number: number, owner: owner))
-            } catch let fault as NodeFault {
-                guard let passOver else { throw fault }
-                passOver(fault)
+            } catch let damage as NodeDamage {
+                guard let passOver else { throw damage }
+                passOver(damage)
             }
         }
         return node.kind.isInner ? total : Int64(node.count)
@@ -60,19 +60,19 @@ final class ReferenceWalk {
         if let position = try node.reference(offset) {
             entries = try follow(position, from: node, rule: rule, owner: owner)
         } else if rule.counts != nil {
-            throw node.fault("the \(node.kind.name.one) lacks its child \(number)")
+            throw node.damage("the \(node.kind.name.one) lacks its child \(number)")
         }
         if node.kind == .table, rule.targets.contains(.leaf) { try check(node, rows: entries) }
         guard let counted = try node.counted(number, rule) else { return 0 }
         guard counted == entries else {
-            throw node.fault("child \(number) is counted with \(counted) entries and has \(entries)")
+            throw node.damage("child \(number) is counted with \(counted) entries and has \(entries)")
         }
         return entries
     }
 
-    private func check(_ table: OnDiskNode, rows: Int64) throws(NodeFault) {
+    private func check(_ table: OnDiskNode, rows: Int64) throws(NodeDamage) {
         let counted = try table.i64(40)
-        guard counted == rows else { throw table.fault("the table counts \(counted) rows and has \(rows)") }
+        guard counted == rows else { throw table.damage("the table counts \(counted) rows and has \(rows)") }
     }
 
     private func follow(
@@ -80,13 +80,13 @@ final class ReferenceWalk {
     ) throws -> Int64 {
         let header = try checkpoint.header(at: position)
         guard rule.targets.contains(header.kind) else {
-            throw parent.fault(
+            throw parent.damage(
                 "a reference of the \(parent.kind.name.one) leads to a \(header.kind.name.one), not to a \(rule.targets[0].name.one)"
             )
         }
         // Levels fall, so that no walk is endless.
         guard !parent.kind.isInner || header.kind != parent.kind || header.width < parent.header.width else {
-            throw parent.fault("a child of the \(parent.kind.name.one) is not of a lower level")
+            throw parent.damage("a child of the \(parent.kind.name.one) is not of a lower level")
         }
         if parent.kind == .chunk, header.kind == .chunk, !dictionaries.insert(position).inserted { return 0 }
         if header.kind.mayHaveReferences {

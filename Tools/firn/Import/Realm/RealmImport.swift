@@ -88,11 +88,11 @@ final class RealmImport: ImportSource {
                     case .nothing, .end: break
                     }
                 } catch let fault as InputFault {
-                    throw RefusedObject(place: source.place(fault.offset, in: piece), text: fault.text)
+                    throw ObjectFault(place: source.place(fault.offset, in: piece), text: fault.text)
                 }
             }
             guard isThere else {
-                throw RefusedObject(
+                throw ObjectFault(
                     place: source.end, text: "this is not what realm2json writes: the document ends before its }")
             }
             try source.didRead(output)

@@ -128,7 +128,7 @@
                         }
                         try body(id, nil, &values, line)
                     } catch let fault as InputFault {
-                        throw RefusedObject(place: place(line, id), text: fault.text)
+                        throw ObjectFault(place: place(line, id), text: fault.text)
                     }
                     if line & 0xFF == 0 {
                         try Interrupts.check()

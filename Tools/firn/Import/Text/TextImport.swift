@@ -83,7 +83,7 @@ final class TextImport: ImportSource {
                 do {
                     goesOn = try body(record, line)
                 } catch let fault as InputFault {
-                    throw RefusedObject(place: source.place(fault.offset, in: record), text: fault.text)
+                    throw ObjectFault(place: source.place(fault.offset, in: record), text: fault.text)
                 }
             }
             try source.didRead(output)
