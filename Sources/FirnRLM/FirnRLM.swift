@@ -84,7 +84,7 @@ extension ObjectBase {
     /// declares them, and this function says what is declared.
     public class func linkingObjectsProperties() -> [String: RLMPropertyDescriptor] {
         var result: [String: RLMPropertyDescriptor] = [:]
-        for property in Self().objectSchema.properties {
+        for property in Self().objectSchema.backlinks {
             guard let origin = property.linkOriginPropertyName, let name = property.objectClassName else { continue }
             result[property.name] = RLMPropertyDescriptor(className: name, propertyName: origin)
         }

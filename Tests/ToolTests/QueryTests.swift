@@ -37,6 +37,9 @@ import Testing
             ("", "the query is empty"), ("Cat", "there is no class Cat. The store has Dog, Person."),
             ("Person age > 3", "goes on with WHERE"), ("Person WHERE ag > 3", "no property 'ag'"),
             ("Person WHERE", "goes on with WHERE"), ("Person WHERE age >", "age >"),
+            ("Person WHERE 'full age' == 2", "constant is compared with a constant"),
+            ("Person WHERE full-age == 2", #"'full\-name'"#),
+            (#"Person WHERE full\-age == 2"#, "no property 'full-age'"),
         ] {
             let run = try Self.query(storage, query: query)
             #expect(run.status == .usage && run.error.contains(text) && run.out.isEmpty, "\(query): \(run)")

@@ -48,11 +48,11 @@ extension _CollectionSource {
 
     func distinct(_ paths: [PropertyPath]) throws(QueryError) -> _CollectionSource { try adding(.distinct(paths)) }
 
-    /// Stops the program if an object that the query compares with is unmanaged or belongs to another realm.
+    /// Stops the program if an object that the query compares with belongs to another realm.
     func check(_ objects: [ObjectBase]) {
-        for object in objects where !object.isManaged || _RealmInstance.of(object._row).shared !== realm.shared {
+        for object in objects where object.isManaged && _RealmInstance.of(object._row).shared !== realm.shared {
             fatalError(
-                "Firn: a query compares with an object of \(type(of: object).className()) that is unmanaged or of another realm. Use one of the realm that is queried."
+                "Firn: a query compares with an object of \(type(of: object).className()) of another realm. Use one of the realm that is queried."
             )
         }
     }

@@ -32,7 +32,10 @@ enum KeyPathValue {
         }
         guard name.hasPrefix("@") else {
             if name == "self" { return try of(elements, rest) }
-            return try elements.map { try of($0, path) ?? NSNull() }
+            let values = try elements.map { try of($0, path) }
+            // Without nil as `[Any]`, which more types can be cast from.
+            let found = values.compactMap(\.self)
+            return found.count == values.count ? found : values
         }
         return try result(of: name, elements, rest)
     }
@@ -152,7 +155,7 @@ extension Value {
 }
 
 extension RealmCollection {
-    /// The values of a property of all elements, in their order: an array, with `NSNull` for nil. The key `self` gives
+    /// The values of a property of all elements, in their order: an array, in which nil is nil. The key `self` gives
     /// the elements themselves. O(n), and the name is looked up for each element.
     ///
     /// Stops the program if an element has no such property, and on the wrong thread.

@@ -25,10 +25,12 @@ extension List: ElementCollection {
 
 extension List: Equatable {
     /// Managed lists are equal if they are the same list of the same row in one realm, O(1). Unmanaged lists are
-    /// equal if their elements are, O(n). A managed list and an unmanaged one are never equal.
+    /// equal if their elements are, O(n): texts by their UTF-8 bytes, objects by their rows. A managed list and an
+    /// unmanaged one are never equal.
     public static func == (a: List, b: List) -> Bool {
         if a === b || a.isSameManaged(as: b) { return true }
-        return a.location == nil && b.location == nil && a.elements == b.elements
+        return a.location == nil && b.location == nil
+            && a.elements.elementsEqual(b.elements) { $0.isSameElement(as: $1) }
     }
 }
 

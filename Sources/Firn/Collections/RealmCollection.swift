@@ -42,8 +42,21 @@ extension RealmCollection {
     /// The elements at several indices, at the cost of reading each. Stops the program if one is out of bounds.
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
 
-    /// The index of the first element that equals `element`; nil if there is none. A NaN equals nothing. O(n).
-    public func index(of element: Element) -> Int? { firstIndex(of: element) }
+    /// The index of the first element that equals `element`; nil if there is none. Texts are equal if their UTF-8 bytes
+    /// are, as in queries. A NaN equals nothing. O(n).
+    public func index(of element: Element) -> Int? { firstIndex { $0.isSameElement(as: element) } }
+
+    /// Whether an element equals `element`, as `index(of:)` has it. O(n).
+    public func contains(_ element: Element) -> Bool { index(of: element) != nil }
+}
+
+extension RealmCollectionValue {
+    /// Whether two elements are equal as the store has it: texts by their bytes, objects by their rows.
+    func isSameElement(as other: Self) -> Bool {
+        guard self == other else { return _rowMember.map { $0 == other._rowMember } ?? false }
+        guard let text = self as? String, let other = other as? String else { return true }
+        return Value.sameBytes(text, other)
+    }
 }
 
 extension RealmCollection where Element: _QueriedObject {
@@ -56,6 +69,9 @@ extension RealmCollection where Element: _QueriedObject {
         if realm == nil { return firstIndex { $0._root.isSameObject(as: object._root) } }
         return _source.index(of: object._root)
     }
+
+    /// Whether the collection has an object. Costs what `index(of:)` costs, and stops the program as that does.
+    public func contains(_ object: Element) -> Bool { index(of: object) != nil }
 
     /// The index of the first element for which the condition holds; nil if there is none.
     ///
@@ -82,9 +98,9 @@ extension RealmCollection where Element: _QueriedObject {
     /// The elements for which the condition holds, live: `dogs.where { $0.age > 3 }`.
     ///
     /// The condition is compiled here, in microseconds, so an error in it shows here. No data is read until the results
-    /// are read: see `Results` for the cost of that. Stops the program if the condition compares with an object that is
-    /// unmanaged or of another realm, if it takes an aggregate of something that is not a collection, if the collection
-    /// is unmanaged, and on the wrong thread.
+    /// are read: see `Results` for the cost of that. Stops the program if the condition compares with an object of
+    /// another realm, if it takes an aggregate of something that is not a collection, if the collection is unmanaged,
+    /// and on the wrong thread.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
         let expression = isIncluded(Query(.root)).expression
         _source.check(expression.objects)

@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import Foundation
 
 /// A collection of values by keys that may belong to a realm: `Map`.
 public protocol RealmKeyedCollection: CollectionBase, Sequence, _SourcedCollection
@@ -47,9 +48,13 @@ extension RealmKeyedCollection {
     /// The value of a key, by its text: untyped, with numbers as `NSNumber`. Nil if there is none.
     public func value(forKey key: String) -> Any? { self[Key._key(key)].flatMap { Value._any($0) } }
 
-    /// Sets the value of a key to what an untyped value stands for. Stops the program if the value does not fit, if the
-    /// key is not allowed, and outside a write transaction if the collection is managed.
+    /// Sets the value of a key to what an untyped value stands for; nil removes the key, and `NSNull` sets nil. Stops
+    /// the program if the value does not fit, if the key is not allowed, and outside a write transaction if the
+    /// collection is managed.
     public func setValue(_ value: Any?, forKey key: String) {
+        guard let value = unwrapped(value) ?? (value is NSNull ? value : nil) else {
+            return removeObject(for: Key._key(key))
+        }
         do { updateValue(try Value._fromAny(value), forKey: Key._key(key)) } catch {
             fatalError("Firn: setValue(_:forKey: \"\(key.prefix(100))\"): \(error).")
         }

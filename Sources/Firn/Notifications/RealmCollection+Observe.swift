@@ -15,9 +15,11 @@ extension RealmCollection {
     /// ```
     ///
     /// **When and where.** The block is called on the realm's run loop, queue or actor, or on `queue`. The first call
-    /// comes at the next turn, never within this one. Later calls come at the next turn after the commit, or within
-    /// `refresh()` or at the beginning of a write there, whichever is first. Several changes may be shown in one call.
-    /// The block may write. If `autorefresh` is off, changes by others are shown once the realm has advanced.
+    /// comes at the next turn, or at the beginning of the realm's own next write, before its transaction: never within
+    /// this call. Writes by others that come before the first call are contained in it. Later calls come at the next
+    /// turn after the commit, or within `refresh()` or at the beginning of a write there, whichever is first. Several
+    /// changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are shown once
+    /// the realm has advanced. On a `queue` or an actor, "the realm" is the one of that queue or actor.
     ///
     /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until its
     /// realm has shown it the next one: see <doc:HoldingVersions>. Being shown a version costs:

@@ -85,10 +85,10 @@ extension QueryArgument {
 
     private static func single(_ any: Any, _ realm: _RealmInstance) throws(QueryError) -> Value? {
         if let object = instance(any, of: ObjectBase.self) {
-            guard object.isManaged, _RealmInstance.of(object._row).shared === realm.shared else {
+            guard object.isManaged else { return .linkToNothing }
+            guard _RealmInstance.of(object._row).shared === realm.shared else {
                 throw QueryError(
-                    .argument,
-                    "An argument is an object of \(type(of: object).className()) that is unmanaged or of another realm.",
+                    .argument, "An argument is an object of \(type(of: object).className()) of another realm.",
                     advice: "Use an object of the realm that is queried.")
             }
             return .typedLink(TableBinding.of(object._row).table, object._row.key)

@@ -23,10 +23,28 @@ extension Query where T: RealmKeyedCollection, T.Value: _QueryValue {
 }
 
 extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered & Comparable {
-    /// Whether any value lies within the range, its end excluded.
-    public func contains(_ range: Range<T.Value>) -> Query<Bool> { values.contains(range) }
-    /// Whether any value lies within the range, both ends included.
-    public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> { values.contains(range) }
+    /// Whether all values lie within the range, its end excluded, as RealmSwift has it. NaN is passed over. Never holds
+    /// if nothing is left.
+    public func contains(_ range: Range<T.Value>) -> Query<Bool> {
+        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
+    }
+    /// Whether all values lie within the range, both ends included. NaN is passed over. Never holds if nothing is left.
+    public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> {
+        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
+    }
+}
+
+extension Query where T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Value.Wrapped: _QueryOrdered & Comparable {
+    /// Whether all values lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
+    /// is left.
+    public func contains(_ range: Range<T.Value.Wrapped>) -> Query<Bool> {
+        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
+    }
+    /// Whether all values lie within the range, both ends included. Nil and NaN are passed over. Never holds if nothing
+    /// is left.
+    public func contains(_ range: ClosedRange<T.Value.Wrapped>) -> Query<Bool> {
+        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
+    }
 }
 
 extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered {

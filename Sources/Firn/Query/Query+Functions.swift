@@ -125,18 +125,44 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
 }
 
 extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable {
-    /// Whether any element lies within the range, its end excluded. An element that is nil does not.
+    /// Whether all elements lie within the range, its end excluded, as RealmSwift has it: `$0.ages.contains(3..<7)`.
+    /// NaN is passed over. Never holds if nothing is left. Whether any element does is `ANY ages BETWEEN {3, 6}` as
+    /// text.
     public func contains(_ range: Range<T.Element>) -> Query<Bool> {
-        Query<Bool>(.compare(expression, within: range))
+        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
     }
-    /// Whether any element lies within the range, both ends included. An element that is nil does not.
+    /// Whether all elements lie within the range, both ends included. NaN is passed over. Never holds if nothing is
+    /// left.
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
-        Query<Bool>(
-            .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
+    }
+}
+
+extension Query where T: RealmCollection, T.Element: _OptionalProtocol, T.Element.Wrapped: _QueryOrdered & Comparable {
+    /// Whether all elements lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
+    /// is left.
+    public func contains(_ range: Range<T.Element.Wrapped>) -> Query<Bool> {
+        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
+    }
+    /// Whether all elements lie within the range, both ends included. Nil and NaN are passed over. Never holds if
+    /// nothing is left.
+    public func contains(_ range: ClosedRange<T.Element.Wrapped>) -> Query<Bool> {
+        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
     }
 }
 
 extension QueryExpression {
+    /// Whether the least and the greatest element lie within two bounds, so that all do.
+    ///
+    /// - Parameter operation: how the greatest element is compared with `high`.
+    func allElements(
+        from low: any _QueryValue, _ operation: Comparison.Operation, _ high: any _QueryValue
+    ) -> QueryExpression {
+        let least = QueryExpression.compare(aggregated(.min), .greaterOrEqual, low)
+        let greatest = QueryExpression.compare(aggregated(.max), operation, high)
+        return .combining(least, greatest, predicate: least.condition && greatest.condition)
+    }
+
     /// Whether a value lies within the range, its end excluded.
     fileprivate static func compare<Bound: _QueryValue & Comparable>(
         _ left: QueryExpression, within range: Range<Bound>

@@ -33,40 +33,36 @@ public func == <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
 public func != <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, value))
 }
-/// Holds if the number or date is less than `value`. Never holds if one of the two is nil or NaN.
+/// Holds if the number or date is less than `value`. Never holds for nil and NaN.
 public func < <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .less, value))
 }
-/// Holds if the number or date is less than or equal to `value`. Never holds if one of the two is nil or NaN, or both
-/// are.
+/// Holds if the number or date is less than or equal to `value`. Nil is equal to nil, and NaN to nothing.
 public func <= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .lessOrEqual, value))
 }
-/// Holds if the number or date is greater than `value`. Never holds if one of the two is nil or NaN.
+/// Holds if the number or date is greater than `value`. Every value is greater than nil. Never holds for nil.
 public func > <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greater, value))
 }
-/// Holds if the number or date is greater than or equal to `value`. Never holds if one of the two is nil or NaN, or
-/// both are.
+/// Holds if the number or date is greater than or equal to `value`. Always holds if `value` is nil.
 public func >= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
 
-/// Holds if the string is less than `value`, compared by UTF-8 bytes. Never holds if one of the two is nil.
+/// Holds if the string is less than `value`, compared by UTF-8 bytes. Never holds for nil.
 public func < <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .less, value))
 }
-/// Holds if the string is less than or equal to `value`, compared by UTF-8 bytes. Never holds if one of the two is nil,
-/// or both are.
+/// Holds if the string is less than or equal to `value`, compared by UTF-8 bytes. Nil is equal to nil.
 public func <= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .lessOrEqual, value))
 }
-/// Holds if the string is greater than `value`, compared by UTF-8 bytes. Never holds if one of the two is nil.
+/// Holds if the string is greater than `value`, compared by UTF-8 bytes. Every string is greater than nil.
 public func > <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greater, value))
 }
-/// Holds if the string is greater than or equal to `value`, compared by UTF-8 bytes. Never holds if one of the two is
-/// nil, or both are.
+/// Holds if the string is greater than or equal to `value`, compared by UTF-8 bytes. Always holds if `value` is nil.
 public func >= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .greaterOrEqual, value))
 }
@@ -109,8 +105,8 @@ public func != <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Q
 public func < <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .less, b))
 }
-/// Holds if the first property is less than or equal to the second. Never holds if one of the two is nil or NaN, or
-/// both are.
+/// Holds if the first property is less than or equal to the second, or if both are nil. Never holds if one of the two
+/// is nil or NaN.
 public func <= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .lessOrEqual, b))
 }
@@ -118,8 +114,8 @@ public func <= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) ->
 public func > <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .greater, b))
 }
-/// Holds if the first property is greater than or equal to the second. Never holds if one of the two is nil or NaN, or
-/// both are.
+/// Holds if the first property is greater than or equal to the second, or if both are nil. Never holds if one of the
+/// two is nil or NaN.
 public func >= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .greaterOrEqual, b))
 }

@@ -187,11 +187,16 @@ extension Optional: _QueryValue where Wrapped: _QueryValue {
 }
 
 extension ObjectBase: _QueryValue {
-    /// A link that names the object's table, because keys of different classes say nothing about each other.
-    /// A query refuses an unmanaged object before it compares with it.
-    public var _queryValue: Value { isManaged ? .typedLink(TableBinding.of(_row).table, _row.key) : .link(-1) }
+    /// A link that names the object's table, because keys of different classes say nothing about each other. An
+    /// unmanaged object is equal to no link.
+    public var _queryValue: Value { isManaged ? .typedLink(TableBinding.of(_row).table, _row.key) : .linkToNothing }
     /// The object itself.
     public var _queryObjects: [ObjectBase] { [self] }
+}
+
+extension Value {
+    /// A link that no property has: keys are assigned from 0 on, and do not come so far.
+    static var linkToNothing: Value { .link(.max) }
 }
 
 /// Values that have an order: numbers and dates.

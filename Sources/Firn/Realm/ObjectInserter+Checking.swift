@@ -106,7 +106,10 @@ extension ObjectInserter {
         let key = PrimaryKey(table: binding.table, value: value)
         let exists = key.find(in: transaction) != nil
         let isNew = keys.insert(key).inserted
-        if policy == .error, exists || !isNew { throw ValueFault(existing: binding.info, value) }
+        // Those of a migration need be unique only when its block has returned.
+        if policy == .error, exists || !isNew, realm.migration == nil {
+            throw ValueFault(existing: binding.info, value)
+        }
     }
 
     /// Throws if a string or data value is too long to be stored.

@@ -216,6 +216,10 @@ final class ObjectInserter {
         for step in binding.fills { fill(&row, step: step, object: address) }
         do throws(StoreError) { try transaction.endRow(row) } catch {
             guard error.code == .primaryKeyTaken else { throw Realm.Error(error, realm.configuration.fileURL) }
+            if let migration = realm.migration {
+                migration.freeKeys(of: binding.table)
+                return try enter(object)
+            }
             throw ValueFault(
                 existing: info, info.primaryKey.flatMap { $0.wrapper.storeValue(address + $0.offset) } ?? .null)
         }

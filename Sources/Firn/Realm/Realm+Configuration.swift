@@ -322,8 +322,12 @@ extension Realm.Configuration: Equatable {
 }
 
 extension Realm.Configuration {
-    /// The classes that a realm of this configuration has.
-    var classes: [ObjectBase.Type] { objectTypes ?? ClassDiscovery.defaultTypes() }
+    /// The classes that a realm of this configuration has, each once.
+    var classes: [ObjectBase.Type] {
+        guard let objectTypes else { return ClassDiscovery.defaultTypes() }
+        var known: Set<ObjectIdentifier> = []
+        return objectTypes.filter { known.insert(ObjectIdentifier($0)).inserted }
+    }
 
     /// The configuration in the terms of the store.
     var storeOptions: StoreOptions {

@@ -12,8 +12,7 @@ extension _RealmInstance {
         if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
         if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
         stopIfInTransaction()
-        // Observers are called with what is due before the transaction begins.
-        advance(at: callSite)
+        showBeforeWrite(at: callSite)
         // A block may have begun one and left it open. This thread would wait for itself.
         stopIfInTransaction()
         if let scheduler { shared.makeWay(here: scheduler) }

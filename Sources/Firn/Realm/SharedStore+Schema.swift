@@ -19,6 +19,9 @@ extension SharedStore {
         guard faults.isEmpty else {
             throw mismatch("The classes can't be stored:", lines: faults, configuration: configuration)
         }
+        for info in infos where info.isEmpty(among: infos) {
+            monitor.found(emptyClass: info.name)
+        }
         let found = try migrate(infos, configuration: configuration, scheduler: scheduler, at: callSite)
         try storing(configuration.fileURL, store.waitUntilSchemaIsPublished())
         return enter(SchemaBinding(infos, found.schema, era: found.era), for: key)

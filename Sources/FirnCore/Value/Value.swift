@@ -69,7 +69,7 @@ public enum Value: Sendable, Hashable {
     }
 
     /// Compares strings as bytes, not as text: two encodings of the same letter are different.
-    private static func sameBytes(_ a: String, _ b: String) -> Bool {
+    public static func sameBytes(_ a: String, _ b: String) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         var (a, b) = (a, b)
         return a.withUTF8 { x in b.withUTF8 { y in firn_same_bytes(x.baseAddress, y.baseAddress, x.count) } }

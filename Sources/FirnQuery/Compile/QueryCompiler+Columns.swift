@@ -67,20 +67,15 @@ extension QueryCompiler {
             return nil
         }
         if test.value == .null {
-            let matchesNull = test.holds(.null)
-            switch test.operation {
-            case .equal, .notEqual:
-                let wantsNull = (test.operation == .equal) != test.isNegated
-                if schema.type == .link {
-                    return RangeNode(
-                        column: column, name: schema.name, range: .int64(-1, -1), isNegated: !wantsNull,
-                        matchesNull: false,
-                        isNullable: false)
-                }
-                guard isNullable else { return ConstantNode(value: !wantsNull) }
-                return NullNode(column: column, name: schema.name, isNegated: !wantsNull)
-            default: return ConstantNode(value: matchesNull)
+            let matchesOthers = test.holds(.int(0))
+            if test.holds(.null) == matchesOthers { return ConstantNode(value: matchesOthers) }
+            if schema.type == .link {
+                return RangeNode(
+                    column: column, name: schema.name, range: .int64(-1, -1), isNegated: matchesOthers,
+                    matchesNull: false, isNullable: false)
             }
+            guard isNullable else { return ConstantNode(value: matchesOthers) }
+            return NullNode(column: column, name: schema.name, isNegated: matchesOthers)
         }
         let isUnequal = test.operation == .notEqual
         let plain = ConstantTest(operation: isUnequal ? .equal : test.operation, options: [], values: test.values)
@@ -149,11 +144,9 @@ extension QueryCompiler {
                 isNegated: test.isNegated, matchesNull: matchesNull)
         }
         if test.value == .null {
-            // Null against null holds for all operations except those of order. Null against a value holds only for
-            // "!=".
-            let takesOthers = test.holds(schema.type == .string ? .string("") : .data([]))
-            if matchesNull == takesOthers { return ConstantNode(value: matchesNull) }
-            return NullNode(column: column, name: schema.name, isNegated: takesOthers)
+            let matchesOthers = test.holds(schema.type == .string ? .string("") : .data([]))
+            if matchesNull == matchesOthers { return ConstantNode(value: matchesNull) }
+            return NullNode(column: column, name: schema.name, isNegated: matchesOthers)
         }
         guard let needle = test.value.plainBytes else { return nil }
         if !test.options.isEmpty || test.operation == .like {

@@ -99,9 +99,12 @@ struct QueryCompiler {
                 comparison: comparison)
         }
         switch (left, right) {
-        case (.constants(let a), .constants(let b)):
-            let test = try constantTest(comparison, b, type: .mixed, target: nil)
-            return ConstantNode(value: a.count == 1 && test.holds(a[0]))
+        case (.constants, .constants):
+            throw fault(
+                .type, message: "A constant is compared with a constant.",
+                advice:
+                    "Write a property's name without quotes. A backslash stands before a space, hyphen or other sign in it, or pass the name as '%K'. TRUEPREDICATE finds all objects.",
+                comparison: comparison)
         case (.source(.path(let path), let type, let target), .constants(let values)):
             let test = try constantTest(comparison, values, type: type, target: target)
             return quantified(comparison.quantifier, test: test) { build(path, stepIndex: 0, test: $0) }
@@ -110,6 +113,11 @@ struct QueryCompiler {
             return relation(comparison, source: source, test: test)
         case (.constants(let values), .source(let source, let type, let target)):
             try check(comparison, left: nil, right: type, target: target, value: values.first ?? .null)
+            if values.first == .null, let opposite = comparison.operation.opposite {
+                let test = ConstantTest(operation: opposite, options: comparison.options, values: values)
+                guard case .path(let path) = source else { return relation(comparison, source: source, test: test) }
+                return quantified(comparison.quantifier, test: test) { build(path, stepIndex: 0, test: $0) }
+            }
             return RelationNode(
                 left: .constant(values.first ?? .null), right: source, operation: comparison.operation,
                 options: comparison.options, isNegated: false)
@@ -166,7 +174,11 @@ struct QueryCompiler {
         switch test.operation {
         case .in:
             return test.values.isEmpty ? ConstantNode(value: false) : AnyNode(test.values.map { node(.equal, $0) })
-        case .between: return AllNode([node(.greaterOrEqual, test.values[0]), node(.lessOrEqual, test.values[1])])
+        case .between:
+            if test.values.contains(.null) { return ConstantNode(value: false) }
+            return AllNode([node(.greaterOrEqual, test.values[0]), node(.lessOrEqual, test.values[1])])
+        case .greater where test.value == .null: return node(.notEqual, .null)
+        case .greaterOrEqual where test.value == .null: return ConstantNode(value: true)
         default: return node(test.operation, test.value)
         }
     }

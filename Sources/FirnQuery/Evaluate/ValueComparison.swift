@@ -10,9 +10,9 @@ enum ValueComparison {
         case .equal: isEqual(a, b, options: options)
         case .notEqual: !isEqual(a, b, options: options)
         case .less: order(a, b).map { $0 < 0 } ?? false
-        case .lessOrEqual: order(a, b).map { $0 <= 0 } ?? false
+        case .lessOrEqual: order(a, b).map { $0 <= 0 } ?? (a == .null && b == .null)
         case .greater: order(a, b).map { $0 > 0 } ?? false
-        case .greaterOrEqual: order(a, b).map { $0 >= 0 } ?? false
+        case .greaterOrEqual: order(a, b).map { $0 >= 0 } ?? (a == .null && b == .null)
         case .beginsWith: relates(.begins, a: a, b: b, options: options)
         case .endsWith: relates(.ends, a: a, b: b, options: options)
         case .contains: relates(.contains, a: a, b: b, options: options)
@@ -104,8 +104,12 @@ struct ConstantTest: Sendable {
             switch operation {
             case .in: values.contains { ValueComparison.holds(.equal, a: value, b: $0, options: options) }
             case .between:
-                ValueComparison.holds(.greaterOrEqual, a: value, b: values[0])
+                !values.contains(.null)
+                    && ValueComparison.holds(.greaterOrEqual, a: value, b: values[0])
                     && ValueComparison.holds(.lessOrEqual, a: value, b: values[1])
+            // Every value is above nil, as in Realm.
+            case .greater where self.value == .null: value != .null
+            case .greaterOrEqual where self.value == .null: true
             default: ValueComparison.holds(operation, a: value, b: self.value, options: options)
             }
         return holds != isNegated

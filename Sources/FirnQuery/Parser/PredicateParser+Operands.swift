@@ -185,13 +185,35 @@ extension PredicateParser {
                     .argument, "The argument for '%K' is not a key path.",
                     advice: "Give the name of a property, as a string.", at: position(start))
             }
-            for part in text.split(separator: ".", omittingEmptySubsequences: false) {
-                try add(String(part), to: &path, start)
-            }
+            for part in Self.names(in: text) { try add(part, to: &path, start) }
         default:
             throw unexpected(
                 "the name of a property", "A path continues after its dot; '#in' is a property named 'in'.")
         }
+    }
+
+    /// The names in a key path. A backslash before a dot or a backslash makes that a part of a name.
+    private static func names(in path: String) -> [String] {
+        guard path.utf8.contains(UInt8(ascii: "\\")) else {
+            return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        }
+        var names: [[UInt8]] = [[]]
+        var isEscaped = false
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\") where !isEscaped: isEscaped = true
+            case UInt8(ascii: ".") where !isEscaped: names.append([])
+            default:
+                // Before another sign the backslash is one of the name's own.
+                if isEscaped, byte != UInt8(ascii: "."), byte != UInt8(ascii: "\\") {
+                    names[names.count - 1].append(UInt8(ascii: "\\"))
+                }
+                names[names.count - 1].append(byte)
+                isEscaped = false
+            }
+        }
+        if isEscaped { names[names.count - 1].append(UInt8(ascii: "\\")) }
+        return names.map { String(decoding: $0, as: UTF8.self) }
     }
 
     private func add(_ name: String, to path: inout PropertyPath, _ start: QueryToken) throws(QueryError) {

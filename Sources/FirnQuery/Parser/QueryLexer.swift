@@ -68,11 +68,14 @@ struct QueryLexer {
             let start = position
             if byte == UInt8(ascii: "-"), Self.isWordStart(peek(1)) {
                 position += 1
-                if case .word(let name, _) = word(), let value = Self.namedNumber(name) { return .double(-value) }
+                if case .word(let name, _) = try word(), let value = Self.namedNumber(name) { return .double(-value) }
             }
-            throw fault("A sign without a number.", "Queries don't calculate; write the result.", at: start)
+            throw fault(
+                "A sign without a number.",
+                "Queries don't calculate; write the result. In a name a backslash stands before it: 'full\\-name'.",
+                at: start)
         }
-        if Self.isWordStart(byte) { return word() }
+        if Self.isWordStart(byte) || byte == UInt8(ascii: "\\") { return try word() }
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "'"): return try string()
         case UInt8(ascii: "#"):
@@ -80,7 +83,7 @@ struct QueryLexer {
             guard Self.isWordStart(peek()) else {
                 throw fault("A '#' without a name.", "Write '#in' for a property named 'in'.", at: position - 1)
             }
-            guard case .word(let name, _) = word() else { return .end }
+            guard case .word(let name, _) = try word() else { return .end }
             return .word(name, isEscaped: true)
         case UInt8(ascii: "%"): return try argument()
         default: return try symbol()
@@ -89,20 +92,28 @@ struct QueryLexer {
 
     // MARK: Words
 
-    static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    private static func isDigit(_ byte: UInt8) -> Bool { PropertyPath.isDigit(byte) }
+    private static func isWordStart(_ byte: UInt8) -> Bool { PropertyPath.isNameStart(byte) }
 
-    private static func isWordStart(_ byte: UInt8) -> Bool {
-        (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_") || byte >= 0x80
-            || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "$")
-    }
-
-    private mutating func word() -> QueryToken.Kind {
-        let start = position
-        position += 1
-        while position < bytes.count, Self.isWordStart(bytes[position]) || Self.isDigit(bytes[position]) {
+    private mutating func word() throws(QueryError) -> QueryToken.Kind {
+        var name: [UInt8] = []
+        var isEscaped = false
+        while position < bytes.count {
+            if bytes[position] == UInt8(ascii: "\\") {
+                guard position + 1 < bytes.count else {
+                    throw fault(
+                        "A backslash without what it stands for.",
+                        "Write a name with a space as 'full\\ name', or pass it as '%K'.", at: position)
+                }
+                isEscaped = true
+                position += 1
+            } else if !Self.isWordStart(bytes[position]), name.isEmpty || !Self.isDigit(bytes[position]) {
+                break
+            }
+            name.append(bytes[position])
             position += 1
         }
-        return .word(String(decoding: bytes[start..<position], as: UTF8.self), isEscaped: false)
+        return .word(String(decoding: name, as: UTF8.self), isEscaped: isEscaped)
     }
 
     static func namedNumber(_ name: String) -> Double? {

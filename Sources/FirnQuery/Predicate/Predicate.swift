@@ -50,10 +50,10 @@ package indirect enum Predicate: Sendable, Hashable {
 
 /// Two operands and the relation between them.
 ///
-/// Null behaves as follows: `== null` holds for it, `!=` anything else holds for it, and no other comparison does. A
-/// path through a nil link is null. Numbers of all types compare by value. A NaN (Float, Double) equals nothing and
-/// is neither below nor above anything. Strings compare as UTF-8 bytes. Without a quantifier, a path to a collection
-/// means ANY.
+/// Null behaves as follows, as in Realm. `== null` holds for it, and so do `<= null`, `>= null` and `!=` anything else;
+/// no other comparison does. A value is above the constant null: `> null` and `>= null` hold for it. A path through a
+/// nil link is null. Numbers of all types compare by value. A NaN (Float, Double) equals nothing and is neither below
+/// nor above anything. Strings compare as UTF-8 bytes. Without a quantifier, a path to a collection means ANY.
 package struct Comparison: Sendable, Hashable {
     package enum Operation: Sendable, Hashable, CaseIterable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
@@ -62,6 +62,17 @@ package struct Comparison: Sendable, Hashable {
         case `in`
         /// The right operand is `.values` with two values. Both bounds are included.
         case between
+
+        /// The operation of order that holds with exchanged sides; nil for other operations.
+        var opposite: Operation? {
+            switch self {
+            case .less: .greater
+            case .lessOrEqual: .greaterOrEqual
+            case .greater: .less
+            case .greaterOrEqual: .lessOrEqual
+            default: nil
+            }
+        }
     }
 
     package struct Options: OptionSet, Sendable, Hashable {

@@ -25,7 +25,25 @@ extension PropertyPath {
         "FALSEPREDICATE", "UUID", "OID", "FIRST", "SIZE",
     ]
 
-    private static func escaped(_ name: String) -> String { keywords.contains(name.uppercased()) ? "#" + name : name }
+    /// Whether a name may begin with a byte. Others in it, except digits, need a backslash before them.
+    static func isNameStart(_ byte: UInt8) -> Bool {
+        (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_") || byte >= 0x80
+            || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "$")
+    }
+
+    static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    private static func escaped(_ name: String) -> String {
+        if keywords.contains(name.uppercased()) { return "#" + name }
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            if !isNameStart(byte), bytes.isEmpty || !isDigit(byte) {
+                bytes.append(UInt8(ascii: "\\"))
+            }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }
 
 extension PropertyPath.Aggregate {

@@ -5,8 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct PredicateOracleTests {
     /// Random predicates over random objects: each is written as text, parsed again, and run. By scan, by index, one
-    /// by one and as a count it finds the same as the oracle (SEMANTICS 68, 69). Nothing is above or below nil, unlike
-    /// in Realm (SEMANTICS 98).
+    /// by one and as a count it finds the same as the oracle (SEMANTICS 68, 69, 98).
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func randomPredicatesAgreeWithTheOracle(seed: UInt64) throws {
         let world = try QueryWorld(seed: seed, things: seed == 3 ? 280 : 40)

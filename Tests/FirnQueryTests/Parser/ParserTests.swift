@@ -27,6 +27,25 @@ import Testing
         #expect(try parse("truePredicate or FALSEPREDICATE") == .any([.constant(true), .constant(false)]))
     }
 
+    /// A backslash makes any sign a part of a name, also of one that is written as text again.
+    @Test func namesMayHaveAnySign() throws {
+        for (text, name) in [
+            (#"Installed\-Size"#, "Installed-Size"), (#"full\ name"#, "full name"), (#"\1st"#, "1st"),
+            (#"a\.b"#, "a.b"),
+            (#"\in"#, "in"), (#"back\\slash"#, #"back\slash"#), (##"\#"##, "#"), (#"é\ü"#, "éü"),
+        ] {
+            let predicate = Predicate.compare(.path(PropertyPath([name])), .equal, .value(.int(1)))
+            #expect(try parse("\(text) == 1") == predicate, "\(text)")
+            #expect(try parse(predicate.format.text) == predicate, "\(predicate.format.text)")
+            let argument = name.replacing(#"\"#, with: #"\\"#).replacing(".", with: #"\."#)
+            #expect(try parse("%K == 1", [.value(.string(argument))]) == predicate, "\(argument)")
+        }
+        #expect(try parse(#"owner.full\ name == 1"#) == parse("%K == 1", [.value(.string("owner.full name"))]))
+        #expect(try PropertyPath(parsing: #"a\ b.@max.c\-d"#).text == #"a\ b.@max.c\-d"#)
+        let error = try #require(throws: QueryError.self) { try parse(#"name\"#) }
+        #expect("\(error)".contains("A backslash without what it stands for"))
+    }
+
     /// What follows the condition: sorts, distincts and limits, in any order.
     @Test func aQueryHasStages() throws {
         func stages(_ text: String, _ arguments: [QueryArgument] = []) throws -> [QueryPipeline.Stage] {

@@ -28,9 +28,19 @@ struct NaiveQuery {
             switch c.operation {
             case .in: return right.contains { compare(.equal, a: a, b: $0, options: c.options) }
             case .between:
-                return compare(.greaterOrEqual, a: a, b: right[0], options: [])
+                return !right.contains(.null) && compare(.greaterOrEqual, a: a, b: right[0], options: [])
                     && compare(.lessOrEqual, a: a, b: right[1], options: [])
-            default: return right.contains { compare(c.operation, a: a, b: $0, options: c.options) }
+            default:
+                return right.contains { b in
+                    // Nil as a constant is below every value.
+                    switch (c.left, c.operation, c.right) {
+                    case (_, .greater, .value(.null)): a != .null
+                    case (_, .greaterOrEqual, .value(.null)): true
+                    case (.value(.null), .less, _): b != .null
+                    case (.value(.null), .lessOrEqual, _): true
+                    default: compare(c.operation, a: a, b: b, options: c.options)
+                    }
+                }
             }
         }
         switch c.quantifier {
@@ -210,9 +220,9 @@ struct NaiveQuery {
         case .equal: isEqual(a, b, options: options)
         case .notEqual: !isEqual(a, b, options: options)
         case .less: order(a, b).map { $0 < 0 } ?? false
-        case .lessOrEqual: order(a, b).map { $0 <= 0 } ?? false
+        case .lessOrEqual: order(a, b).map { $0 <= 0 } ?? (a == .null && b == .null)
         case .greater: order(a, b).map { $0 > 0 } ?? false
-        case .greaterOrEqual: order(a, b).map { $0 >= 0 } ?? false
+        case .greaterOrEqual: order(a, b).map { $0 >= 0 } ?? (a == .null && b == .null)
         default: relates(operation, a: a, b: b, options: options)
         }
     }

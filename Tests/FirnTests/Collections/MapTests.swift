@@ -140,6 +140,15 @@ private class Shop: Object {
         }
         try realm.write { object.prices.setValue(NSNumber(value: 7), forKey: "set") }
         #expect(object.prices["set"] == 7)
+        // Nil removes (SEMANTICS 97).
+        try realm.write { object.prices.setValue(nil, forKey: "set") }
+        #expect(!object.prices.keys.contains("set"))
+        let map = Map<String, Int?>()
+        map.setValue(NSNumber(value: 1), forKey: "a")
+        map.setValue(NSNull(), forKey: "b")
+        #expect(map.count == 2 && map["b"] == .some(nil))
+        map.setValue(Int?.none as Any, forKey: "a")
+        #expect(map.keys.sorted() == ["b"])
     }
 
     // MARK: Objects

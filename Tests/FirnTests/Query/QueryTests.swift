@@ -217,17 +217,51 @@ import Testing
             let dogs = realm.objects(Dog.self)
             _ = asText ? dogs.filter("owner == %@", person) : dogs.where { $0.owner == person }
         }
-        expectMessage(result, "Firn: ", "unmanaged or of another realm")
+        expectMessage(result, "Firn: ", "of another realm")
     }
 
-    /// So does one that compares with an unmanaged object, unlike in Realm (SEMANTICS 77).
-    @Test(arguments: [true, false]) func comparingWithAnUnmanagedObjectStops(asText: Bool) async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [asText] in
-            let (realm, person) = (try memoryRealm(), Person())
-            let dogs = realm.objects(Dog.self)
-            _ = asText ? dogs.filter("owner == %@", person) : dogs.where { $0.owner == person }
+    /// Every entry refuses a comparison of constants: it is a name in quotes, most likely.
+    @Test func aConstantComparedWithAConstantIsRefused() throws {
+        let dogs = try memoryRealm().objects(Dog.self)
+        for text in ["'name' == 2", "1 == 1", "%@ == 'Rex'", "'a' IN {'a'}", "age > 3 AND 'x' BEGINSWITH 'x'"] {
+            let error = try #require(throws: Realm.Error.self) {
+                _ = try text.hasPrefix("%") ? dogs.filter(validating: text, "Rex") : dogs.filter(validating: text)
+            }
+            #expect(error.message.contains("onstant is compared with a constant") && error.message.contains("%K"))
         }
-        expectMessage(result, "Firn: ", "unmanaged or of another realm")
+        #expect(dogs.filter("TRUEPREDICATE").isEmpty)
+    }
+
+    /// Nil is below every value (SEMANTICS 98).
+    @Test func everyValueIsAboveNil() throws {
+        let realm = try memoryRealm([Dog.self, Person.self])
+        try realm.write {
+            realm.create(Person.self, value: ["name": "Ann", "friend": ["name": "Bob"]] as [String: Any])
+        }
+        let people = realm.objects(Person.self)
+        #expect(people.filter("friend.name > nil").map(\.name) == ["Ann"])
+        #expect(people.filter("friend.name >= nil").count == 2 && people.filter("friend.name <= nil").count == 1)
+        #expect(people.filter("friend.name < nil").isEmpty && people.filter("nil < friend.name").count == 1)
+        #expect(people.filter("NOT friend.name > nil").map(\.name) == ["Bob"])
+        #expect(people.where { $0.age > nil }.isEmpty && people.where { $0.age >= nil }.count == 2)
+        #expect(people.filter("friend.name >= friend.friend.name").count == 1)
+    }
+
+    /// An unmanaged object equals no link (SEMANTICS 77).
+    @Test func nothingIsFoundByAnUnmanagedObject() throws {
+        let (realm, person) = (try memoryRealm(), Person())
+        try realm.write {
+            realm.create(Dog.self, value: ["id": 1, "owner": ["name": "Ann"]] as [String: Any])
+            realm.create(Dog.self, value: ["id": 2])
+        }
+        let dogs = realm.objects(Dog.self)
+        for found in [
+            dogs.where { $0.owner == person }, dogs.filter("owner == %@", person), dogs.where { $0.owner.in([person]) },
+        ] { #expect(found.isEmpty) }
+        for found in [dogs.where { $0.owner != person }, dogs.filter("owner != %@", person)] {
+            #expect(found.map(\.id) == [1, 2])
+        }
+        #expect(realm.objects(Person.self).where { $0.dogs.contains(Dog()) }.isEmpty)
     }
 
     /// A deleted object equals no link, not even one that is nil since then (SEMANTICS 77).
@@ -251,8 +285,8 @@ import Testing
         #expect(dogs.where { $0.owner == nil }.map(\.id) == [0, 2])
     }
 
-    /// A path through collections needs one element within the range, not one above its start and another below its
-    /// end. In Realm all elements lie in it (SEMANTICS 92).
+    /// A path through objects needs one object within the range, not one above its start and another below its end. Of
+    /// a collection's own elements all lie in it (SEMANTICS 92).
     @Test func aRangeConditionAppliesToASingleElement() throws {
         let realm = try memoryRealm()
         try realm.write {
@@ -270,8 +304,12 @@ import Testing
         func names(_ condition: (Query<Person>) -> Query<Bool>) -> [String] { people.where(condition).map(\.name) }
         #expect(names { $0.dogs.age.contains(3..<5) } == ["in", "low"])
         #expect(names { $0.dogs.age.contains(3...4) } == ["in", "low"])
-        #expect(names { $0.numbers.contains(3..<5) } == ["in", "low"])
-        #expect(names { $0.numbers.contains(3...4) } == ["in", "low"])
+        #expect(names { $0.numbers.contains(3..<5) } == ["low"])
+        #expect(names { $0.numbers.contains(1...10) } == ["wide", "in", "low", "high"])
+        #expect(names { $0.numbers.contains(1..<10) } == ["low", "high"] && names { $0.numbers.contains(3..<3) } == [])
+        #expect(names { !$0.numbers.contains(3...4) } == ["wide", "in", "high", "none"])
+        // As text, one element suffices.
+        #expect(people.filter("ANY numbers BETWEEN {3, 4}").map(\.name) == ["in", "low"])
         #expect(names { !$0.dogs.age.contains(3..<5) } == ["wide", "high", "none"])
         #expect(names { $0.dogs.age.contains(3..<3) } == [] && names { $0.dogs.age.contains(Int.min..<Int.min) } == [])
         #expect(names { $0.dogs.age.contains(Int.min..<Int.max) } == ["wide", "in", "low", "high"])

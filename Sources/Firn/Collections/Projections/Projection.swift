@@ -49,13 +49,13 @@ open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, 
     /// The same projection in another realm of the store, whether the object exists there or not.
     public func _moved(to realm: _RealmInstance) -> Self { Self(projecting: rootObject._moved(to: realm)) }
 
-    /// Whether both are of one class and show the same object, as that object's `==` has it. O(1).
+    /// Whether both are of one class and show the same object (`isSameObject(as:)`). O(1).
     public static func == (a: Projection, b: Projection) -> Bool {
-        type(of: a) == type(of: b) && a.rootObject == b.rootObject
+        type(of: a) == type(of: b) && a.rootObject.isSameObject(as: b.rootObject)
     }
 
-    /// Adds the object's `hash` to a hasher.
-    public func hash(into hasher: inout Hasher) { hasher.combine(rootObject) }
+    /// Adds what identifies the object to a hasher.
+    public func hash(into hasher: inout Hasher) { rootObject.hashAsSameObject(into: &hasher) }
 
     /// The class, and the projected properties with their values, for people. Stops the program on the wrong thread.
     public var description: String {

@@ -12,7 +12,7 @@ extension ObjectBase {
     /// Begins a write to a cell: finds the running transaction, and finds the row again if it has moved.
     ///
     /// Stops the program outside a write transaction, on the wrong thread, if the row is gone, and if the column is
-    /// the primary key. Returns nil if the transaction has met damage: nothing is written then.
+    /// the primary key, except in a migration. Returns nil if the transaction has met damage: nothing is written then.
     @inline(__always)
     private final func beginSet(_ column: Int) -> (WriteTransaction, TableBinding)? {
         let realm = _RealmInstance.of(_row)
@@ -20,10 +20,13 @@ extension ObjectBase {
         guard let row = realm.locateForChange(_row, in: transaction) else { return nil }
         _row = row
         let binding = TableBinding.of(_row)
-        if binding.info.primaryKey.map({ binding.column($0) }) == column, !realm.mayChangePrimaryKey(of: binding) {
-            fatalError(
-                "Firn: \(name(column)) is the primary key, which can't be changed once the object is managed. Create another object."
-            )
+        if binding.info.primaryKey.map({ binding.column($0) }) == column {
+            guard let migration = realm.migration else {
+                fatalError(
+                    "Firn: \(name(column)) is the primary key, which can't be changed once the object is managed. Create another object."
+                )
+            }
+            migration.freeKeys(of: binding.table)
         }
         return (transaction, binding)
     }

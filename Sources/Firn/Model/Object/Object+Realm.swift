@@ -30,6 +30,13 @@ extension ObjectBase {
             && _RealmInstance.of(_row) === _RealmInstance.of(object._row)
     }
 
+    /// A hash that agrees with `isSameObject(as:)`. It changes when the object becomes managed.
+    final func hashAsSameObject(into hasher: inout Hasher) {
+        guard isManaged else { return hasher.combine(ObjectIdentifier(self)) }
+        hasher.combine(_row.key)
+        hasher.combine(_row.table)
+    }
+
     /// Whether both are the same row of the same realm: the same as `isSameObject(as:)`. O(1).
     public final func isEqual(to object: ObjectBase) -> Bool { isSameObject(as: object) }
 

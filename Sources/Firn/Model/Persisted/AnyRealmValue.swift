@@ -1,3 +1,4 @@
+import FirnCore
 public import Foundation
 
 /// A value of any type that a property can have, chosen for each object: a mixed value.
@@ -22,11 +23,12 @@ public import Foundation
 ///   change one changes the object, and needs a write transaction. They are found by their indices and keys, and can't
 ///   be queried or observed by themselves. Each change stores the whole value again, in O(size of the value). For
 ///   collections that grow, declare a `List` or `Map` of `AnyRealmValue`, which costs O(log n).
-/// - **Comparison.** `==` compares type and value, so that `.int(1)` differs from `.double(1)`. Queries, sorting and
-///   sets compare numbers of all types by value.
+/// - **Comparison.** `==` compares type and value, so that `.int(1)` differs from `.double(1)`. Texts are equal if
+///   their UTF-8 bytes are, as in queries, and objects if they are the same row (`isSameObject(as:)`). Queries, sorting
+///   and sets compare numbers of all types by value.
 ///
 /// A value is read in O(size). It has at most 16 MiB: a longer one stops the program.
-public enum AnyRealmValue: Hashable {
+public enum AnyRealmValue {
     /// Nothing.
     case none
     /// An integer.
@@ -121,7 +123,7 @@ public enum AnyRealmValue: Hashable {
         case .string(let value): hasher.combine(value)
         case .data(let value): hasher.combine(value)
         case .date(let value): hasher.combine(value)
-        case .object(let value): hasher.combine(value)
+        case .object(let value): value.hashAsSameObject(into: &hasher)
         case .objectId(let value): hasher.combine(value)
         case .decimal128(let value): hasher.combine(value)
         case .uuid(let value): hasher.combine(value)
@@ -134,4 +136,27 @@ public enum AnyRealmValue: Hashable {
 extension AnyRealmValue: CustomStringConvertible {
     /// The value as text, for people.
     public var description: String { describeValue(AnyRealmValue._any(self), depth: 0) }
+}
+
+extension AnyRealmValue: Hashable {
+    /// Whether both have the same type and the same value: see "Comparison" above.
+    public static func == (a: AnyRealmValue, b: AnyRealmValue) -> Bool {
+        switch (a, b) {
+        case (.none, .none): true
+        case (.int(let a), .int(let b)): a == b
+        case (.bool(let a), .bool(let b)): a == b
+        case (.float(let a), .float(let b)): a == b
+        case (.double(let a), .double(let b)): a == b
+        case (.string(let a), .string(let b)): Value.sameBytes(a, b)
+        case (.data(let a), .data(let b)): a == b
+        case (.date(let a), .date(let b)): a == b
+        case (.object(let a), .object(let b)): a.isSameObject(as: b)
+        case (.objectId(let a), .objectId(let b)): a == b
+        case (.decimal128(let a), .decimal128(let b)): a == b
+        case (.uuid(let a), .uuid(let b)): a == b
+        case (.dictionary(let a), .dictionary(let b)): a == b
+        case (.list(let a), .list(let b)): a == b
+        default: false
+        }
+    }
 }

@@ -77,8 +77,19 @@ public struct Decimal128: Sendable, BitwiseCopyable {
 
     /// The `Double` nearest to the number.
     public var doubleValue: Double { bits.double }
-    /// The number as text, from which `init(string:)` makes the same number: `19.90`, `1E+40`, `NaN`, `-Infinity`.
-    public var stringValue: String { bits.text }
+    /// The number as text, from which `init(string:)` makes an equal number: `19.90`, `1.5E40`, `NaN`, `-Infinity`.
+    /// With an exponent it has no trailing zeros, as in RealmSwift.
+    public var stringValue: String {
+        let text = bits.text
+        guard let end = text.firstIndex(of: "E") else { return text }
+        var digits = text[..<end]
+        if digits.contains(".") {
+            while digits.last == "0" { digits.removeLast() }
+            if digits.last == "." { digits.removeLast() }
+        }
+        let exponent = text[end...].dropFirst()
+        return "\(digits)E\(exponent.first == "+" ? exponent.dropFirst() : exponent)"
+    }
 }
 
 extension Decimal128: CustomStringConvertible {

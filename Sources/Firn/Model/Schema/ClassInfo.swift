@@ -117,11 +117,14 @@ final class ClassInfo: @unchecked Sendable {
         _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
             // Asked first: to find that a type has no conformance, the runtime searches those of all loaded modules.
             if field == _Row.self { return true }
+            var name = String(cString: label)
             guard let wrapper = field as? any AnyPersisted.Type else {
                 hasOwnFields = true
+                if !ignored.contains(name), let fault = Self.unstoredFault(field, name, of: type) {
+                    faults.append(fault)
+                }
                 return true
             }
-            var name = String(cString: label)
             if name.hasPrefix("_") { name.removeFirst() }
             let wrapperAddress = sample.address + offset
             if ignored.contains(name) {
@@ -198,6 +201,28 @@ final class ClassInfo: @unchecked Sendable {
 }
 
 extension ClassInfo {
+    /// Why a field that is not wrapped can't be meant so: it is a collection or a box, which stores nothing without its
+    /// wrapper. Nil for other fields. Optionals, which lazy properties are too, may be meant so.
+    private static func unstoredFault(_ field: Any.Type, _ name: String, of type: ObjectBase.Type) -> String? {
+        guard !(field is any _OptionalProtocol.Type), let stored = field as? any _Persistable.Type else { return nil }
+        let shape = stored._propertyType
+        guard shape.collection != .none || shape.isBoxed else { return nil }
+        let wrapper = shape.isLinkingObjects ? "@Persisted(originProperty: \"…\")" : "@Persisted"
+        return
+            "\(type.className()).\(name) is declared without @Persisted, so it would not be stored; write `\(wrapper) var \(name): \(field)`, or name it in ignoredProperties()."
+    }
+
+    /// Whether a class has no property and is no base of another class, so that its objects store nothing.
+    func isEmpty(among infos: [ClassInfo]) -> Bool {
+        properties.isEmpty && !infos.contains { $0.isSubclass(of: type) }
+    }
+
+    private func isSubclass(of base: ObjectBase.Type) -> Bool {
+        var next: AnyClass? = _getSuperclass(type)
+        while let superclass = next, superclass != base { next = _getSuperclass(superclass) }
+        return next != nil
+    }
+
     /// The template of a class, none of whose properties needs its initial value; nil if it can't have one.
     private static func makeTemplate(_ type: ObjectBase.Type, _ properties: [PropertyInfo]) -> AccessorTemplate? {
         let before = firn_set_accessor_state(UInt(FIRN_MAKING_ACCESSOR))

@@ -5,7 +5,7 @@ import FirnCore
 ///
 /// The block sees the classes on an **interim** schema: the classes' own schema, but
 /// - with the properties that the classes no longer have, so that they can be renamed;
-/// - without the primary keys that change, so that the block can make them unique;
+/// - without the primary keys that change or that the block sets, so that it can make them unique;
 /// - with the classes that become embedded still ordinary, so that the block can give each object one parent.
 ///
 /// When the block has returned, the store gets the `final` schema.
@@ -14,6 +14,8 @@ struct MigrationPlan {
     private let infos: NameMap<ClassInfo>
     private(set) var interim: StoreSchema
     private var removed: Set<TableID> = []
+    /// The classes whose primary keys the block has set.
+    private var freed: Set<TableID> = []
     private var renamed: [(table: TableID, column: Int, from: String)] = []
 
     init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
@@ -39,7 +41,8 @@ struct MigrationPlan {
         guard let info = info(id) else { return }
         let key = info.primaryKey.flatMap { interim[id].column(named: $0.columnName) }
         let isUnique = key.map {
-            old[id].primaryKey == $0 && old[id].columns[$0].isNullable == interim[id].columns[$0].isNullable
+            !freed.contains(id) && old[id].primaryKey == $0
+                && old[id].columns[$0].isNullable == interim[id].columns[$0].isNullable
         }
         interim.tables[id.index].primaryKey = isUnique ?? false ? key : nil
     }
@@ -78,6 +81,12 @@ struct MigrationPlan {
         updateKey(id)
     }
 
+    /// Lets the objects of a class have the same primary key until the block has returned.
+    mutating func freeKeys(of id: TableID) {
+        freed.insert(id)
+        updateKey(id)
+    }
+
     /// Removes the table of a class that the realm no longer has, once the block has returned, and the links to it.
     mutating func remove(_ id: TableID) { removed.insert(id) }
 
@@ -113,6 +122,6 @@ struct MigrationPlan {
                 "\(name) was renamed to \"\(DisplayText.line(schema[id].columns[column].name))\", which the class does not have."
             )
         }
-        return faults + SchemaPlan.objectFaults(in: transaction, from: old)
+        return faults + SchemaPlan.objectFaults(in: transaction, from: old, freed: freed)
     }
 }

@@ -16,15 +16,16 @@ public struct Schema: CustomStringConvertible, Equatable {
     }
 }
 
-/// A class and its persisted properties, backlinks included, in the order of their declaration, a superclass's first.
-/// Properties that `ignoredProperties()` names are not among them.
+/// A class and its persisted properties, in the order of their declaration, a superclass's first. Properties that
+/// `ignoredProperties()` names are not among them.
 public struct ObjectSchema: CustomStringConvertible, Equatable {
     /// The name of the class, which is the name of its table.
     public let className: String
     /// The class.
     public let objectClass: ObjectBase.Type
-    /// The properties, backlinks included.
+    /// The stored properties. Backlinks are not among them; `subscript` finds these, too.
     public let properties: [Property]
+    package let backlinks: [Property]
     /// Whether the class is one of embedded objects: `EmbeddedObject`.
     public let isEmbedded: Bool
     /// The primary key; nil if the class has none.
@@ -34,18 +35,20 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
         className = info.name
         isEmbedded = info.isEmbedded
         objectClass = info.type
-        properties = info.properties.map { Property($0) }
+        properties = info.stored.map { Property($0) }
+        backlinks = info.properties.filter(\.isLinkingObjects).map { Property($0) }
         primaryKeyProperty = info.primaryKey.map { Property($0) }
     }
 
     /// Whether both describe the same class in the same way. O(properties).
     public static func == (a: ObjectSchema, b: ObjectSchema) -> Bool {
         a.className == b.className && a.isEmbedded == b.isEmbedded && a.objectClass == b.objectClass
-            && a.properties == b.properties && a.primaryKeyProperty == b.primaryKeyProperty
+            && a.properties == b.properties && a.backlinks == b.backlinks
+            && a.primaryKeyProperty == b.primaryKeyProperty
     }
 
-    /// The property with this name in Swift; nil if there is none. O(properties).
-    public subscript(propertyName: String) -> Property? { properties.first { $0.name == propertyName } }
+    /// The property with this name in Swift, which may hold backlinks; nil if there is none. O(properties).
+    public subscript(propertyName: String) -> Property? { (properties + backlinks).first { $0.name == propertyName } }
 
     /// The class and its properties, for people.
     public var description: String {

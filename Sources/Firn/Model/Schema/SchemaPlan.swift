@@ -123,7 +123,9 @@ extension SchemaPlan {
     /// Why the objects that there are do not fit the classes, one sentence for each class: a primary key that more than
     /// one object would have, and embedded objects without a parent or with several. The transaction has changed its
     /// schema from `old`.
-    static func objectFaults(in transaction: WriteTransaction, from old: StoreSchema) -> [String] {
+    static func objectFaults(
+        in transaction: WriteTransaction, from old: StoreSchema, freed: Set<TableID> = []
+    ) -> [String] {
         let schema = transaction.resolvedSchema.schema
         var faults: [String] = []
         for (index, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
@@ -136,8 +138,11 @@ extension SchemaPlan {
                 }
             }
             guard let column = table.primaryKey else { continue }
-            // A column that was the primary key has no duplicates, unless several nil keys became blank.
-            if before.primaryKey == column, before.columns[column].isNullable == table.columns[column].isNullable {
+            // A column that was the primary key has no duplicates, unless the block has set keys, or several nil keys
+            // became blank.
+            if !freed.contains(TableID(index)), before.primaryKey == column,
+                before.columns[column].isNullable == table.columns[column].isNullable
+            {
                 continue
             }
             let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: namedKeys)
@@ -178,7 +183,7 @@ extension SchemaPlan {
         let names = NameMap(infos.map { ($0.name, $0) })
         for name in names.repeated {
             faults.append(
-                "Two classes are named \"\(name)\"; override _realmObjectName() of one, or list the class only once.")
+                "Two classes are named \"\(name)\"; override _realmObjectName() of one.")
         }
         for info in infos {
             for property in info.properties {

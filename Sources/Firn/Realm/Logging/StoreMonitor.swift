@@ -55,6 +55,13 @@ package final class StoreMonitor: Sendable {
             isNotable ? .warn : .detail, "\(name) was opened in \(seconds(nanoseconds)). \(recovery.description)")
     }
 
+    func found(emptyClass className: String) {
+        RealmLogger.shared.log(
+            .warn,
+            "\(name): the class \(className) has no @Persisted property, so its objects store nothing. Declare its properties with @Persisted, or leave it out of objectTypes."
+        )
+    }
+
     func migrated(from old: UInt64, to new: UInt64, nanoseconds: Int64) {
         RealmLogger.shared.log(
             .info,

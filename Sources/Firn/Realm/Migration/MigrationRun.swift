@@ -122,6 +122,23 @@ final class MigrationRun: @unchecked Sendable {
         return old.schema.table(named: typeName) != nil
     }
 
+    /// Lets objects of a class have the same primary key until the block has returned. Called when one is set, or
+    /// created with a key that is taken. O(objects), the first time.
+    func freeKeys(of id: TableID) {
+        let running = running
+        guard running.transaction.resolvedSchema.schema[id].primaryKey != nil else { return }
+        state?.plan.freeKeys(of: id)
+        change(running.transaction) { fatalError("Firn: the primary key of a class can't be freed: \($0).") }
+    }
+
+    /// Gives the transaction the plan's schema. Damage that is met stays in the transaction, whose commit throws it.
+    private func change(_ transaction: WriteTransaction, orStop stop: (String) -> Never) {
+        guard let plan = state?.plan, !transaction.hasMetDamage else { return }
+        do throws(StoreError) { try transaction.changeSchema(to: plan.interim) } catch {
+            if !transaction.hasMetDamage { stop(error.description) }
+        }
+    }
+
     func rename(_ typeName: String, from oldName: String, to newName: String) {
         func stop(_ reason: String) -> Never {
             fatalError(
@@ -135,12 +152,7 @@ final class MigrationRun: @unchecked Sendable {
             stop("the migration has created objects of the class already; rename its properties first")
         }
         running.new.migrationEnds()
-        // Damage that was met stays in the transaction, whose commit throws it, and so does the schema.
-        if let plan = state?.plan, !transaction.hasMetDamage {
-            do throws(StoreError) { try transaction.changeSchema(to: plan.interim) } catch {
-                if !transaction.hasMetDamage { stop(error.description) }
-            }
-        }
+        change(transaction, orStop: stop)
         let new = MigrationRun.makeNew(
             running.store, transaction: transaction, infos: running.infos, configuration: running.configuration,
             at: running.callSite)
@@ -155,11 +167,5 @@ extension _RealmInstance {
     fileprivate func migrationEnds() {
         releaseTransaction()
         endForGood()
-    }
-
-    /// Whether a class's primary key may be changed: in a migration that changes which property is the primary key.
-    func mayChangePrimaryKey(of binding: TableBinding) -> Bool {
-        guard migration != nil, let transaction else { return false }
-        return transaction.resolvedSchema.schema[binding.table].primaryKey == nil
     }
 }

@@ -68,12 +68,19 @@ extension _RealmInstance {
         return true
     }
 
+    /// Advances a realm that shows something, and shows observers what is due.
+    ///
+    /// - Parameter mayBegin: whether observers that have shown nothing yet make their first call.
     @discardableResult
-    func advance(at site: CallSite) -> Bool {
+    func advance(at site: CallSite, mayBegin: Bool = false) -> Bool {
         let moved = moveToNewest(at: site)
-        showingPublished { deliver(mayBegin: false) }
+        showingPublished { deliver(mayBegin: mayBegin) }
         return moved
     }
+
+    /// Shows observers what is due, first calls included, because the realm begins a write. Otherwise a first call
+    /// after it would contain what it has changed, and its observer would not learn what that was.
+    func showBeforeWrite(at site: CallSite) { advance(at: site, mayBegin: true) }
 
     @discardableResult
     private func moveToNewest(at site: CallSite) -> Bool {

@@ -206,7 +206,7 @@ final class AsyncWrites {
     func takeTransaction(of id: AsyncTransactionId, at callSite: CallSite) -> Result<WriteTransaction, StoreError>? {
         defer { used() }
         guard next == id, !isRunning, let request, !realm.isInTransaction else { return nil }
-        realm.advance(at: callSite)
+        realm.showBeforeWrite(at: callSite)
         guard self.request === request, !realm.isInTransaction, !isRunning, next == id else { return nil }
         guard let result = request.take() else {
             // It came too late, or too early.

@@ -21,7 +21,9 @@ extension Realm {
     ///    The actor does other work meanwhile.
     /// 2. Calls observers with what is due, and runs `block` on the actor. If it throws, its changes are undone.
     /// 3. Commits. From then on this realm shows the changes. Waits until they are durable, as
-    ///    `Configuration.durability` has it. Observers are called after that, and others see the changes.
+    ///    `Configuration.durability` has it. Others see the changes then.
+    /// 4. Calls this realm's observers with them, and returns. Observers of other realms are called at a turn of their
+    ///    run loop, queue or actor, unless their tokens are invalidated before.
     ///
     /// If the task is cancelled before the block runs, nothing is written. After that the write is completed.
     ///
@@ -233,5 +235,7 @@ extension _RealmInstance {
         }
         commitEnded(version, result)
         if case .failure(let error) = result { throw Realm.Error(error, configuration.fileURL) }
+        // The actor's observers have been called when the write returns.
+        turn()
     }
 }

@@ -126,7 +126,7 @@ private class PersonName: Projection<Person> {
 
     /// They are equal if their objects are: without a primary key if these are one instance, unlike in Realm (SEMANTICS
     /// 95), or frozen at one version.
-    @Test func projectionsOfObjectsWithoutAKeyAreEqualByInstance() throws {
+    @Test func projectionsOfObjectsWithoutAKeyAreEqualByRow() throws {
         let realm = try memoryRealm()
         let person = Person()
         try realm.write { realm.add(person) }
@@ -134,7 +134,7 @@ private class PersonName: Projection<Person> {
             PersonName(projecting: person), PersonName(projecting: person),
             PersonName(projecting: realm.objects(Person.self)[0])
         )
-        #expect(one == same && one.hashValue == same.hashValue && one != other && Set([one, same, other]).count == 2)
+        #expect(one == same && one.hashValue == other.hashValue && one == other && Set([one, same, other]).count == 1)
         #expect(other.rootObject.isSameObject(as: person) && one.freeze() == other.freeze())
     }
 

@@ -422,10 +422,14 @@ import Testing
         #expect(ids("#any == %@", AnyRealmValue.none) == [3])
         let stranger = try memoryRealm(Box.types)
         let foreign = try stranger.write { stranger.create(Dog.self, value: [1]) }
-        for object in [Dog(value: ["id": 2]), foreign] {
-            for value in [AnyRealmValue.object(object), .fromArray([.object(object)])] {
-                #expect(throws: Realm.Error.self) { try boxes.filter(validating: "#any == %@", value) }
-            }
+        for value in [AnyRealmValue.object(foreign), .fromArray([.object(foreign)])] {
+            #expect(throws: Realm.Error.self) { try boxes.filter(validating: "#any == %@", value) }
+        }
+        // An unmanaged object equals none (SEMANTICS 77).
+        let unmanaged = Dog(value: ["id": 2])
+        for value in [AnyRealmValue.object(unmanaged), .fromArray([.object(unmanaged)])] {
+            #expect(try boxes.filter(validating: "#any == %@", value).isEmpty)
+            #expect(boxes.where { $0.any == value }.isEmpty)
         }
         let list = List<AnyRealmValue>()
         list.append(.list(list))
@@ -444,9 +448,19 @@ import Testing
         let (sameDog, samePerson) = (realm.objects(Dog.self)[0], realm.objects(Person.self)[0])
         #expect(AnyRealmValue.object(dog) == .object(sameDog))
         #expect(Set([AnyRealmValue.object(dog), .object(sameDog)]).count == 1)
-        #expect(AnyRealmValue.object(person) == .object(person) && AnyRealmValue.object(person) != .object(samePerson))
-        #expect(Set([AnyRealmValue.object(person), .object(person), .object(samePerson)]).count == 2)
-        #expect(box.any != .object(person) && box.any.object(Person.self)?.isSameObject(as: person) == true)
+        // Without a primary key, too, objects go by row (SEMANTICS 95).
+        #expect(AnyRealmValue.object(person) == .object(person) && AnyRealmValue.object(person) == .object(samePerson))
+        #expect(Set([AnyRealmValue.object(person), .object(person), .object(samePerson)]).count == 1)
+        #expect(AnyRealmValue.object(Person()) != .object(Person()))
+        let list = List<AnyRealmValue>()
+        list.append(objectsIn: [.int(1), .object(person), .string("e\u{301}")])
+        #expect(list.index(of: .object(samePerson)) == 1 && list.contains(.object(samePerson)))
+        // Texts are equal if their bytes are, as in queries.
+        #expect(list.index(of: .string("\u{E9}")) == nil && list.contains(.string("e\u{301}")))
+        let same = List<AnyRealmValue>()
+        same.append(objectsIn: [.int(1), .object(samePerson), .string("e\u{301}")])
+        #expect(list == same && AnyRealmValue.list(list) == .list(same))
+        #expect(box.any == .object(person) && box.any.object(Person.self)?.isSameObject(as: person) == true)
         #expect(realm.objects(Box.self).where { $0.any == .object(samePerson) }.count == 1)
         try realm.write { box.set.insert(objectsIn: [.object(person), .object(samePerson)]) }
         #expect(box.set.count == 1)

@@ -1,6 +1,7 @@
-import Firn
 import Foundation
 import Testing
+
+@testable import Firn
 
 class Forgetful: Object {
     @Persisted var first = 1
@@ -25,6 +26,34 @@ private class KeyIgnored: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var other = 1
     override class func ignoredProperties() -> [String] { ["id"] }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Unwrapped: Object {
+    @Persisted var name = ""
+    let list = List<Int>()
+    var set = MutableSet<String>()
+    let map = Map<String, Int>()
+    let backlinks = LinkingObjects<Unwrapped>(fromType: Unwrapped.self, property: "friend")
+    // These may be meant so.
+    var results: Results<Forgetful>?
+    var later: List<Int>?
+    lazy var lazily = List<Int>()
+    var number = 1
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+@available(*, deprecated)
+private class UnwrappedBox: Object {
+    let box = RealmProperty<Int?>()
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class UnwrappedIgnored: Unwrapped {
+    override class func ignoredProperties() -> [String] { ["list", "set", "map", "backlinks", "number"] }
+}
+
+private class Bare: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -155,5 +184,45 @@ private class KeyIgnored: Object {
     @Test func anIgnoredPrimaryKeyIsRefused() throws {
         let error = try #require(throws: Realm.Error.self) { _ = try memoryRealm([KeyIgnored.self]) }
         #expect(error.code == .schemaMismatch && error.message.contains("\"id\"") && error.message.contains("ignored"))
+    }
+
+    /// What looks like a collection and would not be stored is refused, with the line to write.
+    @Test func collectionsWithoutAWrapperAreRefused() throws {
+        let error = try #require(throws: Realm.Error.self) { try memoryRealm([Unwrapped.self, Forgetful.self]) }
+        #expect(error.code == .schemaMismatch)
+        for (name, declaration) in [
+            ("list", "@Persisted var list: List<Int>"), ("set", "@Persisted var set: MutableSet<String>"),
+            ("map", "@Persisted var map: Map<String, Int>"),
+            ("backlinks", "@Persisted(originProperty: \"…\") var backlinks: LinkingObjects<Unwrapped>"),
+        ] {
+            #expect(
+                error.message.contains(
+                    "Unwrapped.\(name) is declared without @Persisted, so it would not be stored; write `\(declaration)`"
+                ),
+                "\(error.message)")
+        }
+        for name in ["results", "later", "lazily", "number", "name"] {
+            #expect(!error.message.contains("Unwrapped.\(name) "), "\(error.message)")
+        }
+        let realm = try memoryRealm([UnwrappedIgnored.self, Forgetful.self])
+        try realm.write { realm.create(UnwrappedIgnored.self, value: ["name": "Ann"]) }
+        let object = realm.objects(UnwrappedIgnored.self)[0]
+        #expect(object.name == "Ann" && object.list.isEmpty && object.number == 1)
+    }
+
+    @available(*, deprecated)
+    @Test func aBoxWithoutAWrapperIsRefused() throws {
+        let error = try #require(throws: Realm.Error.self) { try memoryRealm([UnwrappedBox.self]) }
+        #expect(error.message.contains("write `@Persisted var box: RealmProperty<Optional<Int>>`"))
+    }
+
+    /// A class of which nothing is stored is a warning, unless others inherit from it.
+    @Test func aClassWithoutPropertiesIsKnown() throws {
+        class Derived: Bare {
+            @Persisted var name = ""
+        }
+        let infos = [Bare.self, Derived.self, Forgetful.self].map { ClassInfo.of($0) }
+        #expect(infos[0].isEmpty(among: [infos[0], infos[2]]) && !infos[0].isEmpty(among: infos))
+        #expect(!infos[1].isEmpty(among: infos))
     }
 }

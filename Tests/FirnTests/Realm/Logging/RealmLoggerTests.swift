@@ -49,6 +49,16 @@ import Testing
         #expect(torn.count == 1 && torn.allSatisfy { $0.hasPrefix("warn: ") && $0.contains(name) })
     }
 
+    @Test func aClassWithoutPropertiesIsAWarning() throws {
+        final class Inkless: Object {
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let logged = try messages(.warn) {
+            _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Inked.self, Inkless.self]))
+        }
+        #expect(logged.count == 1 && logged[0].contains("the class Inkless has no @Persisted property"))
+    }
+
     @Test func compactionIsLoggedWithItsBytes() throws {
         let realm = try open()
         try realm.write { for number in 0..<100 { realm.create(Inked.self, value: [number]) } }

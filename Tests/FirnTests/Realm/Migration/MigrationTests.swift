@@ -422,6 +422,66 @@ import Testing
         #expect(realm.objects(KeyedDog.self).map(\.title) == ["Rex", "Eve", "Max"])
     }
 
+    /// No primary key is enforced while the block runs, also of a class whose key stays (SEMANTICS 93).
+    @Test func primaryKeysMayBeSetInAnyMigration() throws {
+        try store.fill()
+        do {
+            let realm = try store.open(MigratingStore.first, version: 1)
+            try realm.write {
+                realm.create(OwnerV1.self, value: ["id": 8, "firstName": "Bob"])
+                realm.create(OwnerV1.self, value: ["id": 9, "firstName": "Cleo"])
+            }
+        }
+        func state(_ realm: Realm) -> [String] {
+            realm.objects(OwnerV1.self).map { "\($0.id) \($0.firstName) \($0.dogs.map(\.title))" }
+        }
+        // Keys are exchanged, one is kept, and the links of each object stay its own.
+        func migrate(_ version: UInt64, _ block: @escaping MigrationBlock) throws -> Realm {
+            try store.open(MigratingStore.first, version: version, block: block)
+        }
+        do {
+            let realm = try migrate(2) { migration, _ in
+                migration.enumerateObjects(ofType: "Owner") { old, new in
+                    for property in old!.objectSchema.properties { new![property.name] = old![property.name] }
+                    let id = old!["id"] as! Int
+                    new!["id"] = id == 7 ? 8 : id == 8 ? 7 : id
+                }
+            }
+            #expect(state(realm) == ["8 Ann [\"Rex\", \"Ida\"]", "7 Bob []", "9 Cleo []"])
+            #expect(realm.object(ofType: OwnerV1.self, forPrimaryKey: 8)?.firstName == "Ann")
+        }
+        // An object may be created with a key that is taken until the block has returned.
+        let before: [String]
+        do {
+            let realm = try migrate(3) { migration, _ in
+                let dora = migration.create("Owner", value: ["id": 8, "firstName": "Dora"])
+                migration.enumerateObjects(ofType: "Owner") { old, new in
+                    if old!["id"] as! Int == 8 { new!["id"] = 80 }
+                }
+                dora["lastName"] = "Dean"
+            }
+            before = state(realm)
+            #expect(realm.object(ofType: OwnerV1.self, forPrimaryKey: 8)?.lastName == "Dean")
+            #expect(realm.object(ofType: OwnerV1.self, forPrimaryKey: 80)?.dogs.count == 2)
+            // It is enforced again, also by a store that is opened from the log.
+            #expect(throws: Realm.Error.self) {
+                try realm.write { try realm.create(OwnerV1.self, validating: ["id": 80]) }
+            }
+            let copy = try Realm(
+                configuration: .init(fileURL: copyOfFiles(), schemaVersion: 3, objectTypes: MigratingStore.first))
+            #expect(state(copy) == before && copy.object(ofType: OwnerV1.self, forPrimaryKey: 80) != nil)
+        }
+        // Keys that are left equal are named, and nothing is changed.
+        let refused = try #require(throws: Realm.Error.self) {
+            _ = try migrate(4) { migration, _ in
+                migration.enumerateObjects(ofType: "Owner") { _, new in new!["id"] = 1 }
+            }
+        }
+        #expect(refused.code == .schemaMismatch && refused.message.contains("\"Owner.id\": 1 key is held by several"))
+        #expect(refused.message.contains("1 (4 objects)"))
+        #expect(try state(store.open(MigratingStore.first, version: 3)) == before)
+    }
+
     // MARK: On the disk
 
     @Test func aMigratedStoreIsReadBackFromItsLog() throws {

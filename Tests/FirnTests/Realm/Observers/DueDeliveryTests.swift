@@ -30,10 +30,10 @@ import Testing
         let realm = try open()
         try realm.write { realm.add(Dog(1, "Rex")) }
         var received: [String] = []
+        realm.beginWrite()
         let token = realm.objects(Dog.self).observe { change in
             if case .initial(let dogs) = change { received.append("initial \(dogs.count)") }
         }
-        realm.beginWrite()
         // The turn that would call the observer falls into the transaction.
         await turnOfTheMainQueue()
         #expect(received.isEmpty)
@@ -134,7 +134,8 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func observersAfterOneThatBeginsAWriteAreNotifiedWhenItEnds() async throws {
+    /// A write that a block begins shows the other observers what is due, and the one whose block runs later.
+    @Test func aWriteInABlockShowsTheOtherObserversWhatIsDue() async throws {
         let realm = try open()
         var received: [String] = []
         let first = realm.objects(Dog.self).observe { _ in
@@ -144,12 +145,59 @@ import Testing
         let second = realm.objects(Dog.self).observe { _ in received.append("second") }
         await wait { !received.isEmpty }
         await turnOfTheMainQueue()
-        #expect(received == ["first"] && realm.isInWriteTransaction)
+        #expect(received == ["first", "second"] && realm.isInWriteTransaction)
         realm.cancelWrite()
-        await wait { received.count == 2 }
+        await turnOfTheMainQueue()
         #expect(received == ["first", "second"])
         first.invalidate()
         second.invalidate()
+    }
+
+    /// The realm's own next write makes the first calls that are due, before it begins, so that its changes follow as
+    /// an update (SEMANTICS 51, 94): however it is made, and for the other observers of one whose block writes.
+    @Test(arguments: ["write", "beginWrite", "writeAsync", "asyncWrite", "in a block"])
+    func theInitialCallComesBeforeTheRealmsNextWrite(_ kind: String) async throws {
+        let realm = try open()
+        try realm.write { realm.add(Dog(0, "Rex")) }
+        var received: [String] = []
+        func note(_ name: String, _ change: RealmCollectionChange<Results<Dog>>) {
+            switch change {
+            case .initial(let dogs): received.append("\(name) initial \(dogs.count)")
+            case .update(_, _, let insertions, _): received.append("\(name) \(insertions)")
+            case .error(let error): Issue.record(error)
+            }
+        }
+        let dogs = realm.objects(Dog.self)
+        let first = dogs.observe { change in
+            note("first", change)
+            guard kind == "in a block", case .initial = change else { return }
+            do { try realm.write { realm.add(Dog(1, "Max")) } } catch { Issue.record(error) }
+        }
+        let second = dogs.observe { note("second", $0) }
+        // An object has no first call.
+        let object = dogs[0].observe { (_: ObjectChange<Dog>) in received.append("object") }
+        switch kind {
+        case "write": try realm.write { realm.add(Dog(1, "Max")) }
+        case "beginWrite":
+            realm.beginWrite()
+            #expect(received == ["first initial 1", "second initial 1"])
+            realm.add(Dog(1, "Max"))
+            try realm.commitWrite()
+        case "writeAsync":
+            realm.writeAsync { realm.add(Dog(1, "Max")) }
+            await wait { received.count == 4 }
+        case "asyncWrite":
+            try await realm.asyncWrite { realm.add(Dog(1, "Max")) }
+            // The write has called the actor's observers.
+            #expect(received.count == 4)
+        default: break
+        }
+        await wait { received.count == 4 }
+        await turnOfTheMainQueue()
+        // The block that has written is called last.
+        let last = kind == "in a block" ? ["second [1]", "first [1]"] : ["first [1]", "second [1]"]
+        #expect(received == ["first initial 1", "second initial 1"] + last)
+        for token in [first, second, object] { token.invalidate() }
     }
 
     /// A write shows its realm's observers what is due before it begins (SEMANTICS 8, 94).
@@ -303,10 +351,10 @@ private func failCommit() async throws {
             fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self]))
     try realm.write { realm.add(Dog(1, "Rex")) }
     var received: [String] = []
+    realm.beginWrite()
     let token = realm.objects(Dog.self).observe { change in
         if case .initial(let dogs) = change { received.append("initial \(dogs.count)") }
     }
-    realm.beginWrite()
     await turnOfTheMainQueue()
     #expect(received.isEmpty)
     realm.add(Dog(2, "Max"))

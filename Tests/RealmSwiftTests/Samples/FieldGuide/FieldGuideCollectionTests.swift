@@ -59,7 +59,8 @@ import Testing
         #expect(guide.sightings.filter("counts.@keys == 'young' AND counts['young'] == 5").count == 1)
         #expect(guide.sightings.filter("ANY counts.@values > %@", 5).isEmpty)
         #expect(guide.sightings.where { $0.counts.contains(3...4) }.isEmpty)
-        #expect(guide.sightings.where { $0.counts.contains(3..<6) }.count == 1)
+        #expect(guide.sightings.where { $0.counts.contains(3..<6) }.isEmpty)
+        #expect(guide.sightings.where { $0.counts.contains(2..<6) }.count == 1)
         try realm.write { realm.delete(sighting.companions) }
         #expect(wren.isInvalidated && sighting.companions.keys.count == 2 && sighting.companions["near"] == .some(nil))
         let frozen = sighting.counts.freeze()

@@ -88,7 +88,8 @@ import Testing
         #expect(find { $0.weights.count == $0.count }.count == 4)
         #expect(find { $0.weights.max > 1 && $0.weights.avg < 1.5 } == ["Blue tit"])
         #expect(find { $0.weights.min == 0 && $0.weights.sum > 3 } == ["Émeu"])
-        #expect(find { $0.weights.contains(1.5...3) } == ["Blue tit", "Émeu"])
+        #expect(
+            find { $0.weights.contains(0...1) } == ["Robin", "Wren"] && find { $0.weights.contains(1.5...3) } == [])
         #expect(find { $0.tags == "song" && $0.weights > 0 } == ["Wren"])
         #expect(find { $0.species == guide.species[0] } == ["Robin"] && find { $0.species.sightings.count > 1 }.isEmpty)
         #expect(guide.species.where { $0.sightings.count == 1 && $0.sightings.weights[1] == 1 }.count == 3)
