@@ -62,7 +62,7 @@ let package = Package(
                     name: "OpenCombineDispatch", package: "OpenCombine",
                     condition: .when(platforms: [.linux], traits: ["Combine"])),
             ]),
-        .target(name: "RealmSwift", dependencies: ["Firn"]),
+        .target(name: "RealmSwift", dependencies: ["Firn", "FirnStorage"]),
         .target(name: "FirnRLM", dependencies: ["Firn"]),
         // The `firn` command: all of it in a library, which tests and the fuzzer use, too.
         .target(

@@ -40,7 +40,7 @@ enum KeyPathValue {
         return try result(of: name, elements, rest)
     }
 
-    private static func elements(of value: Any) -> [Any?]? {
+    static func elements(of value: Any) -> [Any?]? {
         if let map = value as? any UntypedMap { return map.untypedEntries.map(\.value) }
         guard let sequence = value as? any Sequence, !(value is String), !(value is Data) else { return nil }
         return anyElements(of: sequence)
@@ -83,7 +83,7 @@ enum KeyPathValue {
         return try self.aggregate(aggregate == .average ? "@avg" : "@\(aggregate)", values)
     }
 
-    private static func aggregate(_ name: Substring, _ values: [Any]) throws -> Value? {
+    static func aggregate(_ name: Substring, _ values: [Any]) throws -> Value? {
         let all = try values.map { any -> Value in
             guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
                 throw ValueFault("\(name) of objects is not possible; name one of their properties")

@@ -100,10 +100,13 @@ func anyEntries(of any: Any?, as type: Any.Type) throws -> [(key: String, value:
 /// A map of any types.
 protocol UntypedMap {
     var untypedEntries: [(key: Any, value: Any?)] { get }
+    /// The entries with values of the map's type.
+    var typedEntries: [(key: String, value: Any)] { get }
 }
 
 extension Map: UntypedMap {
     var untypedEntries: [(key: Any, value: Any?)] { entries.map { ($0.key, Value._any($0.value)) } }
+    var typedEntries: [(key: String, value: Any)] { entries.map { ("\($0.key)", $0.value) } }
 }
 
 extension Map: Equatable {

@@ -39,13 +39,29 @@ struct BindingResolver: PropertyResolver {
 }
 
 extension QueryArgument {
-    /// The argument that a caller gave for a `%@`. Throws if a query can't use it.
+    /// What an object is compared as.
+    typealias Linking = (ObjectBase) throws(QueryError) -> Value
+
+    /// The argument that a caller gave for a `%@`. Throws if a query of a realm can't use it.
     init(_ any: Any, _ realm: _RealmInstance) throws(QueryError) {
+        try self.init(any) { object throws(QueryError) in
+            guard object.isManaged else { return .linkToNothing }
+            guard _RealmInstance.of(object._row).shared === realm.shared else {
+                throw QueryError(
+                    .argument, "An argument is an object of \(type(of: object).className()) of another realm.",
+                    advice: "Use an object of the realm that is queried.")
+            }
+            return .typedLink(TableBinding.of(object._row).table, object._row.key)
+        }
+    }
+
+    /// The argument that a caller gave for a `%@`. Throws if there is no such value.
+    init(_ any: Any, linking: Linking) throws(QueryError) {
         guard let value = unwrapped(any) else {
             self = .value(.null)
             return
         }
-        if let single = try QueryArgument.single(value, realm) {
+        if let single = try QueryArgument.single(value, linking) {
             self = .value(single)
         } else if let shape = value as? any Geospatial {
             self = .region(shape._region.region)
@@ -53,7 +69,7 @@ extension QueryArgument {
             self = .values(
                 try anyElements(of: sequence).map { element throws(QueryError) in
                     guard let element = unwrapped(element) else { return .null }
-                    guard let single = try QueryArgument.single(element, realm) else {
+                    guard let single = try QueryArgument.single(element, linking) else {
                         throw QueryArgument.fault(element)
                     }
                     return single
@@ -70,33 +86,25 @@ extension QueryArgument {
     }
 
     /// What a value of the application is stored as.
-    private static func mapped(_ value: some _MappedValue, _ realm: _RealmInstance) throws(QueryError) -> Value? {
+    private static func mapped(_ value: some _MappedValue, _ linking: Linking) throws(QueryError) -> Value? {
         if instance(value._mapped, of: EmbeddedObject.self) != nil { throw fault(value) }
-        return try single(value._mapped, realm)
+        return try single(value._mapped, linking)
     }
 
     /// A mixed value with the objects in it.
-    private static func mixed(_ value: AnyRealmValue, _ realm: _RealmInstance) throws(QueryError) -> Value {
-        do { return try value.stored { try single($0, realm) ?? .null } } catch {
+    private static func mixed(_ value: AnyRealmValue, _ linking: Linking) throws(QueryError) -> Value {
+        do { return try value.stored { try single($0, linking) ?? .null } } catch {
             throw error as? QueryError
                 ?? QueryError(.argument, "An argument can't be compared: \(error).", advice: "Give another value.")
         }
     }
 
-    private static func single(_ any: Any, _ realm: _RealmInstance) throws(QueryError) -> Value? {
-        if let object = instance(any, of: ObjectBase.self) {
-            guard object.isManaged else { return .linkToNothing }
-            guard _RealmInstance.of(object._row).shared === realm.shared else {
-                throw QueryError(
-                    .argument, "An argument is an object of \(type(of: object).className()) of another realm.",
-                    advice: "Use an object of the realm that is queried.")
-            }
-            return .typedLink(TableBinding.of(object._row).table, object._row.key)
-        }
+    static func single(_ any: Any, _ linking: Linking) throws(QueryError) -> Value? {
+        if let object = instance(any, of: ObjectBase.self) { return try linking(object) }
         switch any {
-        case let value as AnyRealmValue: return try mixed(value, realm)
+        case let value as AnyRealmValue: return try mixed(value, linking)
         case let value as any _Scalar: return value._value
-        case let value as any _MappedValue: return try mapped(value, realm)
+        case let value as any _MappedValue: return try mapped(value, linking)
         default:
             if let number = floating(any) { return .double(number) }
             if let number = integer(any) { return .int(number) }

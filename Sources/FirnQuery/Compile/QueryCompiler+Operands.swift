@@ -121,23 +121,11 @@ extension QueryCompiler {
         return ConstantTest(operation: comparison.operation, options: comparison.options, values: converted)
     }
 
-    /// Converts a constant to the column's type. Numbers stay exact, except for two types of columns. Constants for
-    /// Float are rounded to Float as Realm does. A binary constant for a decimal is read as its shortest decimal text,
-    /// because nobody who writes 0.1 means the number that is nearest to it in binary.
+    /// Converts a constant to the column's type, and checks the class of an object.
     private func convert(
         _ value: Value, type: ColumnType, target: TableID?, comparison: Comparison
     ) throws(QueryError) -> Value {
         switch (type, value) {
-        case (.bool, .int(0)): return .bool(false)
-        case (.bool, .int(1)): return .bool(true)
-        case (.float, .int(let x)): return .float(Float(x))
-        case (.float, .double(let x)): return .float(Float(x))
-        case (.double, .float(let x)): return .double(Double(x))
-        case (.decimal, .float(let x)): return .decimal(DecimalBits(float: x))
-        case (.decimal, .double(let x)): return .decimal(DecimalBits(double: x))
-        case (.decimal, .string(let text)): return DecimalBits(text: text).map { .decimal($0) } ?? value
-        case (.uuid, .string(let text)): return PredicateParser.uuid(text) ?? value
-        case (.objectID, .string(let text)): return PredicateParser.objectID(text) ?? value
         case (.link, .typedLink(let table, let key)):
             if let target, table != target {
                 throw fault(
@@ -149,7 +137,7 @@ extension QueryCompiler {
             }
             return .link(key)
         case (.link, .link(let key)) where key < 0: return .null
-        default: return value
+        default: return value.converted(to: type)
         }
     }
 
@@ -234,8 +222,27 @@ extension ColumnType {
 }
 
 extension Value {
+    /// A constant as it is compared with values of a type. Numbers stay exact, except for two types. Constants for
+    /// Float are rounded to Float as Realm does. A binary constant for a decimal is read as its shortest decimal text,
+    /// because nobody who writes 0.1 means the number that is nearest to it in binary.
+    package func converted(to type: ColumnType) -> Value {
+        switch (type, self) {
+        case (.bool, .int(0)): .bool(false)
+        case (.bool, .int(1)): .bool(true)
+        case (.float, .int(let x)): .float(Float(x))
+        case (.float, .double(let x)): .float(Float(x))
+        case (.double, .float(let x)): .double(Double(x))
+        case (.decimal, .float(let x)): .decimal(DecimalBits(float: x))
+        case (.decimal, .double(let x)): .decimal(DecimalBits(double: x))
+        case (.decimal, .string(let text)): DecimalBits(text: text).map { .decimal($0) } ?? self
+        case (.uuid, .string(let text)): PredicateParser.uuid(text) ?? self
+        case (.objectID, .string(let text)): PredicateParser.objectID(text) ?? self
+        default: self
+        }
+    }
+
     /// The type of a constant, which is mixed for collections. Nil for null.
-    var columnType: ColumnType? {
+    package var columnType: ColumnType? {
         switch self {
         case .null: nil
         case .bool: .bool

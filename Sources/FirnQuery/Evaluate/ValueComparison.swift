@@ -1,9 +1,9 @@
 import FirnCore
 
 /// Compares two values as queries do. The kernels must agree with it; tests compare them with each other.
-enum ValueComparison {
+package enum ValueComparison {
     /// Whether `a operation b` holds, for all operations but IN and BETWEEN.
-    static func holds(
+    package static func holds(
         _ operation: Comparison.Operation, a: Value, b: Value, options: Comparison.Options = []
     ) -> Bool {
         switch operation {
@@ -89,17 +89,24 @@ enum ValueComparison {
 }
 
 /// A test of a value against constants: the right-hand side of a comparison, and whether it is negated.
-struct ConstantTest: Sendable {
+package struct ConstantTest: Sendable {
     let operation: Comparison.Operation
     let options: Comparison.Options
     /// One constant, or as many as IN and BETWEEN have.
     let values: [Value]
     var isNegated = false
 
+    /// A test that is not negated.
+    package static func of(
+        _ operation: Comparison.Operation, _ values: [Value], options: Comparison.Options
+    ) -> ConstantTest {
+        ConstantTest(operation: operation, options: options, values: values)
+    }
+
     /// The constant of a comparison that is not IN or BETWEEN.
     var value: Value { values[0] }
 
-    func holds(_ value: Value) -> Bool {
+    package func holds(_ value: Value) -> Bool {
         let holds =
             switch operation {
             case .in: values.contains { ValueComparison.holds(.equal, a: value, b: $0, options: options) }

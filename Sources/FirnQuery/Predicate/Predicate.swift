@@ -64,7 +64,7 @@ package struct Comparison: Sendable, Hashable {
         case between
 
         /// The operation of order that holds with exchanged sides; nil for other operations.
-        var opposite: Operation? {
+        package var opposite: Operation? {
             switch self {
             case .less: .greater
             case .lessOrEqual: .greaterOrEqual

@@ -2,8 +2,8 @@ import FirnCore
 
 /// Folding of case and diacritics, code point by code point, without a locale.
 ///
-/// * Case: the code point's lower-case form if that is one code point (`Unicode.Scalar.Properties.lowercaseMapping`).
-///   So "ß" differs from "ss", and "ς" from "σ".
+/// * Case: Unicode's simple case folding (CaseFolding.txt, statuses C and S), which maps one code point to one. So "ß"
+///   differs from "ss", and "ς" does not from "Σ".
 /// * Diacritics: only the ones that `DiacriticTable` covers.
 /// * No other normalisation.
 enum Folding {
@@ -44,16 +44,27 @@ enum Folding {
             if DiacriticTable.isMark(scalar.value) { return }
             scalar = Unicode.Scalar(DiacriticTable.base(of: scalar.value)) ?? scalar
         }
-        if options.contains(.caseInsensitive) { scalar = lowercased(scalar) }
+        if options.contains(.caseInsensitive) { scalar = caseFolded(scalar) }
         for unit in UTF8.encode(scalar).unsafelyUnwrapped { result.append(unit) }
     }
 
-    private static func lowercased(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    /// The simple case folding of a code point: its lower-case form if that is one code point, or what the table has.
+    static func caseFolded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.value &- 0x41 < 26 { return Unicode.Scalar(UInt8(scalar.value) | 0x20) }
+        if let folded = lowerCaseVariants[scalar.value] { return Unicode.Scalar(folded) ?? scalar }
         let mapping = scalar.properties.lowercaseMapping.unicodeScalars
         let first = mapping.first ?? scalar
         return mapping.index(after: mapping.startIndex) == mapping.endIndex ? first : scalar
     }
+
+    /// The lower-case letters that are folded to others, because they share their upper case: the final sigma, the
+    /// micro sign, the long s, and variants of Greek and Cyrillic letters.
+    private static let lowerCaseVariants: [UInt32: UInt32] = [
+        0xB5: 0x3BC, 0x17F: 0x73, 0x345: 0x3B9, 0x3C2: 0x3C3, 0x3D0: 0x3B2, 0x3D1: 0x3B8, 0x3D5: 0x3C6, 0x3D6: 0x3C0,
+        0x3F0: 0x3BA, 0x3F1: 0x3C1, 0x3F5: 0x3B5, 0x1C80: 0x432, 0x1C81: 0x434, 0x1C82: 0x43E, 0x1C83: 0x441,
+        0x1C84: 0x442, 0x1C85: 0x442, 0x1C86: 0x44A, 0x1C87: 0x463, 0x1C88: 0xA64B, 0x1E9B: 0x1E61, 0x1FBE: 0x3B9,
+        0x1FD3: 0x390, 0x1FE3: 0x3B0, 0xFB05: 0xFB06,
+    ]
 
     private static func decode(_ text: UnsafeRawBufferPointer, _ position: Int) -> (Unicode.Scalar, Int)? {
         let lead = text[position]

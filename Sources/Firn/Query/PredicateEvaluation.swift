@@ -1,0 +1,212 @@
+import FirnCore
+import FirnQuery
+import Foundation
+
+/// Evaluates a condition on one value: an object, managed or not, or a dictionary. A query finds rows of a store by the
+/// compiled form of the same condition; this walks through its tree, and reads values by name.
+///
+/// Values are compared as a query compares them (`ValueComparison`). Objects are equal if they are the same row.
+final class PredicateEvaluation {
+    /// The objects that were met, in the order of the numbers by which they are compared.
+    private var objects: [ObjectBase] = []
+    private var variables: [String: Any] = [:]
+
+    /// Whether a condition holds. Throws `QueryError` or `ValueFault` if it names what the value does not have.
+    static func holds(_ predicate: RealmPredicate, for value: Any) throws -> Bool {
+        let evaluation = PredicateEvaluation()
+        let arguments = try predicate.arguments.map { any throws(QueryError) in
+            try QueryArgument(any, linking: { evaluation.link(to: $0) })
+        }
+        return try evaluation.holds(FirnQuery.Predicate(parsing: predicate.predicateFormat, arguments), for: value)
+    }
+
+    private func link(to object: ObjectBase) -> Value {
+        let known = objects.firstIndex { $0.isSameObject(as: object) }
+        if known == nil { objects.append(object) }
+        return .link(Int64(known ?? objects.count - 1))
+    }
+
+    private func holds(_ predicate: FirnQuery.Predicate, for subject: Any) throws -> Bool {
+        switch predicate {
+        case .constant(let value): value
+        case .all(let parts): try parts.allSatisfy { try holds($0, for: subject) }
+        case .any(let parts): try parts.contains { try holds($0, for: subject) }
+        case .not(let part): try !holds(part, for: subject)
+        case .comparison(let comparison): try holds(comparison, for: subject)
+        }
+    }
+
+    private func holds(_ comparison: Comparison, for subject: Any) throws -> Bool {
+        var operation = comparison.operation
+        let left = try side(comparison.left, subject)
+        let right = try side(comparison.right, subject)
+        if operation == .contains, comparison.quantifier == nil, left.isCollection { operation = .equal }
+        func holds(_ value: Value) -> Bool {
+            // A constant is converted to the type of what it is compared with.
+            let others = right.values.map { value.columnType.map($0.converted) ?? $0 }
+            let test = { ConstantTest.of(operation, $0, options: comparison.options).holds(value) }
+            if operation == .in || operation == .between { return test(others) }
+            return others.contains { other in
+                if right.isConstant { return test([other]) }
+                guard left.isConstant else {
+                    return ValueComparison.holds(operation, a: value, b: other, options: comparison.options)
+                }
+                let constant = other.columnType.map(value.converted) ?? value
+                // Nil as a constant is below every value, on either side.
+                if constant == .null, let opposite = operation.opposite {
+                    return ConstantTest.of(opposite, [.null], options: comparison.options).holds(other)
+                }
+                return ValueComparison.holds(operation, a: constant, b: other, options: comparison.options)
+            }
+        }
+        switch comparison.quantifier {
+        case nil, .any: return left.values.contains(where: holds)
+        case .all: return left.values.allSatisfy(holds)
+        case .some(.none): return !left.values.contains(where: holds)
+        }
+    }
+
+    // MARK: Operands
+
+    private struct Side {
+        var values: [Value]
+        var isConstant = false
+        var isCollection = false
+    }
+
+    private func side(_ operand: Operand, _ subject: Any) throws -> Side {
+        switch operand {
+        case .value(let value): return Side(values: [value], isConstant: true)
+        case .values(let values): return Side(values: values, isConstant: true)
+        case .region: throw ValueFault("a shape is compared with points that are stored only")
+        case .path(let path):
+            let (found, isCollection) = try elements(path, subject)
+            guard let aggregate = path.aggregate else {
+                return Side(values: try found.map(value), isCollection: isCollection)
+            }
+            if aggregate == .count { return Side(values: [.int(Int64(found.count))]) }
+            let inner = try found.flatMap { try follow(path.elementPath, from: [$0]).items }.compactMap {
+                unwrapped($0)
+            }
+            let name = aggregate == .average ? "@avg" : "@\(aggregate)"
+            return Side(values: [try KeyPathValue.aggregate(name[...], inner) ?? .null])
+        case .subquery(let path, let variable, let predicate):
+            let outer = variables[variable]
+            defer { variables[variable] = outer }
+            let count = try elements(path, subject).items.count { element in
+                guard let element else { return false }
+                variables[variable] = element
+                return try holds(predicate, for: element)
+            }
+            return Side(values: [.int(Int64(count))])
+        }
+    }
+
+    private func value(_ any: Any?) throws -> Value {
+        guard let value = unwrapped(any) else { return .null }
+        guard let found = try QueryArgument.single(value, { link(to: $0) }) else {
+            throw ValueFault("a value of the type \(type(of: value)) can't be compared")
+        }
+        return found
+    }
+
+    // MARK: Paths
+
+    /// What a path leads to, and whether that is the elements of a collection.
+    private func elements(_ path: PropertyPath, _ subject: Any) throws -> (items: [Any?], isCollection: Bool) {
+        guard let variable = path.variable else { return try follow(path.components, from: [subject]) }
+        guard let start = variables[variable] else { throw ValueFault("\(variable) is not the variable of a SUBQUERY") }
+        return try follow(path.components, from: [start])
+    }
+
+    private func follow(
+        _ components: [PropertyPath.Component], from start: [Any?]
+    ) throws -> (items: [Any?], isCollection: Bool) {
+        var items = start
+        var isCollection = false
+        for component in components {
+            items = try items.flatMap { item -> [Any?] in
+                guard let item = unwrapped(item) else { return [nil] }
+                if let named = try self.item(component, of: item) { return [named] }
+                func fault(_ value: Any) -> ValueFault {
+                    ValueFault("a value of the type \(type(of: value)) has no properties")
+                }
+                guard let elements = elements(of: item) else { throw fault(item) }
+                isCollection = true
+                if component == .each { return elements }
+                return try elements.map { element in
+                    guard let element = unwrapped(element) else { return nil }
+                    guard let named = try self.item(component, of: element) else { throw fault(element) }
+                    return named
+                }
+            }
+        }
+        let expanded = items.map { item in
+            unwrapped(item).flatMap { isNamed($0) ? nil : elements(of: $0) }
+        }
+        guard expanded.contains(where: { $0 != nil }) else { return (items, isCollection) }
+        return (zip(items, expanded).flatMap { $1 ?? [$0] }, true)
+    }
+
+    private func elements(of value: Any) -> [Any?]? {
+        (value as? any UntypedMap)?.typedEntries.map(\.value) ?? KeyPathValue.elements(of: value)
+    }
+
+    /// Whether a value has properties by name, and is not the sequence of its entries.
+    private func isNamed(_ value: Any) -> Bool { value is any _QueriedObject || value is [String: Any] }
+
+    /// A property of an object or dictionary, or an element of a map or list; nil if the value is a collection, whose
+    /// elements may have it.
+    private func item(_ component: PropertyPath.Component, of value: Any) throws -> Any?? {
+        switch component {
+        case .name(let name):
+            if let dictionary = value as? [String: Any] { return .some(dictionary[name]) }
+            if let map = value as? any UntypedMap {
+                switch name.lowercased() {
+                case "@keys", "@allkeys": return .some(map.typedEntries.map(\.key))
+                case "@values", "@allvalues": return .some(map.typedEntries.map(\.value))
+                default: return nil
+                }
+            }
+            guard let object = (value as? any _QueriedObject)?._root else { return nil }
+            guard let property = object.property(named: name) else {
+                throw ValueFault(object.classInfo.missingPropertyText(name))
+            }
+            let found = object.anyValue(property)
+            guard property.shape.collection == .none, let number = found as? NSNumber else { return .some(found) }
+            switch property.shape.type {
+            case .float: return .some(number.floatValue)
+            case .bool: return .some(number.boolValue)
+            default: return .some(number)
+            }
+        case .key(let key):
+            if let dictionary = value as? [String: Any] { return .some(dictionary[key]) }
+            guard let map = value as? any UntypedMap else { return .some(nil) }
+            return .some(map.typedEntries.first { Value.sameBytes($0.key, key) }?.value)
+        case .index(let index):
+            let elements = elements(of: value) ?? []
+            return .some(index < elements.count ? elements[index] : nil)
+        case .each: return nil
+        }
+    }
+}
+
+extension RealmPredicate {
+    /// Whether the condition holds for a value: an object, managed or not, or a dictionary with names as keys.
+    ///
+    /// ```swift
+    /// let isOld = try RealmPredicate(format: "age > %@", 7).holds(for: dog)
+    /// ```
+    ///
+    /// Values are compared as a query compares them. O(size of what the condition names). To find objects, `filter`
+    /// them: a query is much faster.
+    ///
+    /// - Throws: `Realm.Error` with `.invalidInput` if the text is wrong, or names a property that the value lacks.
+    public func holds(for value: Any) throws -> Bool {
+        do { return try PredicateEvaluation.holds(self, for: value) } catch let error as QueryError {
+            throw Realm.Error(error)
+        } catch {
+            throw Realm.Error(.invalidInput, "\"\(predicateFormat)\" can't be evaluated: \(error)")
+        }
+    }
+}

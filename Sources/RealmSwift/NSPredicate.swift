@@ -1,0 +1,146 @@
+#if !canImport(ObjectiveC)
+    import Firn
+    import FirnStorage
+    import Foundation
+
+    // Foundation's NSPredicate can't be made from a text on Linux. These initialisers keep the text and its arguments,
+    // and queries find them again.
+
+    /// The texts of the predicates that were made from one.
+    ///
+    /// Foundation has no field for a text, so it is kept beside the predicate. A number of a predicate that is gone may
+    /// become another one's: an entry counts only if its predicate is still there.
+    private final class PredicateTexts: Sendable {
+        private struct Entry: @unchecked Sendable {
+            // A predicate never changes, and neither do its arguments.
+            weak var predicate: NSPredicate?
+            let text: RealmPredicate
+        }
+        static let shared = PredicateTexts()
+        // Predicates are made and used on any thread.
+        private let entries = Guarded<[ObjectIdentifier: Entry]>(.innermost, [:])
+
+        func keep(_ text: RealmPredicate, of predicate: NSPredicate) {
+            let entry = Entry(predicate: predicate, text: text)
+            let id = ObjectIdentifier(predicate)
+            // What is removed is released without the lock, because arguments may be anything.
+            let gone = entries.withLock { entries -> [ObjectIdentifier: Entry] in
+                var gone: [ObjectIdentifier: Entry] = [:]
+                // Each power of two, so that the search costs little for each predicate.
+                if entries.count >= 64, entries.count & (entries.count - 1) == 0 {
+                    gone = entries.filter { $0.value.predicate == nil }
+                    for id in gone.keys { entries[id] = nil }
+                }
+                gone[id] = entries.updateValue(entry, forKey: id)
+                return gone
+            }
+            withExtendedLifetime(gone) {}
+        }
+
+        func text(of predicate: NSPredicate) -> RealmPredicate? {
+            let entry = entries.withLock { $0[ObjectIdentifier(predicate)] }
+            return entry?.predicate === predicate ? entry?.text : nil
+        }
+    }
+
+    extension NSPredicate {
+        /// A condition from a text and its arguments: `NSPredicate(format: "age > %@ AND name BEGINSWITH %@", 7, "R")`.
+        ///
+        /// The text has the syntax of `RealmCollection.filter(_:_:)`. It is checked when it is used with a class.
+        public convenience init(format predicateFormat: String, _ args: Any...) {
+            self.init(format: predicateFormat, argumentArray: args)
+        }
+
+        /// A condition from a text and its arguments in an array; nil for none.
+        public convenience init(format predicateFormat: String, argumentArray arguments: [Any]?) {
+            let text = RealmPredicate(format: predicateFormat, argumentArray: arguments)
+            nonisolated(unsafe) let kept = text
+            self.init(block: { value, _ in kept.evaluated(with: value) })
+            PredicateTexts.shared.keep(text, of: self)
+        }
+    }
+
+    extension RealmPredicate {
+        /// A condition with the meaning of one of Foundation's: made from a text, from a Boolean, or from other such
+        /// ones by `NSCompoundPredicate`. Stops the program for one that was made from a block, or that is a copy of
+        /// another one: nobody can know what a block tests.
+        public init(_ predicate: NSPredicate) {
+            if let text = PredicateTexts.shared.text(of: predicate) {
+                self = text
+            } else if let compound = predicate as? NSCompoundPredicate {
+                self = .compound(compound)
+            } else {
+                switch (predicate as any PredicateText).predicateFormat {
+                case "TRUEPREDICATE": self.init(value: true)
+                case "FALSEPREDICATE": self.init(value: false)
+                default:
+                    fatalError(
+                        "Firn: a query was given an NSPredicate that was made from a block, or copied. Make it from a text, as in NSPredicate(format: \"age > %@\", 7), or filter the elements by Swift's filter."
+                    )
+                }
+            }
+        }
+
+        private static func compound(_ compound: NSCompoundPredicate) -> RealmPredicate {
+            let parts = compound.subpredicates.map { RealmPredicate($0) }
+            let texts = parts.map { "(\($0.predicateFormat))" }
+            let text =
+                switch compound.compoundPredicateType {
+                case .not: texts.isEmpty ? "FALSEPREDICATE" : "NOT \(texts[0])"
+                case .and: texts.isEmpty ? "TRUEPREDICATE" : texts.joined(separator: " AND ")
+                case .or: texts.isEmpty ? "FALSEPREDICATE" : texts.joined(separator: " OR ")
+                }
+            let used = compound.compoundPredicateType == .not ? Array(parts.prefix(1)) : parts
+            return RealmPredicate(format: text, argumentArray: used.flatMap(\.arguments))
+        }
+
+        /// What `NSPredicate.evaluate(with:)` says. Stops the program if the value has no properties, or lacks one that the
+        /// text names.
+        fileprivate func evaluated(with value: Any?) -> Bool {
+            guard let value else {
+                fatalError("Firn: \"\(predicateFormat)\" was evaluated with nil. Give an object or a dictionary.")
+            }
+            do { return try holds(for: value) } catch {
+                fatalError("Firn: \(error) Give an object or a dictionary that has what the text names.")
+            }
+        }
+    }
+
+    /// Foundation calls its texts deprecated, because nothing on Linux reads them. Those of `NSPredicate(value:)` say
+    /// which value it is.
+    private protocol PredicateText {
+        var predicateFormat: String { get }
+    }
+    extension NSPredicate: PredicateText {}
+
+    extension RealmCollection where Element: _QueriedObject {
+        /// The elements for which the condition holds, live: `filter(_:)` with a condition of Foundation's. Stops the
+        /// program as that does, and for a predicate that was made from a block.
+        public func filter(_ predicate: NSPredicate) -> Results<Element> { filter(RealmPredicate(predicate)) }
+
+        /// The index of the first element for which the condition holds; nil if there is none. Stops the program as
+        /// `filter(_:)` does.
+        public func index(matching predicate: NSPredicate) -> Int? { index(matching: RealmPredicate(predicate)) }
+    }
+
+    extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
+        /// The objects for which the condition holds, live. Stops the program as `RealmCollection.filter(_:)` does.
+        public func filter(_ predicate: NSPredicate) -> Results<Value> { filter(RealmPredicate(predicate)) }
+    }
+
+    extension ObjectKind {
+        /// The objects of the default realm for which a condition holds, live; all for nil. Stops the program as
+        /// `filter(_:)` does.
+        public static func objects(
+            with predicate: NSPredicate?, file: StaticString = #fileID, line: UInt = #line
+        ) -> Results<Self> {
+            objects(with: predicate.map { RealmPredicate($0) }, file: file, line: line)
+        }
+
+        /// The objects of a realm for which a condition holds, live; all for nil. Stops the program as `filter(_:)`
+        /// does.
+        public static func objects(in realm: Realm, with predicate: NSPredicate?) -> Results<Self> {
+            objects(in: realm, with: predicate.map { RealmPredicate($0) })
+        }
+    }
+#endif
