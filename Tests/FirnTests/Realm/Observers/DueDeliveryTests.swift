@@ -81,6 +81,29 @@ import Testing
         realmToken.invalidate()
     }
 
+    /// A block is shown what others wrote before the realm's own write that is hidden from it. What is frozen there is of
+    /// that version, and what is frozen afterwards of the realm's.
+    @Test func aFreezeInABlockThatIsShownAnEarlierVersionIsOfThatVersion() async throws {
+        let realm = try open()
+        let dog = Dog(1, "Rex")
+        try realm.write { realm.add(dog) }
+        var ages: [Int] = []
+        let token = dog.observe { (_: ObjectChange<Dog>) in ages += [dog.age, realm.freeze().objects(Dog.self)[0].age] }
+        await turnOfTheMainQueue()
+        // This version is written before the transaction begins on it, and published with the transaction's.
+        let binding = realm.instance.binding(of: Dog.self)
+        let age = try #require(binding.info.stored.first { $0.name == "age" })
+        let other = try realm.instance.store.beginWrite()
+        other.set(binding.table, column: binding.column(age), key: 0, to: .int(9))
+        _ = try other.commitWithoutWaiting()
+        try realm.write(withoutNotifying: [token]) { dog.age += 1 }
+        #expect(ages == [9, 9])
+        #expect(dog.age == 10 && realm.freeze().objects(Dog.self)[0].age == 10)
+        await turnOfTheMainQueue()
+        #expect(ages == [9, 9])
+        token.invalidate()
+    }
+
     /// Observers continue after `invalidate()`, and get a collection that can be read.
     @Test func aCollectionThatIsDeliveredAfterAnInvalidateCanBeRead() async throws {
         let realm = try open()
