@@ -94,8 +94,8 @@
             return RealmPredicate(format: text, argumentArray: used.flatMap(\.arguments))
         }
 
-        /// What `NSPredicate.evaluate(with:)` says. Stops the program if the value has no properties, or lacks one that the
-        /// text names.
+        /// What `NSPredicate.evaluate(with:)` says. Stops the program if the value has no properties, or lacks one that
+        /// the text names.
         fileprivate func evaluated(with value: Any?) -> Bool {
             guard let value else {
                 fatalError("Firn: \"\(predicateFormat)\" was evaluated with nil. Give an object or a dictionary.")

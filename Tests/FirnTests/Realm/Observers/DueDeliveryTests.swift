@@ -81,8 +81,8 @@ import Testing
         realmToken.invalidate()
     }
 
-    /// A block is shown what others wrote before the realm's own write that is hidden from it. What is frozen there is of
-    /// that version, and what is frozen afterwards of the realm's.
+    /// A block is shown what others wrote before the realm's own write that is hidden from it. What is frozen there is
+    /// of that version, and what is frozen afterwards of the realm's.
     @Test func aFreezeInABlockThatIsShownAnEarlierVersionIsOfThatVersion() async throws {
         let realm = try open()
         let dog = Dog(1, "Rex")
