@@ -8,38 +8,37 @@
 
     /// The texts of the predicates that were made from one.
     ///
-    /// Foundation has no field for a text, so it is kept beside the predicate. A number of a predicate that is gone may
-    /// become another one's: an entry counts only if its predicate is still there.
+    /// Foundation has no field for a text. The block of such a predicate holds it, and this finds it by the predicate:
+    /// a text goes with its predicate. A number of a predicate that is gone may become another one's, so an entry
+    /// counts only if its predicate is still there.
     private final class PredicateTexts: Sendable {
+        final class Text: @unchecked Sendable {
+            // Neither changes.
+            let predicate: RealmPredicate
+            init(_ predicate: RealmPredicate) { self.predicate = predicate }
+        }
         private struct Entry: @unchecked Sendable {
-            // A predicate never changes, and neither do its arguments.
             weak var predicate: NSPredicate?
-            let text: RealmPredicate
+            weak var text: Text?
         }
         static let shared = PredicateTexts()
         // Predicates are made and used on any thread.
         private let entries = Guarded<[ObjectIdentifier: Entry]>(.innermost, [:])
 
-        func keep(_ text: RealmPredicate, of predicate: NSPredicate) {
+        func keep(_ text: Text, of predicate: NSPredicate) {
             let entry = Entry(predicate: predicate, text: text)
-            let id = ObjectIdentifier(predicate)
-            // What is removed is released without the lock, because arguments may be anything.
-            let gone = entries.withLock { entries -> [ObjectIdentifier: Entry] in
-                var gone: [ObjectIdentifier: Entry] = [:]
+            entries.withLock { entries in
                 // Each power of two, so that the search costs little for each predicate.
                 if entries.count >= 64, entries.count & (entries.count - 1) == 0 {
-                    gone = entries.filter { $0.value.predicate == nil }
-                    for id in gone.keys { entries[id] = nil }
+                    entries = entries.filter { $0.value.predicate != nil }
                 }
-                gone[id] = entries.updateValue(entry, forKey: id)
-                return gone
+                entries[ObjectIdentifier(predicate)] = entry
             }
-            withExtendedLifetime(gone) {}
         }
 
         func text(of predicate: NSPredicate) -> RealmPredicate? {
             let entry = entries.withLock { $0[ObjectIdentifier(predicate)] }
-            return entry?.predicate === predicate ? entry?.text : nil
+            return entry?.predicate === predicate ? entry?.text?.predicate : nil
         }
     }
 
@@ -53,9 +52,8 @@
 
         /// A condition from a text and its arguments in an array; nil for none.
         public convenience init(format predicateFormat: String, argumentArray arguments: [Any]?) {
-            let text = RealmPredicate(format: predicateFormat, argumentArray: arguments)
-            nonisolated(unsafe) let kept = text
-            self.init(block: { value, _ in kept.evaluated(with: value) })
+            let text = PredicateTexts.Text(RealmPredicate(format: predicateFormat, argumentArray: arguments))
+            self.init(block: { value, _ in text.predicate.evaluated(with: value) })
             PredicateTexts.shared.keep(text, of: self)
         }
     }

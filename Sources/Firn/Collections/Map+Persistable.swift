@@ -114,7 +114,8 @@ extension Map: Equatable {
     /// their entries are, O(n). A managed map and an unmanaged one are never equal.
     public static func == (a: Map, b: Map) -> Bool {
         if a === b || a.isSameManaged(as: b) { return true }
-        return a.location == nil && b.location == nil && a.unmanaged == b.unmanaged
+        guard a.location == nil, b.location == nil, a.unmanaged.count == b.unmanaged.count else { return false }
+        return a.unmanaged.allSatisfy { key, value in b.unmanaged[key].map { $0.isSameElement(as: value) } ?? false }
     }
 }
 

@@ -68,4 +68,6 @@ extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueIns
     }
     /// What decides whether an unmanaged set has the element; null if it is nil.
     public var _member: _SetMember { self?._member ?? .value(.null) }
+    /// The row of the object, if there is one and it is managed.
+    public var _rowMember: _SetMember? { self?._rowMember }
 }

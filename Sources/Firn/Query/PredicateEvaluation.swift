@@ -40,6 +40,9 @@ final class PredicateEvaluation {
         var operation = comparison.operation
         let left = try side(comparison.left, subject)
         let right = try side(comparison.right, subject)
+        if operation == .between, !right.isConstant || right.values.count != 2 {
+            throw ValueFault("BETWEEN takes two constants")
+        }
         if operation == .contains, comparison.quantifier == nil, left.isCollection { operation = .equal }
         func holds(_ value: Value) -> Bool {
             // A constant is converted to the type of what it is compared with.
@@ -53,7 +56,7 @@ final class PredicateEvaluation {
                 }
                 let constant = other.columnType.map(value.converted) ?? value
                 // Nil as a constant is below every value, on either side.
-                if constant == .null, let opposite = operation.opposite {
+                if constant == .null, let opposite = operation.turned {
                     return ConstantTest.of(opposite, [.null], options: comparison.options).holds(other)
                 }
                 return ValueComparison.holds(operation, a: constant, b: other, options: comparison.options)
@@ -124,9 +127,10 @@ final class PredicateEvaluation {
     ) throws -> (items: [Any?], isCollection: Bool) {
         var items = start
         var isCollection = false
-        for component in components {
+        for (index, component) in components.enumerated() {
             items = try items.flatMap { item -> [Any?] in
                 guard let item = unwrapped(item) else { return [nil] }
+                if leadsNowhere(item, rest: components[index...]) { return [] }
                 if let named = try self.item(component, of: item) { return [named] }
                 func fault(_ value: Any) -> ValueFault {
                     ValueFault("a value of the type \(type(of: value)) has no properties")
@@ -146,6 +150,22 @@ final class PredicateEvaluation {
         }
         guard expanded.contains(where: { $0 != nil }) else { return (items, isCollection) }
         return (zip(items, expanded).flatMap { $1 ?? [$0] }, true)
+    }
+
+    /// Whether a path from an object passes a nil link before a collection: then it has no elements, not one that is
+    /// nil.
+    private func leadsNowhere(_ value: Any, rest: ArraySlice<PropertyPath.Component>) -> Bool {
+        guard case .name(let name)? = rest.first, let object = (value as? any _QueriedObject)?._root,
+            let property = object.property(named: name), property.isLink, property.shape.collection == .none,
+            object.anyValue(property) == nil
+        else { return false }
+        var target = property.shape.target.map { ClassInfo.of($0) }
+        for case .name(let name) in rest.dropFirst() {
+            guard let next = target?.property(named: name) else { return false }
+            if next.isCollection || next.isLinkingObjects { return true }
+            target = next.shape.target.map { ClassInfo.of($0) }
+        }
+        return false
     }
 
     private func elements(of value: Any) -> [Any?]? {

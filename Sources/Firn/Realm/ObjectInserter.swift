@@ -205,7 +205,7 @@ final class ObjectInserter {
         if !info.required.isEmpty { try object.checkRequired(info) }
         if let primaryKey = info.primaryKey, policy != .error {
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset) ?? .null
-            if let key = PrimaryKey(table: binding.table, value: value).find(in: transaction) {
+            if let key = PrimaryKey(binding, primaryKey, value).find(in: transaction) {
                 update(binding, key, from: object)
                 finish(object, binding: binding, key: key, isUpdate: true)
                 return key
@@ -414,14 +414,38 @@ final class ObjectInserter {
     }
 }
 
+extension TableView {
+    /// The key of the object with a primary key; nil if there is none. Within a migration that has set primary keys of
+    /// the class nothing enforces them, and this reads all objects.
+    func key(ofPrimaryKey value: Value, column: Int) -> Int64? {
+        guard schema.primaryKey == nil else { return firstKey(primaryKey: value) }
+        var found: Int64?
+        forEachLeaf { leaf, _ in
+            for row in 0..<leaf.count where self.value(column, leaf: leaf, row: row) == value {
+                found = leaf.key(row)
+                return false
+            }
+            return true
+        }
+        return found
+    }
+}
+
 /// What identifies an object for updates: its class's table and its primary key's value.
 struct PrimaryKey: Hashable {
     let table: TableID
+    let column: Int
     let value: Value
+
+    init(_ binding: TableBinding, _ property: PropertyInfo, _ value: Value) {
+        table = binding.table
+        column = binding.column(property)
+        self.value = value
+    }
 
     /// The key of the object that has this primary key. If damage is met, the transaction throws it.
     func find(in transaction: WriteTransaction) -> Int64? {
-        transaction.recordingDamage { transaction.table(table).firstKey(primaryKey: value) }
+        transaction.recordingDamage { transaction.table(table).key(ofPrimaryKey: value, column: column) }
     }
 }
 

@@ -218,7 +218,7 @@ extension _RealmInstance {
         // The first read pins the version that it reads.
         if core.pointee.root == 0 { _ = snapshot }
         let root = core.pointee.root
-        guard root != 0, binding.integerKeyColumn >= 0 else { return object(binding, any: key) }
+        guard root != 0, binding.integerKeyColumn >= 0, migration == nil else { return object(binding, any: key) }
         let trees = TableTrees(root: root, binding.table)
         guard let found = trees.firstKey(primaryKeyInt: Int64(key), column: binding.integerKeyColumn) else {
             return nil
@@ -244,7 +244,8 @@ extension _RealmInstance {
         guard let table = table(binding) else { return nil }
         do {
             guard let value = try property.wrapper.storeValue(from: key), value != .null || property.isNullable,
-                let found = table.firstKey(primaryKey: value), let row = table.find(found)
+                let found = table.key(ofPrimaryKey: value, column: binding.column(property)),
+                let row = table.find(found)
             else { return nil }
             return accessor(binding, leaf: row.leaf, row: row.row, key: found)
         } catch { fatalError("Firn: object(ofType: \(binding.info.type).self, forPrimaryKey:): \(error)") }

@@ -113,11 +113,6 @@ struct QueryCompiler {
             return relation(comparison, source: source, test: test)
         case (.constants(let values), .source(let source, let type, let target)):
             try check(comparison, left: nil, right: type, target: target, value: values.first ?? .null)
-            if values.first == .null, let opposite = comparison.operation.opposite {
-                let test = ConstantTest(operation: opposite, options: comparison.options, values: values)
-                guard case .path(let path) = source else { return relation(comparison, source: source, test: test) }
-                return quantified(comparison.quantifier, test: test) { build(path, stepIndex: 0, test: $0) }
-            }
             return RelationNode(
                 left: .constant(values.first ?? .null), right: source, operation: comparison.operation,
                 options: comparison.options, isNegated: false)
@@ -225,7 +220,7 @@ struct QueryCompiler {
 
 extension Comparison.Operation {
     /// The operation with its sides exchanged. Nil if the constant must stay on the left.
-    var turned: Comparison.Operation? {
+    package var turned: Comparison.Operation? {
         switch self {
         case .equal, .notEqual: self
         case .less: .greater

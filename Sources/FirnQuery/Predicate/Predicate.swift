@@ -62,17 +62,6 @@ package struct Comparison: Sendable, Hashable {
         case `in`
         /// The right operand is `.values` with two values. Both bounds are included.
         case between
-
-        /// The operation of order that holds with exchanged sides; nil for other operations.
-        package var opposite: Operation? {
-            switch self {
-            case .less: .greater
-            case .lessOrEqual: .greaterOrEqual
-            case .greater: .less
-            case .greaterOrEqual: .lessOrEqual
-            default: nil
-            }
-        }
     }
 
     package struct Options: OptionSet, Sendable, Hashable {

@@ -153,6 +153,22 @@ private class Shop: Object {
 
     // MARK: Objects
 
+    /// As in lists, texts are equal if their bytes are, and objects if they are the same row (SEMANTICS 95).
+    @Test func unmanagedMapsAreComparedAsTheStoreDoes() throws {
+        let realm = try memoryRealm([Dog.self, Person.self])
+        try realm.write { realm.add(Person(value: ["name": "Ann"])) }
+        let (one, same) = (Map<String, Person?>(), Map<String, Person?>())
+        one["a"] = realm.objects(Person.self)[0]
+        same["a"] = realm.objects(Person.self)[0]
+        #expect(one["a"] != same["a"] && one == same)
+        same["b"] = .some(nil)
+        #expect(one != same)
+        let (composed, decomposed) = (Map<String, String>(), Map<String, String>())
+        composed["k"] = "\u{E9}"
+        decomposed["k"] = "e\u{301}"
+        #expect(composed != decomposed && composed == composed)
+    }
+
     /// Deleting an object leaves its keys with nil (SEMANTICS 33).
     @Test func objectsAreAddedAndBecomeNil() throws {
         let realm = try realm()

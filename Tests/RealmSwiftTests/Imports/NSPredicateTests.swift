@@ -76,6 +76,8 @@ class Yacht: Object {
             NSPredicate(format: "ANY tenders.name == 'Bea'"), NSPredicate(format: "tenders.@count > 0"),
             NSPredicate(format: "tenders.@max.length >= 5"), NSPredicate(format: "crew.@count == id"),
             NSPredicate(format: "SUBQUERY(tenders, $t, $t.length > 2 AND $t.name == 'Bea').@count == 1"),
+            NSPredicate(format: "owner.tenders.@count == 0"), NSPredicate(format: "ANY owner.tenders.name == nil"),
+            NSPredicate(format: "NONE owner.tenders.name == 'Bea'"), NSPredicate(format: "ALL owner.crew == 'hand 0'"),
             NSPredicate(format: "ANY mothers.name == 'Ada'"), NSPredicate(format: "flags['hoisted'] > 2"),
             NSPredicate(format: "ANY flags.@values == 3"), NSPredicate(format: "byName['first'].id == 4"),
             NSPredicate(format: "key == %@", Yacht.key.uuidString), NSPredicate(format: "#any == 'x' OR #any == 3"),
@@ -114,6 +116,30 @@ class Yacht: Object {
     @Test func predicatesFindSomething() {
         let counts = Self.predicates.map { yachts.filter($0).count }
         #expect(counts.count { $0 > 0 && $0 < 5 } > 30, "\(counts)")
+    }
+
+    @Test func whatIsWrongIsThrown() throws {
+        for (text, arguments) in [
+            ("length BETWEEN %@", [[5]]), ("length BETWEEN %@", [[Int]()]), ("length BETWEEN draught", []),
+            ("length >", []),
+            ("wings > 1", []),
+        ] as [(String, [Any])] {
+            #expect(throws: Realm.Error.self, "\(text)") {
+                try RealmPredicate(format: text, argumentArray: arguments).holds(for: yachts[2])
+            }
+        }
+    }
+
+    /// A predicate that is gone holds no argument, however few others are made.
+    @Test func argumentsGoWithTheirPredicate() {
+        weak var argument: Yacht?
+        autoreleasepool {
+            let yacht = Yacht()
+            argument = yacht
+            let predicate = NSPredicate(format: "owner == %@", yacht)
+            #expect(RealmPredicate(predicate).arguments.count == 1)
+        }
+        #expect(argument == nil)
     }
 
     @Test func dictionariesAreEvaluated() {

@@ -98,9 +98,10 @@ extension ObjectBase {
     /// ```
     ///
     /// Both stop the program if the class has no property of that name. Setting also stops it if the value does not
-    /// fit, if the property holds backlinks, and, for a managed object, outside a write transaction and for the
-    /// primary key. For a managed object that is gone, and on the wrong thread, both stop it as a typed property does.
-    /// Slower than a typed property, since the name is looked up in a dictionary and the value is boxed.
+    /// fit, if the property holds backlinks, and, for a managed object, outside a write transaction and, except
+    /// in a migration, for the primary key. For a managed object that is gone, and on the wrong thread, both stop it as
+    /// a typed property does. Slower than a typed property, since the name is looked up in a dictionary and the value
+    /// is boxed.
     public final subscript(key: String) -> Any? {
         get { anyValue(property(key)) }
         set {

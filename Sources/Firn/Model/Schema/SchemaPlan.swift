@@ -128,8 +128,9 @@ extension SchemaPlan {
     ) -> [String] {
         let schema = transaction.resolvedSchema.schema
         var faults: [String] = []
-        for (index, (before, table)) in zip(old.tables, schema.tables).enumerated() where !table.isRemoved {
-            if table.isEmbedded, !before.isEmbedded {
+        for (index, table) in schema.tables.enumerated() where !table.isRemoved {
+            let before = index < old.tables.count ? old.tables[index] : nil
+            if table.isEmbedded, before.map({ !$0.isEmbedded }) ?? false {
                 let count = transaction.countWithoutOneParent(TableID(index))
                 if count > 0 {
                     faults.append(
@@ -140,11 +141,11 @@ extension SchemaPlan {
             guard let column = table.primaryKey else { continue }
             // A column that was the primary key has no duplicates, unless the block has set keys, or several nil keys
             // became blank.
-            if !freed.contains(TableID(index)), before.primaryKey == column,
-                before.columns[column].isNullable == table.columns[column].isNullable
-            {
-                continue
-            }
+            let isEnforced =
+                before.map {
+                    $0.primaryKey == column && $0.columns[column].isNullable == table.columns[column].isNullable
+                } ?? true
+            if isEnforced, !freed.contains(TableID(index)) { continue }
             let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: namedKeys)
             guard total > 0 else { continue }
             let keys = first.map { "\($0.value.keyText) (\($0.count) objects)" } + (total > first.count ? ["…"] : [])

@@ -80,7 +80,11 @@ extension _RealmInstance {
 
     /// Shows observers what is due, first calls included, because the realm begins a write. Otherwise a first call
     /// after it would contain what it has changed, and its observer would not learn what that was.
-    func showBeforeWrite(at site: CallSite) { advance(at: site, mayBegin: true) }
+    func showBeforeWrite(at site: CallSite) {
+        // As in `turn`: after `invalidate()` the realm shows nothing, but observers go on.
+        if pin == nil, !observers.isEmpty { show(newestPin(at: site)) }
+        advance(at: site, mayBegin: true)
+    }
 
     @discardableResult
     private func moveToNewest(at site: CallSite) -> Bool {

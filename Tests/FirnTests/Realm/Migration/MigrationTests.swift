@@ -482,6 +482,33 @@ import Testing
         #expect(try state(store.open(MigratingStore.first, version: 3)) == before)
     }
 
+    /// Also of a class that the migration adds. Objects are found by their keys meanwhile.
+    @Test func primaryKeysOfANewClassAreComparedToo() throws {
+        try store.fill()
+        class Keyed: Object {
+            @Persisted(primaryKey: true) var id: Int
+            @Persisted var name = ""
+            override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        }
+        let refused = try #require(throws: Realm.Error.self) {
+            _ = try store.open(MigratingStore.first + [Keyed.self], version: 2) { migration, _ in
+                for name in ["a", "b"] { migration.create("Keyed", value: ["id": 1, "name": name] as [String: Any]) }
+            }
+        }
+        #expect(refused.code == .schemaMismatch && refused.message.contains("\"Keyed.id\": 1 key is held by several"))
+        let realm = try store.open(MigratingStore.first + [Keyed.self], version: 2) { migration, _ in
+            for name in ["a", "b"] { migration.create("Keyed", value: ["id": 1, "name": name] as [String: Any]) }
+            let new = migration.create("Keyed", value: ["id": 3])
+            new["id"] = 2
+            // An object is found and updated by its key although nothing enforces the keys.
+            let realm = new.realm!
+            #expect(realm.object(ofType: Keyed.self, forPrimaryKey: 2)?.isSameObject(as: new) == true)
+            realm.create(Keyed.self, value: ["id": 2, "name": "c"] as [String: Any], update: .modified)
+            migration.delete(realm.dynamicObjects("Keyed")[1])
+        }
+        #expect(realm.objects(Keyed.self).map { "\($0.id) \($0.name)" } == ["1 a", "2 c"])
+    }
+
     // MARK: On the disk
 
     @Test func aMigratedStoreIsReadBackFromItsLog() throws {

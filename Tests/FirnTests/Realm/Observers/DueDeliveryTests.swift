@@ -178,7 +178,7 @@ import Testing
 
     /// The realm's own next write makes the first calls that are due, before it begins, so that its changes follow as
     /// an update (SEMANTICS 51, 94): however it is made, and for the other observers of one whose block writes.
-    @Test(arguments: ["write", "beginWrite", "writeAsync", "asyncWrite", "in a block"])
+    @Test(arguments: ["write", "invalidated", "beginWrite", "writeAsync", "asyncWrite", "in a block"])
     func theInitialCallComesBeforeTheRealmsNextWrite(_ kind: String) async throws {
         let realm = try open()
         try realm.write { realm.add(Dog(0, "Rex")) }
@@ -201,6 +201,9 @@ import Testing
         let object = dogs[0].observe { (_: ObjectChange<Dog>) in received.append("object") }
         switch kind {
         case "write": try realm.write { realm.add(Dog(1, "Max")) }
+        case "invalidated":
+            realm.invalidate()
+            try realm.write { realm.add(Dog(1, "Max")) }
         case "beginWrite":
             realm.beginWrite()
             #expect(received == ["first initial 1", "second initial 1"])
