@@ -103,7 +103,7 @@ extension ObjectInserter {
             value != .null || primaryKey.isNullable
         else { return }
         // Looked up whatever the policy is, so that damage is met before anything is written.
-        let key = PrimaryKey(binding, primaryKey, value)
+        let key = PrimaryKey(binding, primaryKey, value: value)
         let exists = key.find(in: transaction) != nil
         let isNew = keys.insert(key).inserted
         // Those of a migration need be unique only when its block has returned.

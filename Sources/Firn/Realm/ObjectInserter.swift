@@ -205,7 +205,7 @@ final class ObjectInserter {
         if !info.required.isEmpty { try object.checkRequired(info) }
         if let primaryKey = info.primaryKey, policy != .error {
             let value = primaryKey.wrapper.storeValue(object.address + primaryKey.offset) ?? .null
-            if let key = PrimaryKey(binding, primaryKey, value).find(in: transaction) {
+            if let key = PrimaryKey(binding, primaryKey, value: value).find(in: transaction) {
                 update(binding, key, from: object)
                 finish(object, binding: binding, key: key, isUpdate: true)
                 return key
@@ -437,7 +437,7 @@ struct PrimaryKey: Hashable {
     let column: Int
     let value: Value
 
-    init(_ binding: TableBinding, _ property: PropertyInfo, _ value: Value) {
+    init(_ binding: TableBinding, _ property: PropertyInfo, value: Value) {
         table = binding.table
         column = binding.column(property)
         self.value = value

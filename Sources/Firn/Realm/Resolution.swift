@@ -213,7 +213,7 @@ struct Resolution {
             // Without a given key the object has the key that a new object has. If that key is generated, another
             // object would have another one, so the object that is made here is used.
             let made = Fresh(type)
-            key = try made.primaryKey(primaryKey).map { PrimaryKey(binding, primaryKey, $0) }
+            key = try made.primaryKey(primaryKey).map { PrimaryKey(binding, primaryKey, value: $0) }
             fresh = made
         }
         if let key, let existing = existing(binding, key) {
@@ -336,7 +336,7 @@ struct Resolution {
         else { return nil }
         do {
             try primaryKey.checkRequired(any)
-            return try primaryKey.wrapper.storeValue(from: any).map { PrimaryKey(binding, primaryKey, $0) }
+            return try primaryKey.wrapper.storeValue(from: any).map { PrimaryKey(binding, primaryKey, value: $0) }
         } catch let fault as ValueFault {
             throw fault.inside(primaryKey.name)
         }
