@@ -18,10 +18,7 @@ enum KeyPathValue {
         guard let name = path.first, let value = unwrapped(any) else { return unwrapped(any) }
         let rest = path.dropFirst()
         if let object = (value as? any _QueriedObject)?._root {
-            guard let property = object.property(named: String(name)) else {
-                throw ValueFault(object.classInfo.missingPropertyText(String(name)))
-            }
-            return try of(object.anyValue(property), rest)
+            return try of(object.anyValue(object.existingProperty(named: String(name))), rest)
         }
         if let map = value as? any UntypedMap, !name.hasPrefix("@") {
             let entry = map.untypedEntries.first { "\($0.key)".utf8.elementsEqual(name.utf8) }
@@ -80,10 +77,15 @@ enum KeyPathValue {
     ) throws -> Value? {
         let path = property.split(separator: ".", omittingEmptySubsequences: false)[...]
         let values = try elements.map { try of($0, path) }.compactMap { unwrapped($0) }
-        return try self.aggregate(aggregate == .average ? "@avg" : "@\(aggregate)", values)
+        return try self.aggregate(aggregate, values)
     }
 
-    static func aggregate(_ name: Substring, _ values: [Any]) throws -> Value? {
+    /// An aggregate of values that are not nil. Throws `ValueFault` if one does not suit it.
+    static func aggregate(_ aggregate: PropertyPath.Aggregate, _ values: [Any]) throws -> Value? {
+        try self.aggregate(aggregate == .average ? "@avg" : "@\(aggregate)", values)
+    }
+
+    private static func aggregate(_ name: Substring, _ values: [Any]) throws -> Value? {
         let all = try values.map { any -> Value in
             guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
                 throw ValueFault("\(name) of objects is not possible; name one of their properties")
@@ -218,5 +220,11 @@ extension ObjectBase {
     final func property(named name: String) -> PropertyInfo? {
         let info = classInfo
         return info.property(named: name) ?? info.stored.first { $0.columnName == name }
+    }
+
+    /// The property with a name, or with a stored name. Throws if there is none.
+    final func existingProperty(named name: String) throws(ValueFault) -> PropertyInfo {
+        guard let property = property(named: name) else { throw ValueFault(classInfo.missingPropertyText(name)) }
+        return property
     }
 }

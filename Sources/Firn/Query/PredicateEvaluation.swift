@@ -91,8 +91,7 @@ final class PredicateEvaluation {
             let inner = try found.flatMap { try follow(path.elementPath, from: [$0]).items }.compactMap {
                 unwrapped($0)
             }
-            let name = aggregate == .average ? "@avg" : "@\(aggregate)"
-            return Side(values: [try KeyPathValue.aggregate(name[...], inner) ?? .null])
+            return Side(values: [try KeyPathValue.aggregate(aggregate, inner) ?? .null])
         case .subquery(let path, let variable, let predicate):
             let outer = variables[variable]
             defer { variables[variable] = outer }
@@ -189,9 +188,7 @@ final class PredicateEvaluation {
                 }
             }
             guard let object = (value as? any _QueriedObject)?._root else { return nil }
-            guard let property = object.property(named: name) else {
-                throw ValueFault(object.classInfo.missingPropertyText(name))
-            }
+            let property = try object.existingProperty(named: name)
             let found = object.anyValue(property)
             guard property.shape.collection == .none, let number = found as? NSNumber else { return .some(found) }
             switch property.shape.type {

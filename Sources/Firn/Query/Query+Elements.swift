@@ -26,11 +26,11 @@ extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered & Comparab
     /// Whether all values lie within the range, its end excluded, as RealmSwift has it. NaN is passed over. Never holds
     /// if nothing is left.
     public func contains(_ range: Range<T.Value>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
     /// Whether all values lie within the range, both ends included. NaN is passed over. Never holds if nothing is left.
     public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
 }
 
@@ -38,12 +38,12 @@ extension Query where T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Val
     /// Whether all values lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
     /// is left.
     public func contains(_ range: Range<T.Value.Wrapped>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
     /// Whether all values lie within the range, both ends included. Nil and NaN are passed over. Never holds if nothing
     /// is left.
     public func contains(_ range: ClosedRange<T.Value.Wrapped>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
 }
 

@@ -129,12 +129,12 @@ extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable 
     /// NaN is passed over. Never holds if nothing is left. Whether any element does is `ANY ages BETWEEN {3, 6}` as
     /// text.
     public func contains(_ range: Range<T.Element>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
     /// Whether all elements lie within the range, both ends included. NaN is passed over. Never holds if nothing is
     /// left.
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
 }
 
@@ -142,20 +142,30 @@ extension Query where T: RealmCollection, T.Element: _OptionalProtocol, T.Elemen
     /// Whether all elements lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
     /// is left.
     public func contains(_ range: Range<T.Element.Wrapped>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .less, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
     /// Whether all elements lie within the range, both ends included. Nil and NaN are passed over. Never holds if
     /// nothing is left.
     public func contains(_ range: ClosedRange<T.Element.Wrapped>) -> Query<Bool> {
-        Query<Bool>(expression.allElements(from: range.lowerBound, .lessOrEqual, range.upperBound))
+        Query<Bool>(expression.allElements(in: range))
     }
 }
 
 extension QueryExpression {
+    /// Whether all elements lie within the range, its end excluded.
+    func allElements(in range: Range<some _QueryValue>) -> QueryExpression {
+        allElements(from: range.lowerBound, .less, range.upperBound)
+    }
+
+    /// Whether all elements lie within the range, both ends included.
+    func allElements(in range: ClosedRange<some _QueryValue>) -> QueryExpression {
+        allElements(from: range.lowerBound, .lessOrEqual, range.upperBound)
+    }
+
     /// Whether the least and the greatest element lie within two bounds, so that all do.
     ///
     /// - Parameter operation: how the greatest element is compared with `high`.
-    func allElements(
+    private func allElements(
         from low: any _QueryValue, _ operation: Comparison.Operation, _ high: any _QueryValue
     ) -> QueryExpression {
         let least = QueryExpression.compare(aggregated(.min), .greaterOrEqual, low)

@@ -33,6 +33,7 @@ extension ObjectBase {
     /// A hash that agrees with `isSameObject(as:)`. It changes when the object becomes managed.
     final func hashAsSameObject(into hasher: inout Hasher) {
         guard isManaged else { return hasher.combine(ObjectIdentifier(self)) }
+        // The object key, not the primary key's value: it can be read when the object is gone.
         hasher.combine(_row.key)
         hasher.combine(_row.table)
     }
@@ -51,10 +52,8 @@ extension ObjectBase {
     /// A hash that agrees with `equalsByRow`.
     final func hashByRow() -> Int {
         if isFrozen || (isManaged && classInfo.primaryKey != nil) {
-            // The object key, not the primary key's value: it can be read when the object is gone.
             var hasher = Hasher()
-            hasher.combine(_row.key)
-            hasher.combine(ObjectIdentifier(modelType))
+            hashAsSameObject(into: &hasher)
             return hasher.finalize()
         }
         return ObjectIdentifier(self).hashValue

@@ -40,10 +40,7 @@ struct MigrationPlan {
     private mutating func updateKey(_ id: TableID) {
         guard let info = info(id) else { return }
         let key = info.primaryKey.flatMap { interim[id].column(named: $0.columnName) }
-        let isUnique = key.map {
-            !freed.contains(id) && old[id].primaryKey == $0
-                && old[id].columns[$0].isNullable == interim[id].columns[$0].isNullable
-        }
+        let isUnique = key.map { !freed.contains(id) && interim[id].keepsKey($0, of: old[id]) }
         interim.tables[id.index].primaryKey = isUnique ?? false ? key : nil
     }
 

@@ -48,7 +48,9 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
     }
 
     /// The property with this name in Swift, which may hold backlinks; nil if there is none. O(properties).
-    public subscript(propertyName: String) -> Property? { (properties + backlinks).first { $0.name == propertyName } }
+    public subscript(propertyName: String) -> Property? {
+        properties.first { $0.name == propertyName } ?? backlinks.first { $0.name == propertyName }
+    }
 
     /// The class and its properties, for people.
     public var description: String {

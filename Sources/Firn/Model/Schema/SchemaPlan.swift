@@ -141,10 +141,7 @@ extension SchemaPlan {
             guard let column = table.primaryKey else { continue }
             // A column that was the primary key has no duplicates, unless the block has set keys, or several nil keys
             // became blank.
-            let isEnforced =
-                before.map {
-                    $0.primaryKey == column && $0.columns[column].isNullable == table.columns[column].isNullable
-                } ?? true
+            let isEnforced = before.map { table.keepsKey(column, of: $0) } ?? true
             if isEnforced, !freed.contains(TableID(index)) { continue }
             let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: namedKeys)
             guard total > 0 else { continue }
@@ -154,6 +151,13 @@ extension SchemaPlan {
             )
         }
         return faults
+    }
+}
+
+extension TableSchema {
+    /// Whether a column was the primary key before, too, with or without nil as now, so that it has no duplicates.
+    func keepsKey(_ column: Int, of before: TableSchema) -> Bool {
+        before.primaryKey == column && before.columns[column].isNullable == columns[column].isNullable
     }
 }
 

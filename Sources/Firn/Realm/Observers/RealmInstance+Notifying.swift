@@ -14,8 +14,7 @@ extension _RealmInstance {
             observers.isTurnDue = true
             return
         }
-        // After `invalidate()` the realm shows nothing, but observers go on.
-        if pin == nil, !observers.isEmpty { show(newestPin(at: openedAt)) }
+        showForObservers(at: openedAt)
         if autorefresh {
             moveToNewest(at: openedAt)
         } else if let pin, store.publishedVersion > pin.version {
@@ -81,9 +80,13 @@ extension _RealmInstance {
     /// Shows observers what is due, first calls included, because the realm begins a write. Otherwise a first call
     /// after it would contain what it has changed, and its observer would not learn what that was.
     func showBeforeWrite(at site: CallSite) {
-        // As in `turn`: after `invalidate()` the realm shows nothing, but observers go on.
-        if pin == nil, !observers.isEmpty { show(newestPin(at: site)) }
+        showForObservers(at: site)
         advance(at: site, mayBegin: true)
+    }
+
+    /// After `invalidate()` the realm shows nothing, but observers go on: shows the newest version if there are any.
+    private func showForObservers(at site: CallSite) {
+        if pin == nil, !observers.isEmpty { show(newestPin(at: site)) }
     }
 
     @discardableResult
