@@ -10,6 +10,7 @@ let package = Package(
         // For programs written for Realm: `import RealmSwift` as it stands, and the names of its Objective-C interface.
         .library(name: "RealmSwift", targets: ["RealmSwift"]),
         .library(name: "FirnRLM", targets: ["FirnRLM"]),
+        .library(name: "Realm", targets: ["Realm"]),
         // Empty without the traits `Metrics` and `Combine`.
         .library(name: "FirnMetrics", targets: ["FirnMetrics"]),
         .library(name: "FirnCombine", targets: ["FirnCombine"]),
@@ -62,8 +63,9 @@ let package = Package(
                     name: "OpenCombineDispatch", package: "OpenCombine",
                     condition: .when(platforms: [.linux], traits: ["Combine"])),
             ]),
-        .target(name: "RealmSwift", dependencies: ["Firn", "FirnStorage"]),
+        .target(name: "RealmSwift", dependencies: ["FirnCombine", "Firn", "FirnStorage"]),
         .target(name: "FirnRLM", dependencies: ["Firn"]),
+        .target(name: "Realm", dependencies: ["RealmSwift", "FirnRLM"]),
         // The `firn` command: all of it in a library, which tests and the fuzzer use, too.
         .target(
             name: "FirnTool",
@@ -133,7 +135,8 @@ let package = Package(
             name: "FirnTests",
             dependencies: [
                 "Firn", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "CFirn", "FirnTestSupport",
-                "firn-crash-child", .product(name: "Logging", package: "swift-log"),
+                // Only programs that a test compiles import it.
+                "RealmSwift", "firn-crash-child", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "FirnMetricsTests",
@@ -150,7 +153,7 @@ let package = Package(
                     name: "OpenCombine", package: "OpenCombine",
                     condition: .when(platforms: [.linux], traits: ["Combine"])),
             ]),
-        .testTarget(name: "RealmSwiftTests", dependencies: ["RealmSwift", "FirnRLM", "FirnTestSupport"]),
+        .testTarget(name: "RealmSwiftTests", dependencies: ["RealmSwift", "FirnRLM", "Realm", "FirnTestSupport"]),
         // A to-do application as somebody would write it for Realm, and its load: two processes, one of which is
         // killed.
         .target(name: "ToDo", dependencies: ["RealmSwift"], path: "Tests/Applications/ToDo/App"),

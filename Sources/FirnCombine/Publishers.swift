@@ -2,7 +2,8 @@
     #if canImport(Combine)
         public import Combine
     #else
-        public import OpenCombine
+        // The names of Combine that programs use of publishers: `AnyCancellable` and others.
+        @_exported public import OpenCombine
     #endif
     public import Firn
 

@@ -1,8 +1,9 @@
 /// The name under which a program written for RealmSwift imports Firn: with this product, `import RealmSwift` compiles
-/// as it stands. It brings Foundation, as RealmSwift does.
+/// as it stands. It brings Foundation, as RealmSwift does, and with the trait `Combine` the publishers of `FirnCombine`.
 ///
 /// New programs import `Firn`.
 @_exported import Firn
+@_exported import FirnCombine
 @_exported import Foundation
 
 /// Realm's name for `RealmLogger`. Module `Firn` does not have it, because swift-log's type is called so.

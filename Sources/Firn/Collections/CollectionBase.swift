@@ -130,10 +130,20 @@ public class CollectionBase {
         _ value: Value, at step: @autoclosure () -> NestedLocation.Step
     ) -> Element {
         switch value {
-        case .list, .map: liveElement(value, step())
-        case .link(let key) where isDynamic(Element.self): dynamicElement(key)
-        default: Element._fromElement(value, location!.realm)
+        case .list, .map: return liveElement(value, step())
+        case .link(let key) where isDynamic(Element.self): return dynamicElement(key)
+        default:
+            if isDynamic(Element.self), location!.layout.type != .link { stopForValue() }
+            return Element._fromElement(value, location!.realm)
         }
+    }
+
+    @inline(never)
+    private func stopForValue() -> Never {
+        let name = location!.name
+        fatalError(
+            "Firn: an element of \(name) was read as an object, and is none. Read the property by its name, and cast it to the collection that it is."
+        )
     }
 
     @inline(never)

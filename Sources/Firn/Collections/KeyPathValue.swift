@@ -146,7 +146,7 @@ extension Value {
         default: false
         }
     }
-    fileprivate var isNaN: Bool {
+    var isNaN: Bool {
         switch self {
         case .float(let number): number.isNaN
         case .double(let number): number.isNaN

@@ -79,9 +79,14 @@ extension RealmCollection where Element: _QueriedObject {
     /// let index = dogs.index(matching: { $0.name == "Rex" })
     /// ```
     ///
-    /// Runs the query over all elements, then looks the object up as `index(of:)` does. Stops the program as
+    /// Runs the query over all elements, then looks the object up as `index(of:)` does. In an unmanaged collection it
+    /// evaluates the condition for one element after another, up to the first for which it holds. Stops the program as
     /// `where(_:)` does.
     public func index(matching isIncluded: (Query<Element>) -> Query<Bool>) -> Int? {
+        if realm == nil {
+            let expression = isIncluded(Query(.root)).expression
+            return firstIndex { PredicateEvaluation.holds(expression, for: $0) }
+        }
         guard let found = `where`(isIncluded).first else { return nil }
         return index(of: found)
     }
@@ -89,8 +94,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// The index of the first element for which the text holds; nil if there is none. Costs what the other
     /// `index(matching:)` costs. Stops the program as `filter(_:_:)` does.
     public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
-        guard let found = filtered(predicateFormat, args).first else { return nil }
-        return index(of: found)
+        index(matching: RealmPredicate(format: predicateFormat, argumentArray: args))
     }
 
     // MARK: Queries
@@ -137,12 +141,6 @@ extension RealmCollection where Element: _QueriedObject {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch { throw Realm.Error(error) }
     }
 
-    func filtered(_ predicateFormat: String, _ args: [Any]) -> Results<Element> {
-        do { return Results(try _source.filtered(predicateFormat, args)) } catch {
-            fatalError("Firn: filter(\"\(predicateFormat)\") on \(Element.self): \(error)")
-        }
-    }
-
     // MARK: Sorting
 
     /// The elements sorted by a property, live. Equal elements keep their order; nil comes first, or last if
@@ -170,15 +168,7 @@ extension RealmCollection where Element: _QueriedObject {
     ///
     /// Costs and stops as `sorted(byKeyPath:ascending:)` does.
     public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
-        do { return sorted(try sortDescriptors.map { try FirnQuery.SortDescriptor($0) }) } catch {
-            fatalError("Firn: sorting \(Element.self): \(error)")
-        }
-    }
-
-    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) -> Results<Element> {
-        do { return Results(try _source.sorted(descriptors)) } catch {
-            fatalError("Firn: sorting \(Element.self): \(error)")
-        }
+        sortedByNames(Array(sortDescriptors))
     }
 
     /// The first element of each combination of the properties' values, in the present order, live.
@@ -191,15 +181,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// elements are compared when the results are first read after a change, in O(n), also for `count`. Stops the
     /// program if a key path is wrong, if the collection is unmanaged, and on the wrong thread.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
-        do { return distinct(try keyPaths.map { try PropertyPath(parsing: $0) }) } catch {
-            fatalError("Firn: distinct on \(Element.self): \(error)")
-        }
-    }
-
-    private func distinct(_ paths: [PropertyPath]) -> Results<Element> {
-        do { return Results(try _source.distinct(paths)) } catch {
-            fatalError("Firn: distinct on \(Element.self): \(error)")
-        }
+        distinctByNames(Array(keyPaths))
     }
 
     /// The first element of each combination of the properties' values, in the present order, live: `distinct(by:)`
@@ -283,15 +265,49 @@ extension RealmCollection where Element: _QueriedObject {
     public func sum<V: AddableType>(of keyPath: KeyPath<Element, V?>) -> V {
         aggregate(.sum, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) } ?? V._zero
     }
-    /// The average of a property; nil if there are no values: `let average: Double? = dogs.average(of: \.age)`.
-    /// Computed as `average(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
-    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V>) -> A? {
-        aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { A(_aggregate: $0) }
+    /// The average of a property; nil if there are no values. Computed as `average(ofProperty:)` computes it. Costs and
+    /// stops as `min(ofProperty:)` does.
+    public func average<V: AddableType>(of keyPath: KeyPath<Element, V>) -> Double? {
+        aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { Double(_aggregate: $0) }
     }
     /// The average of an optional property; nil if there are no values. Nil is passed over and not counted. Computed as
     /// `average(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
+    public func average<V: AddableType>(of keyPath: KeyPath<Element, V?>) -> Double? {
+        aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { Double(_aggregate: $0) }
+    }
+    /// The average of a property as another type: `let average: Decimal128? = dogs.average(of: \.age)`. Computed as
+    /// `average(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
+    @_disfavoredOverload
+    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V>) -> A? {
+        aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { A(_aggregate: $0) }
+    }
+    /// The average of an optional property as another type. Nil is passed over and not counted. Computed as
+    /// `average(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
+    @_disfavoredOverload
     public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V?>) -> A? {
         aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { A(_aggregate: $0) }
+    }
+
+    /// The smallest stored value of a property, and what it stands for; nil if there are no values. Costs and stops as
+    /// `min(ofProperty:)` does.
+    public func min<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V? where V._Mapped: MinMaxType {
+        mapped(.min, TracedKeyPath.of(keyPath).path)
+    }
+    /// The largest stored value of a property, and what it stands for; nil if there are no values. Costs and stops as
+    /// `min(ofProperty:)` does.
+    public func max<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V? where V._Mapped: MinMaxType {
+        mapped(.max, TracedKeyPath.of(keyPath).path)
+    }
+    /// The sum of a property's stored values, and what it stands for. Costs and stops as `min(ofProperty:)` does; also
+    /// stops the program if the sum stands for nothing.
+    public func sum<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V where V._Mapped: AddableType & MinMaxType {
+        mapped(.sum, TracedKeyPath.of(keyPath).path) ?? V._known(V._Mapped._zero)
+    }
+
+    private func mapped<V: _MappedValue>(
+        _ aggregate: PropertyPath.Aggregate, _ path: PropertyPath
+    ) -> V? where V._Mapped: MinMaxType {
+        self.aggregate(aggregate, path).flatMap { V._Mapped(_aggregate: $0) }.map { V._known($0) }
     }
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
@@ -308,6 +324,64 @@ extension RealmCollection where Element: _QueriedObject {
         do { return try _source.aggregate(aggregate) { path } } catch {
             fatalError("Firn: \(aggregate) of \(Element.self).\(path.text): \(error)")
         }
+    }
+}
+
+/// Queries of elements whose type need not be known to be objects. Each stops the program if they are not.
+extension RealmCollection {
+    package func filtered(_ predicateFormat: String, _ args: [Any]) -> Results<Element> {
+        do { return Results(try _source.filtered(predicateFormat, args)) } catch {
+            fatalError("Firn: filter(\"\(predicateFormat)\") on \(Element.self): \(error)")
+        }
+    }
+
+    package func sortedByNames(_ descriptors: [SortDescriptor]) -> Results<Element> {
+        do { return sorted(try descriptors.map { try FirnQuery.SortDescriptor($0) }) } catch {
+            fatalError("Firn: sorting \(Element.self): \(error)")
+        }
+    }
+
+    func sorted(_ descriptors: [FirnQuery.SortDescriptor]) -> Results<Element> {
+        do { return Results(try _source.sorted(descriptors)) } catch {
+            fatalError("Firn: sorting \(Element.self): \(error)")
+        }
+    }
+
+    package func distinctByNames(_ keyPaths: [String]) -> Results<Element> {
+        do { return distinct(try keyPaths.map { try PropertyPath(parsing: $0) }) } catch {
+            fatalError("Firn: distinct on \(Element.self): \(error)")
+        }
+    }
+
+    fileprivate func distinct(_ paths: [PropertyPath]) -> Results<Element> {
+        do { return Results(try _source.distinct(paths)) } catch {
+            fatalError("Firn: distinct on \(Element.self): \(error)")
+        }
+    }
+
+    // MARK: Values
+
+    /// The index of the first element for which the condition holds; nil if there is none. O(n): it is evaluated for
+    /// one element after another.
+    ///
+    /// ```swift
+    /// let index = dog.ages.index(matching: { $0 > 3 })
+    /// ```
+    public func index(matching isIncluded: (Query<Element>) -> Query<Bool>) -> Int? {
+        let expression = isIncluded(Query(.root)).expression
+        return firstIndex { PredicateEvaluation.holds(expression, for: Element._any($0) as Any) }
+    }
+
+    /// The index of the first element for which the text holds, in which `SELF` is the element: `"SELF > 3"`. Nil if
+    /// there is none. O(n). Stops the program if the text or an argument is wrong.
+    public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
+        index(matching: RealmPredicate(format: predicateFormat, argumentArray: args))
+    }
+
+    /// The index of the first element for which the condition holds, in whose text `SELF` is the element. Nil if there
+    /// is none. O(n). Stops the program if the text or an argument is wrong.
+    public func index(matching predicate: RealmPredicate) -> Int? {
+        firstIndex { PredicateEvaluation.isTrue(predicate, for: Element._any($0) as Any) }
     }
 }
 

@@ -36,7 +36,12 @@ extension ProjectionObservable {
         keyPaths: [PartialKeyPath<Self>] = [], on queue: DispatchQueue? = nil,
         _ block: @escaping (ObjectChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
-        let start = beginObserving(keyPaths, at: CallSite(file, line))
+        observe(beginObserving(keyPaths, at: CallSite(file, line)), on: queue, block)
+    }
+
+    private func observe(
+        _ start: ProjectionObserving<Self>, on queue: DispatchQueue?, _ block: @escaping (ObjectChange<Self>) -> Void
+    ) -> NotificationToken {
         let token = NotificationToken()
         if let queue {
             start.realm.onQueue(.queue(queue), from: start.from) { realm in
@@ -94,6 +99,30 @@ extension ProjectionObservable {
         }
     }
 
+    /// Calls `block` when projected properties with these names have changed: the other `observe(keyPaths:on:_:)`, with
+    /// names instead of key paths. Nil stands for all. Stops the program if the projection has no property of a name,
+    /// and as the other one does.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]?, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) -> NotificationToken {
+        observe(beginObserving(named: keyPaths ?? [], at: CallSite(file, line)), on: queue, block)
+    }
+
+    private func beginObserving(named names: [String], at site: CallSite) -> ProjectionObserving<Self> {
+        let all = ProjectionInfo.of(self).properties
+        return beginObserving(
+            numbers: names.map { name in
+                guard let number = all.firstIndex(where: { $0.label == name }) else {
+                    fatalError(
+                        "Firn: \(Self.self) has no projected property \"\(name)\"; it has \(all.map(\.label).joined(separator: ", "))."
+                    )
+                }
+                return number
+            }, at: site)
+    }
+
     private func beginObserving(
         _ keyPaths: [PartialKeyPath<Self>], at site: CallSite
     ) -> ProjectionObserving<Self> {
@@ -107,6 +136,12 @@ extension ProjectionObservable {
             }
             return numbers
         }
+        return beginObserving(numbers: chosen, at: site)
+    }
+
+    /// - Parameter chosen: the numbers of the projected properties that matter; none for all.
+    private func beginObserving(numbers chosen: [Int], at site: CallSite) -> ProjectionObserving<Self> {
+        let all = ProjectionInfo.of(self).properties
         let start = rootObject.beginObserving(nil, at: site)
         let properties = (chosen.isEmpty ? Array(all.indices) : Set(chosen).sorted()).map { number in
             let paths = all[number].wrapper(in: self)._ways.map {

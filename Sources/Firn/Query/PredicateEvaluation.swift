@@ -10,6 +10,8 @@ final class PredicateEvaluation {
     /// The objects that were met, in the order of the numbers by which they are compared.
     private var objects: [ObjectBase] = []
     private var variables: [String: Any] = [:]
+    /// The objects of the constants of `where { }`, which are links to rows there.
+    private var given: [ObjectBase] = []
 
     /// Whether a condition holds. Throws `QueryError` or `ValueFault` if it names what the value does not have.
     static func holds(_ predicate: RealmPredicate, for value: Any) throws -> Bool {
@@ -18,6 +20,29 @@ final class PredicateEvaluation {
             try QueryArgument(any, linking: { evaluation.link(to: $0) })
         }
         return try evaluation.holds(FirnQuery.Predicate(parsing: predicate.predicateFormat, arguments), for: value)
+    }
+
+    /// Whether a condition holds. Stops the program if it names what the object does not have.
+    static func isTrue(_ predicate: RealmPredicate, for object: Any) -> Bool {
+        do { return try holds(predicate, for: object) } catch {
+            fatalError("Firn: index(matching: \"\(predicate.predicateFormat)\"): \(error)")
+        }
+    }
+
+    /// Whether a condition of `where { }` holds for an object.
+    static func holds(_ expression: QueryExpression, for object: Any) -> Bool {
+        let evaluation = PredicateEvaluation()
+        evaluation.given = expression.objects.filter(\.isManaged)
+        do { return try evaluation.holds(expression.condition, for: object) } catch {
+            fatalError("Firn: index(matching:): \(error)")
+        }
+    }
+
+    /// A constant as it is compared here: an object by its number.
+    private func constant(_ value: Value) -> Value {
+        guard case .typedLink(let table, let key) = value else { return value }
+        let object = given.first { $0._row.key == key && TableBinding.of($0._row).table == table }
+        return object.map { link(to: $0) } ?? .linkToNothing
     }
 
     private func link(to object: ObjectBase) -> Value {
@@ -79,8 +104,8 @@ final class PredicateEvaluation {
 
     private func side(_ operand: Operand, _ subject: Any) throws -> Side {
         switch operand {
-        case .value(let value): return Side(values: [value], isConstant: true)
-        case .values(let values): return Side(values: values, isConstant: true)
+        case .value(let value): return Side(values: [constant(value)], isConstant: true)
+        case .values(let values): return Side(values: values.map(constant), isConstant: true)
         case .region: throw ValueFault("a shape is compared with points that are stored only")
         case .path(let path):
             let (found, isCollection) = try elements(path, subject)

@@ -46,6 +46,19 @@ extension Query where T: _QueryTextual {
     public func ends<U: _QueryTextual>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         Query<Bool>(.compare(expression, .endsWith, other.expression.operand, options: options.comparison))
     }
+    /// Whether the whole string matches another property's pattern. Nil matches only nil.
+    public func like<U: _QueryTextual>(_ other: Query<U>, caseInsensitive: Bool = false) -> Query<Bool> {
+        let options: StringOptions = caseInsensitive ? .caseInsensitive : []
+        return Query<Bool>(.compare(expression, .like, other.expression.operand, options: options.comparison))
+    }
+    /// Whether the strings of two properties are equal under the options. Nil equals only nil.
+    public func equals<U: _QueryTextual>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .equal, other.expression.operand, options: options.comparison))
+    }
+    /// Whether the strings of two properties differ under the options. Nil differs from every string, and not from nil.
+    public func notEquals<U: _QueryTextual>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        Query<Bool>(.compare(expression, .notEqual, other.expression.operand, options: options.comparison))
+    }
 }
 
 extension Query where T: _QueryBytes {
@@ -56,6 +69,10 @@ extension Query where T: _QueryBytes {
     public func starts(with value: T) -> Query<Bool> { bytes(.beginsWith, value) }
     /// Whether the data end with `value`. Nil matches only a `value` of nil.
     public func ends(with value: T) -> Query<Bool> { bytes(.endsWith, value) }
+    /// Whether the data are equal to `value`: the same as `==`.
+    public func equals(_ value: T) -> Query<Bool> { bytes(.equal, value) }
+    /// Whether the data differ from `value`: the same as `!=`.
+    public func notEquals(_ value: T) -> Query<Bool> { bytes(.notEqual, value) }
 
     private func bytes(_ operation: Comparison.Operation, _ value: T) -> Query<Bool> {
         Query<Bool>(.compare(expression, operation, value))

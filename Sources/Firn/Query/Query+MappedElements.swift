@@ -76,3 +76,25 @@ extension Query where T: RealmKeyedCollection, T.Value: _MappedValue {
         self.values.in(values)
     }
 }
+
+extension Query where T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Value.Wrapped: _MappedValue {
+    /// Whether the map has the value, which may be nil.
+    public func contains(_ value: T.Value) -> Query<Bool> {
+        Query<Bool>(expression.isEqual(to: value as? T.Value.Wrapped))
+    }
+
+    /// Whether the map has any of the values, which are read at once. Never holds if there are none.
+    public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Value {
+        Query<Bool>(expression.isOne(of: values.map { $0 as? T.Value.Wrapped }))
+    }
+}
+
+extension Query where T: RealmKeyedCollection, T.Value: PersistableEnum {
+    /// The raw values of the map's values: a condition holds if it holds for any of them.
+    public var rawValue: Query<T.Value.RawValue> { Query<T.Value.RawValue>(expression) }
+}
+
+extension Query where T: RealmKeyedCollection, T.Value: _CustomPersistable {
+    /// The stored values of the map's values: a condition holds if it holds for any of them.
+    public var persistableValue: Query<T.Value.PersistedType> { Query<T.Value.PersistedType>(expression) }
+}

@@ -85,6 +85,39 @@ public func != <V: _MappedValue>(property: Query<V?>, value: V?) -> Query<Bool> 
     Query(property.expression.isUnequal(to: value))
 }
 
+// MARK: An average and a number of another type
+
+/// Holds if the average equals `value`: `people.where { $0.ages.avg == limit }`. Never holds if there is no average.
+@_disfavoredOverload
+public func == <V: _QueryNumber>(average: Query<Double?>, value: V) -> Query<Bool> {
+    Query(.compare(average.expression, .equal, value))
+}
+/// Holds if the average differs from `value`, or if there is none.
+@_disfavoredOverload
+public func != <V: _QueryNumber>(average: Query<Double?>, value: V) -> Query<Bool> {
+    Query(.compare(average.expression, .notEqual, value))
+}
+/// Holds if the average is less than `value`. Never holds if there is none.
+@_disfavoredOverload
+public func < <V: _QueryNumber>(average: Query<Double?>, value: V) -> Query<Bool> {
+    Query(.compare(average.expression, .less, value))
+}
+/// Holds if the average is less than or equal to `value`. Never holds if there is none.
+@_disfavoredOverload
+public func <= <V: _QueryNumber>(average: Query<Double?>, value: V) -> Query<Bool> {
+    Query(.compare(average.expression, .lessOrEqual, value))
+}
+/// Holds if the average is greater than `value`. Never holds if there is none.
+@_disfavoredOverload
+public func > <V: _QueryNumber>(average: Query<Double?>, value: V) -> Query<Bool> {
+    Query(.compare(average.expression, .greater, value))
+}
+/// Holds if the average is greater than or equal to `value`. Never holds if there is none.
+@_disfavoredOverload
+public func >= <V: _QueryNumber>(average: Query<Double?>, value: V) -> Query<Bool> {
+    Query(.compare(average.expression, .greaterOrEqual, value))
+}
+
 // MARK: Two properties
 
 /// Holds if the two properties are equal; nil equals only nil.
@@ -120,8 +153,25 @@ public func >= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) ->
     Query(.compare(a, .greaterOrEqual, b))
 }
 
+/// Holds if the first string is less than the second, compared by UTF-8 bytes. Never holds if one of the two is nil.
+public func < <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+    Query(.compare(a, .less, b))
+}
+/// Holds if the first string is less than or equal to the second, or if both are nil.
+public func <= <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+    Query(.compare(a, .lessOrEqual, b))
+}
+/// Holds if the first string is greater than the second. Never holds if one of the two is nil.
+public func > <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+    Query(.compare(a, .greater, b))
+}
+/// Holds if the first string is greater than or equal to the second, or if both are nil.
+public func >= <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+    Query(.compare(a, .greaterOrEqual, b))
+}
+
 extension QueryExpression {
-    fileprivate static func compare<V, U>(_ a: Query<V>, _ operation: Comparison.Operation, _ b: Query<U>)
+    static func compare<V, U>(_ a: Query<V>, _ operation: Comparison.Operation, _ b: Query<U>)
         -> QueryExpression
     {
         compare(a.expression, operation, b.expression.operand, objects: b.expression.objects)

@@ -47,26 +47,41 @@ extension Predicate {
             if case .path(let path) = comparison.left, !innerPaths.contains(path.components) {
                 comparison.quantifier = nil
             }
-            comparison.left = comparison.left.about(elementsOf: collection)
-            comparison.right = comparison.right.about(elementsOf: collection)
+            comparison.left = comparison.left.about(elementsOf: collection, innerPaths)
+            comparison.right = comparison.right.about(elementsOf: collection, innerPaths)
             return .comparison(comparison)
         }
     }
 }
 
 extension Operand {
-    fileprivate func about(elementsOf collection: [PropertyPath.Component]) -> Operand {
+    fileprivate func about(
+        elementsOf collection: [PropertyPath.Component], _ innerPaths: Set<[PropertyPath.Component]>
+    ) -> Operand {
         switch self {
         case .value, .values, .region: return self
-        case .path(let path): return .path(path.about(elementsOf: collection))
+        case .path(let path): return .path(path.about(elementsOf: collection, innerPaths))
         case .subquery(let path, let variable, let predicate):
-            return .subquery(path: path.about(elementsOf: collection), variable: variable, predicate: predicate)
+            return .subquery(
+                path: path.about(elementsOf: collection, innerPaths), variable: variable, predicate: predicate)
         }
     }
 }
 
 extension PropertyPath {
-    fileprivate func about(elementsOf collection: [PropertyPath.Component]) -> PropertyPath {
+    fileprivate func about(
+        elementsOf collection: [PropertyPath.Component], _ innerPaths: Set<[PropertyPath.Component]>
+    ) -> PropertyPath {
+        // An aggregate of what the elements lead to is one of each element.
+        if aggregate != nil, components == collection,
+            let length = elementPath.indices.map({ $0 + 1 }).first(where: {
+                innerPaths.contains(collection + elementPath[..<$0])
+            })
+        {
+            return PropertyPath(
+                variable: Predicate.variable, Array(elementPath[..<length]), aggregate: aggregate,
+                of: Array(elementPath[length...]), position: position)
+        }
         guard components.starts(with: collection) else {
             fatalError(
                 "Firn: the conditions before .count are about elements of \(PropertyPath(collection).text), and '\(text)' is not one of their properties."

@@ -82,8 +82,8 @@ struct QueryExpression {
     }
 
     fileprivate var ownInnerPaths: Set<[PropertyPath.Component]> {
-        guard case .path(let path) = kind else { return innerPaths }
-        return innerLength == nil ? [] : [path.components]
+        guard case .path(let path) = kind, innerLength != nil else { return innerPaths }
+        return [path.components]
     }
 
     /// A condition on a path through a collection holds if it holds for any element.
@@ -106,10 +106,14 @@ struct QueryExpression {
     func aggregated(_ aggregate: PropertyPath.Aggregate) -> QueryExpression {
         guard case .path(var path) = kind else { fatalError("Firn: a condition has no \(aggregate).") }
         let length = collectionLength ?? path.components.count
+        // Within a subquery the aggregate is one of each element: of the collection that the path leads to last.
+        let outer = innerLength == nil ? [] : [Array(path.components[..<length])]
+        let inner = innerLength.map { [Array(path.components[..<$0])] } ?? []
         path.elementPath = Array(path.components[length...])
         path.components = Array(path.components[..<length])
         path.aggregate = aggregate
-        return QueryExpression(kind: .path(path), objects: objects)
+        return QueryExpression(
+            kind: .path(path), objects: objects, collections: Set(outer), innerPaths: Set(inner))
     }
 
     static func compare(

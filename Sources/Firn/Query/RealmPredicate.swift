@@ -50,6 +50,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// The index of the first element for which the condition holds; nil if there is none. Costs what the other
     /// `index(matching:)` costs.
     public func index(matching predicate: RealmPredicate) -> Int? {
+        if realm == nil { return firstIndex { PredicateEvaluation.isTrue(predicate, for: $0) } }
         guard let found = filter(predicate).first else { return nil }
         return index(of: found)
     }

@@ -286,7 +286,8 @@ extension _RealmInstance {
     }
 
     /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not
-    /// of the class that the links lead to, and if it is an embedded object that has a parent.
+    /// of the class that the links lead to, and if it is an embedded object that has a parent. An object of a class
+    /// that a migration makes embedded is copied.
     ///
     /// - Parameter link: the link that is to be set, which may lead to the embedded object already; nil for an element.
     func linkKey(
@@ -300,13 +301,13 @@ extension _RealmInstance {
         }
         if object.isManaged {
             let key = location(of: object, to: "link to").1
-            if TableBinding.of(object._row).isEmbedded, link.map({ $0.owner.linkedKey($0.column) }) != key {
-                fatalError("Firn: \(ValueFault(hasParent: object))")
-            }
-            return key
+            let binding = TableBinding.of(object._row)
+            guard binding.info.isEmbedded, link.map({ $0.owner.linkedKey($0.column) }) != key else { return key }
+            if binding.isEmbedded { fatalError("Firn: \(ValueFault(hasParent: object))") }
+            // A migration makes the class embedded, so each parent gets an object of its own.
         }
         let inserter = ObjectInserter(realm: self, policy: .error, "add a linked object")
-        do { return try inserter.add(object) } catch {
+        do { return try inserter.add(object.isManaged ? Resolution.copy(object) : object) } catch {
             fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)")
         }
     }

@@ -104,7 +104,16 @@ extension _RealmInstance {
 
     @inline(__always)
     func accessor(_ binding: TableBinding, _ row: _Row) -> ObjectBase {
-        guard let template = binding.template else {
+        guard let template = binding.template else { return otherAccessor(binding, row) }
+        let object = template.instance()
+        object._row = row
+        retainAccessor(row)
+        return object
+    }
+
+    /// The accessor of a class whose accessors are not simply copied.
+    private func otherAccessor(_ binding: TableBinding, _ row: _Row) -> ObjectBase {
+        guard let template = binding.trackedTemplate else {
             let object = instance(of: binding.info)
             binding.clearReferences(of: object)
             adopt(object, binding: binding, row: row)
@@ -112,6 +121,7 @@ extension _RealmInstance {
         }
         let object = template.instance()
         object._row = row
+        if !isFrozen { object._row.generation = _Row.unlocated }
         retainAccessor(row)
         return object
     }

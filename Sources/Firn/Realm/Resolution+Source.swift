@@ -13,7 +13,7 @@ extension Resolution {
         init?(_ any: Any, _ values: ValueSource, as type: ObjectBase.Type) {
             guard let value = unwrapped(any) else { return nil }
             switch values {
-            case .object(let object): self.init(object, as: type)
+            case .object(let object), .old(let object, _): self.init(object, as: type)
             case .mirror where isInstance(value): self.init(value as AnyObject, as: type)
             case .mirror, .dictionary, .array: return nil
             }

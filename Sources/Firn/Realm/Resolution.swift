@@ -112,6 +112,14 @@ struct Resolution {
         }
     }
 
+    /// An unmanaged copy of an object, with copies of the embedded objects in it.
+    static func copy(_ object: ObjectBase) throws -> ObjectBase {
+        let copy = object.modelType.init()
+        object.noteCopied()
+        try populate(copy, from: object)
+        return copy
+    }
+
     /// What an unmanaged object, or a collection of any object, is given for a property, with unmanaged objects
     /// instead of the values that describe them.
     static func content(_ property: PropertyInfo, _ any: Any?) throws -> Any? {
@@ -249,9 +257,13 @@ struct Resolution {
             }
         }
         let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
-        let values = try ValueSource(any, for: info)
+        var values = try ValueSource(any, for: info)
         if let source = Source(any, values, as: type), contains(source, location) {
             throw ValueFault("an object of \(info.name) can't contain itself")
+        }
+        if case .object(let object) = values {
+            object.noteCopied()
+            if let new = object.currentForm, new !== object { values = .old(object, new: new) }
         }
         if let old {
             enter(old, info: info, source: any, values: values, isUpdate: old.isManaged, location: location)

@@ -186,7 +186,7 @@ extension WriteTransaction {
 extension Value {
     /// The elements of a collection, as a cell's edits have them: an entry of a map is a map of that entry. There are
     /// none if the value is null.
-    var elements: [Value] {
+    package var elements: [Value] {
         switch self {
         case .list(let values), .set(let values): values
         case .null: []

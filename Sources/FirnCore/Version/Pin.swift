@@ -150,7 +150,8 @@ package struct CallSite: Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    package var description: String { "\(file):\(line)" }
+    /// The file and the line; without a line, what stands for the file.
+    package var description: String { line == 0 ? "\(file)" : "\(file):\(line)" }
 }
 
 /// Stops the program because a forked child used what belongs to its parent.

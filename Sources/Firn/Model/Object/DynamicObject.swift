@@ -71,28 +71,34 @@ extension ObjectBase {
                 "Firn: an unmanaged object of \(classInfo.name) has no dynamic collections. Add it to a realm first.")
         }
         if !_row.isCurrent { _row = _relocate(_row) }
-        guard let property = classInfo.property(named: name), property.isLink, property.shape.collection == kind else {
-            fatalError("Firn: \(classInfo.name).\(name) is not a \(kind) of objects.")
+        guard let property = classInfo.property(named: name), property.shape.collection == kind else {
+            fatalError("Firn: \(classInfo.name).\(name) is not a \(kind).")
         }
         return CollectionLocation(_row, property)
     }
 
-    /// The list of objects in the property with this name, for code that does not know their class. Live, as the list
-    /// itself. Stops the program if the object is unmanaged or gone, and if the property is not a list of objects.
+    /// The list in the property with this name, for code that does not know the class of its elements. Live, as the
+    /// list itself.
+    ///
+    /// Of a list of values it tells the count, observes, and removes elements; `self[name]` gives them, as in
+    /// `dog["ages"] as? List<Int>`. Stops the program if such an element is read as an object, if the object is
+    /// unmanaged or gone, and if the property is not a list.
     public final func dynamicList(_ propertyName: String) -> List<DynamicObject> {
         List(at: location(propertyName, .list))
     }
 }
 
 extension Object {
-    /// The set of objects in the property with this name, for code that does not know their class. Live, as the set
-    /// itself. Stops the program if the object is unmanaged or gone, and if the property is not a set of objects.
+    /// The set in the property with this name, for code that does not know the class of its elements. Live, as the set
+    /// itself. Stops the program if the object is unmanaged or gone, if the property is not a set, and if an element
+    /// is read as an object that is none.
     public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
         MutableSet(at: location(propertyName, .set))
     }
 
-    /// The map of objects in the property with this name, for code that does not know their class. Live, as the map
-    /// itself. Stops the program if the object is unmanaged or gone, and if the property is not a map of objects.
+    /// The map in the property with this name, for code that does not know the class of its elements. Live, as the map
+    /// itself. Stops the program if the object is unmanaged or gone, if the property is not a map, and if an element
+    /// is read as an object that is none.
     public final func dynamicMap<Key: _MapKey>(_ propertyName: String) -> Map<Key, DynamicObject?> {
         Map(at: location(propertyName, .map))
     }
@@ -221,6 +227,12 @@ extension ObjectBase {
     fileprivate final var runningMigration: MigrationRun? {
         guard isManaged, TableBinding.of(_row).info.isStored else { return nil }
         return _RealmInstance.of(_row).migration?.ifRunningHere
+    }
+
+    /// Notes that a parent gets a copy of the object, in a migration.
+    final func noteCopied() {
+        guard isManaged, let run = _RealmInstance.of(_row).migration?.ifRunningHere else { return }
+        run.noteCopied(TableBinding.of(_row).table, key: _row.key)
     }
 
     /// The object, or the new form of an old object of a running migration; nil if that was deleted.

@@ -166,9 +166,8 @@ extension ObjectBase {
         }
         if property.isLink {
             guard let target = property.shape.target else { return }
-            let binding = _RealmInstance.of(_row).target(of: property, in: TableBinding.of(_row))
-            // An embedded object that has a parent is copied.
-            let any = binding.isEmbedded ? typed(any) : linkTarget(any)
+            // Embedded objects are copied, those of classes that a migration makes embedded, too.
+            let any = property.isOwner ? typed(any) : linkTarget(any)
             guard let value = unwrapped(storedObject(any)) else {
                 try property.checkShowsNoNewObject()
                 return setLink(nil, to: target, column: column)

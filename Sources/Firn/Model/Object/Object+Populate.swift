@@ -5,6 +5,9 @@ enum ValueSource {
     case dictionary([AnyHashable: Any])
     case array([Any])
     case object(ObjectBase)
+    /// An object as it was before the migration that runs. Properties that it lacks, because they were added or
+    /// renamed, are those of its new form.
+    case old(ObjectBase, new: ObjectBase)
     /// The labelled children of a class or struct, its superclasses' included.
     case mirror([String: Any])
 
@@ -60,15 +63,19 @@ enum ValueSource {
         switch self {
         case .dictionary(let dictionary): return dictionary[property.name].map { .some($0) }
         case .array(let array): return position < array.count ? .some(array[position]) : nil
-        case .object(let object):
-            guard let own = object.classInfo.property(named: property.name) else { return nil }
-            // Code of the application that ran meanwhile may have deleted it.
-            try object.checkIsThere()
-            let value = object.anyValue(own)
-            // The property shows nil, so the copy has nil.
-            return .some(own.shape.hidesUnknown && !own.wrapper.takes(value) ? nil : value)
+        case .object(let object): return try Self.value(property, of: object)
+        case .old(let object, let new): return try Self.value(property, of: object) ?? Self.value(property, of: new)
         case .mirror(let children): return children[property.name].map { .some($0) }
         }
+    }
+
+    private static func value(_ property: PropertyInfo, of object: ObjectBase) throws -> Any?? {
+        guard let own = object.classInfo.property(named: property.name) else { return nil }
+        // Code of the application that ran meanwhile may have deleted it.
+        try object.checkIsThere()
+        let value = object.anyValue(own)
+        // The property shows nil, so the copy has nil.
+        return .some(own.shape.hidesUnknown && !own.wrapper.takes(value) ? nil : value)
     }
 }
 

@@ -1,5 +1,3 @@
-public import CFirn
-
 /// Makes a property of an `Object` one that Firn stores.
 ///
 /// ```swift
@@ -48,14 +46,11 @@ public struct Persisted<Value: _Persistable> {
     @inlinable @inline(__always)
     public init() { self.init(_options: [], _stored: Value._initial) }
 
+    // The value is no autoclosure: with one, an initialiser could not set the property before `super.init()`.
     /// A property with an initial value. It is computed for each unmanaged object; for managed ones only if the class
     /// also has properties that Firn does not store, or if its initialiser makes other objects.
     @inlinable @inline(__always)
-    public init(wrappedValue: @autoclosure () -> Value) {
-        self.init(
-            _options: [],
-            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
-    }
+    public init(wrappedValue: Value) { self.init(_options: [], _stored: Value._wrap(wrappedValue)) }
 
     /// Not available: `@Persisted` works on properties of `Object` subclasses only.
     @available(*, unavailable, message: "@Persisted works on properties of Object subclasses only")
@@ -152,10 +147,8 @@ extension Persisted where Value: _PrimaryKey {
     /// The class's primary key with an initial value, which is computed for each unmanaged object. With `false` an
     /// ordinary property.
     @inlinable @inline(__always)
-    public init(wrappedValue: @autoclosure () -> Value, primaryKey: Bool) {
-        self.init(
-            _options: primaryKey ? .primaryKey : [],
-            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
+    public init(wrappedValue: Value, primaryKey: Bool) {
+        self.init(_options: primaryKey ? .primaryKey : [], _stored: Value._wrap(wrappedValue))
     }
 }
 
@@ -169,9 +162,7 @@ extension Persisted where Value: _Indexable {
     /// An indexed property with an initial value, which is computed for each unmanaged object. With `false` an
     /// ordinary property.
     @inlinable @inline(__always)
-    public init(wrappedValue: @autoclosure () -> Value, indexed: Bool) {
-        self.init(
-            _options: indexed ? .indexed : [],
-            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
+    public init(wrappedValue: Value, indexed: Bool) {
+        self.init(_options: indexed ? .indexed : [], _stored: Value._wrap(wrappedValue))
     }
 }

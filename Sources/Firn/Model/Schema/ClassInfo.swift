@@ -153,9 +153,8 @@ final class ClassInfo: @unchecked Sendable {
         self.required = stored.filter { $0.isRequired && $0.shape.isNullable }
         let needsInitialValues = !foundIgnored.isEmpty || hasOwnFields || madeOthers
         self.needsInitialValues = Atomic(needsInitialValues)
-        // An accessor of a template counts as located, so its reads would not be tracked.
         isObservable = type is any Observable.Type
-        template = needsInitialValues || isObservable ? nil : ClassInfo.makeTemplate(type, found)
+        template = needsInitialValues ? nil : ClassInfo.makeTemplate(type, found)
         byName = NameMap(found.map { ($0.name, $0) })
         let keys = stored.filter(\.isPrimaryKey)
         primaryKey = keys.first

@@ -13,6 +13,8 @@ struct MigrationPlan {
     private let old: StoreSchema
     private let infos: NameMap<ClassInfo>
     private(set) var interim: StoreSchema
+    /// The tables of the classes that become embedded.
+    let becomingEmbedded: Set<TableID>
     private var removed: Set<TableID> = []
     /// The classes whose primary keys the block has set.
     private var freed: Set<TableID> = []
@@ -21,9 +23,12 @@ struct MigrationPlan {
     init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
         self.old = old
         self.infos = NameMap(infos.map { ($0.name, $0) })
-        interim = SchemaPlan(infos, version: version, on: old).schema
+        let planned = SchemaPlan(infos, version: version, on: old).schema
+        becomingEmbedded = Set(
+            old.tables.indices.map(TableID.init).filter { planned[$0].isEmbedded && !old[$0].isEmbedded })
+        interim = planned
         for id in old.tables.indices.map(TableID.init) {
-            interim.tables[id.index].isEmbedded = interim[id].isEmbedded && old[id].isEmbedded
+            if becomingEmbedded.contains(id) { interim.tables[id.index].isEmbedded = false }
             let numbers = interim[id].numbersByName
             for (number, column) in old[id].columns.enumerated()
             where !column.isRemoved && interim[id].columns[number].isRemoved && numbers[column.name] == nil {

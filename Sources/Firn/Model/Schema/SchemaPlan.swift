@@ -117,8 +117,8 @@ struct SchemaPlan {
 }
 
 extension SchemaPlan {
-    /// How many keys of a class a message names.
-    private static let namedKeys = 5
+    /// How many keys or objects of a class a message names.
+    private static let mostNamed = 5
 
     /// Why the objects that there are do not fit the classes, one sentence for each class: a primary key that more than
     /// one object would have, and embedded objects without a parent or with several. The transaction has changed its
@@ -130,20 +130,17 @@ extension SchemaPlan {
         var faults: [String] = []
         for (index, table) in schema.tables.enumerated() where !table.isRemoved {
             let before = index < old.tables.count ? old.tables[index] : nil
-            if table.isEmbedded, before.map({ !$0.isEmbedded }) ?? false {
-                let count = transaction.countWithoutOneParent(TableID(index))
-                if count > 0 {
-                    faults.append(
-                        "\"\(table.name)\" is an embedded class now: \(count) of its objects \(count == 1 ? "is" : "are") not linked to by exactly one property of one object."
-                    )
-                }
+            if table.isEmbedded, before.map({ !$0.isEmbedded }) ?? false,
+                let fault = parentFault(TableID(index), in: transaction, from: old)
+            {
+                faults.append(fault)
             }
             guard let column = table.primaryKey else { continue }
             // A column that was the primary key has no duplicates, unless the block has set keys, or several nil keys
             // became blank.
             let isEnforced = before.map { table.keepsKey(column, of: $0) } ?? true
             if isEnforced, !freed.contains(TableID(index)) { continue }
-            let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: namedKeys)
+            let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: mostNamed)
             guard total > 0 else { continue }
             let keys = first.map { "\($0.value.keyText) (\($0.count) objects)" } + (total > first.count ? ["…"] : [])
             faults.append(
@@ -151,6 +148,36 @@ extension SchemaPlan {
             )
         }
         return faults
+    }
+
+    /// The objects of a class that has become embedded which don't have one parent, in a sentence; nil if all have.
+    private static func parentFault(
+        _ id: TableID, in transaction: WriteTransaction, from old: StoreSchema
+    ) -> String? {
+        var count = 0
+        var named: [String] = []
+        transaction.forEachWithoutOneParent(id) { key, parents in
+            count += 1
+            guard named.count < mostNamed else { return }
+            let name = transaction.table(id).name(ofObject: key, before: old[id])
+            named.append("\(name) by \(parents == 0 ? "none" : "\(parents)")")
+        }
+        guard count > 0 else { return nil }
+        let list = (named + (count > named.count ? ["…"] : [])).joined(separator: ", ")
+        return
+            "\"\(transaction.resolvedSchema.schema[id].name)\" is an embedded class now: \(count) of its objects \(count == 1 ? "is" : "are") not linked to by exactly one property of one object: \(list). In a migrationBlock, give each object one parent, or delete it."
+    }
+}
+
+extension TableView {
+    /// An object, for messages: by the primary key that it had, or by its first value.
+    fileprivate func name(ofObject key: Int64, before: TableSchema) -> String {
+        let plain = schema.columns.indices.filter {
+            !schema.columns[$0].isRemoved && schema.columns[$0].collection == .none && schema.columns[$0].target == nil
+        }
+        let shown = before.primaryKey.flatMap { plain.contains($0) ? $0 : nil } ?? plain.first
+        guard let shown, let value = value(shown, of: key) else { return "object \(key)" }
+        return "object \(key) (\(DisplayText.line(schema.columns[shown].name)): \(value.keyText))"
     }
 }
 

@@ -15,8 +15,11 @@ final class TableBinding: @unchecked Sendable {
     let isEmbedded: Bool
     /// What is written into each wrapper of a managed instance.
     private let binds: Binds
-    /// What accessors are copied from; nil if the class's initialiser has to make them.
+    /// What accessors are copied from; nil if the class's initialiser has to make them, or if their reads are tracked.
     let template: AccessorTemplate?
+    /// What accessors are copied from whose reads are reported to Swift's Observation framework: they must not count as
+    /// located.
+    let trackedTemplate: AccessorTemplate?
     /// Whether reads of the class's objects are reported to Swift's Observation framework.
     let isObservable: Bool
     /// How an unmanaged instance's values are written to a new row, for the columns without links and collections.
@@ -99,7 +102,8 @@ final class TableBinding: @unchecked Sendable {
         let bindMemory = UnsafeMutableBufferPointer<Bind>.allocate(capacity: binds.count)
         _ = bindMemory.initialize(fromContentsOf: binds)
         self.binds = Binds(all: UnsafeBufferPointer(bindMemory))
-        template = info.template.map { [binds = self.binds] in AccessorTemplate($0, binds) }
+        let made = info.template.map { [binds = self.binds] in AccessorTemplate($0, binds) }
+        (template, trackedTemplate) = isObservable ? (nil, made) : (made, nil)
         func steps(_ isIncluded: (PropertyInfo) -> Bool) -> UnsafeBufferPointer<Fill> {
             let steps = info.stored.filter(isIncluded).map {
                 Fill(memory: $0.shape.memory, valueOffset: $0.valueOffset, column: columns[$0.number], property: $0)
@@ -115,6 +119,7 @@ final class TableBinding: @unchecked Sendable {
     deinit {
         binds.all.deallocate()
         template?.deallocate()
+        trackedTemplate?.deallocate()
         fills.deallocate()
         references.deallocate()
     }

@@ -50,7 +50,7 @@ public struct GeoPoint: Hashable, Sendable {
 /// A length on the Earth's surface.
 public struct Distance: Hashable, Sendable {
     /// The length as an angle at the Earth's centre.
-    private let radians: Double
+    public let radians: Double
 
     private static let kilometersPerRadian = 6378.1
     private static let kilometersPerMile = 1.609344

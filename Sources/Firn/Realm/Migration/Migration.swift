@@ -32,7 +32,7 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 /// with it: to use them later stops the program.
 ///
 /// Where a link is set to an old object, it is set to the new form of that object; if that was deleted, the link is
-/// nil, and a list or set is left without it. Embedded objects are copied.
+/// nil, and a list or set is left without it. Embedded objects are copied, those of classes that become embedded, too.
 ///
 /// What can't be done stops the program. Nothing has been changed then: the store keeps its old version until the
 /// block has returned, and then everything is committed at once.

@@ -17,6 +17,8 @@ final class MigrationRun: @unchecked Sendable {
         let old: _RealmInstance
         var new: _RealmInstance
         var enumerations = 0
+        /// The objects of classes that become embedded of which parents have got copies.
+        var copied: [TableID: Set<Int64>] = [:]
     }
     private let thread = currentThreadID()
     // Used on the block's thread only. Old objects, which refer to this, may be read on others.
@@ -53,11 +55,18 @@ final class MigrationRun: @unchecked Sendable {
             shared: store, configuration: configuration, schema: schema, scheduler: .current, pin: nil, at: callSite)
     }
 
-    /// Ends the realm of the new objects. The old ones can still be read.
+    /// Ends the realm of the new objects, and deletes what is left without a parent. The old objects can still be
+    /// read.
     func end() -> MigrationPlan {
         let running = running
         running.new.migrationEnds()
         state = nil
+        let tables = running.plan.becomingEmbedded
+        if !tables.isEmpty {
+            let orphans = Orphans(
+                transaction: running.transaction, final: running.plan.final, tables: tables, copied: running.copied)
+            orphans.delete()
+        }
         return running.plan
     }
 
@@ -120,6 +129,12 @@ final class MigrationRun: @unchecked Sendable {
             if new.schema.table(id) == nil { state?.plan.remove(id) }
         }
         return old.schema.table(named: typeName) != nil
+    }
+
+    /// Notes that a parent gets a copy of an object.
+    func noteCopied(_ id: TableID, key: Int64) {
+        guard running.plan.becomingEmbedded.contains(id) else { return }
+        state?.copied[id, default: []].insert(key)
     }
 
     /// Lets objects of a class have the same primary key until the block has returned. Called when one is set, or

@@ -145,16 +145,38 @@ extension Realm {
         nonisolated(unsafe) let (configuration, callback) = (configuration, callback)
         let queue = DispatchQueue(label: "firn-open")
         queue.async {
-            let opened = Swift.Result { try SharedStore.open(configuration, at: callSite) }
+            let opened = OpenedStore(Swift.Result { try SharedStore.open(configuration, at: callSite) })
             callbackQueue.async {
                 if !task.isCancelled {
-                    callback(opened.flatMap { _ in Swift.Result { try Realm(configuration, scheduler, at: callSite) } })
+                    let realm = opened.use { try Realm(configuration, scheduler, at: callSite) }
+                    // The realm keeps the store now. If nobody keeps the realm, the store is closed when the callback
+                    // has returned, and can be deleted.
+                    if case .success = realm { opened.release() }
+                    callback(realm)
                 }
                 // If nobody has the store open any more, it is closed there.
-                queue.async { withExtendedLifetime(opened) {} }
+                queue.async { opened.release() }
             }
         }
         return task
+    }
+
+    /// A store that was opened for a callback, or why it could not be.
+    private final class OpenedStore: @unchecked Sendable {
+        // Used by one block after another, of which each dispatches the next.
+        private var opened: Swift.Result<SharedStore, any Swift.Error>?
+
+        init(_ opened: Swift.Result<SharedStore, any Swift.Error>) { self.opened = opened }
+
+        /// What `body` returns, if the store was opened. The store is kept meanwhile.
+        func use(_ body: () throws -> Realm) -> Swift.Result<Realm, any Swift.Error> {
+            switch opened {
+            case .failure(let error): .failure(error)
+            case .success, nil: Swift.Result { try body() }
+            }
+        }
+
+        func release() { opened = nil }
     }
 
     /// An opening that ``asyncOpen(configuration:callbackQueue:file:line:callback:)`` has begun.

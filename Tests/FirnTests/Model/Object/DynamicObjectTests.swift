@@ -194,7 +194,21 @@ private class Shelf: Object {
         tokens.forEach { $0.invalidate() }
     }
 
-    /// `dynamicList` is for lists of objects, unlike in Realm (SEMANTICS 97).
+    /// SEMANTICS 97.
+    @Test func aListOfValuesIsCountedAndEmptied() async throws {
+        let (realm, shelf) = try filled()
+        let numbers = shelf.dynamicList("numbers")
+        #expect(numbers.count == 2 && !numbers.isEmpty && numbers.realm == realm)
+        try realm.write { numbers.remove(at: 0) }
+        #expect(Array(shelf.numbers) == [2])
+        try realm.write { numbers.removeAll() }
+        #expect(shelf.numbers.isEmpty && numbers.isEmpty)
+        let read = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try DynamicObjectTests().filled().1.dynamicList("numbers")[0]
+        }
+        expectMessage(read, "an element of Shelf.numbers was read as an object, and is none")
+    }
+
     @Test func misuseStops() async {
         let name = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (_, shelf) = try DynamicObjectTests().filled()
@@ -208,7 +222,7 @@ private class Shelf: Object {
         let kind = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try DynamicObjectTests().filled().1.dynamicList("favourites")
         }
-        expectMessage(kind, "Shelf.favourites is not a list of objects")
+        expectMessage(kind, "Shelf.favourites is not a list.")
         let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (realm, shelf) = try DynamicObjectTests().filled()
             let other = realm.dynamicObjects("Shelf")[0]

@@ -250,6 +250,25 @@ import Testing
         #expect(!wasCalled)
     }
 
+    /// The store is closed when nobody keeps the callback's realm, and not some time later.
+    @Test func theStoreCanBeDeletedAfterTheCallback() async throws {
+        let folder = TemporaryFolder()
+        let queue = DispatchQueue(label: "callbacks")
+        for round in 0..<20 {
+            let url = URL(filePath: folder.path + "/\(round).firn")
+            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+                Realm.asyncOpen(configuration: .init(fileURL: url, objectTypes: Self.types), callbackQueue: queue) {
+                    _ in done.resume()
+                }
+            }
+            // Runs when the callback has returned.
+            let deleted = queue.sync {
+                Result { try Realm.deleteFiles(for: .init(fileURL: url, objectTypes: Self.types)) }
+            }
+            #expect(try deleted.get())
+        }
+    }
+
     // MARK: Stops
 
     @Test(arguments: 0..<4) func whatHasNoActorStops(variant: Int) async {

@@ -1,0 +1,125 @@
+import FirnCore
+
+// Aggregates, order and equality of enums and of types of the application: those of what is stored of them.
+
+extension RealmCollection where Element: _MappedValue, Element._Mapped: MinMaxType & Comparable {
+    /// The element with the smallest stored value; nil if there are none. O(n).
+    public func min() -> Element? { Element._known(map(\._mapped).min()) }
+    /// The element with the largest stored value; nil if there are none. O(n).
+    public func max() -> Element? { Element._known(map(\._mapped).max()) }
+}
+
+extension RealmCollection where Element: _MappedValue, Element._Mapped: AddableType {
+    /// What the sum of the stored values stands for. O(n). Stops the program if that is nothing, as an enum without a
+    /// case of that raw value.
+    public func sum() -> Element { Element._known(Element._Mapped._sum(map(\._mapped))) }
+    /// The average of the stored values as a number: `let average: Double? = dog.levels.average()`. Integers cut off a
+    /// fraction. Nil if there are none. O(n).
+    public func average<A: AddableType>() -> A? { A(_aggregate: Element._Mapped._average(map(\._mapped))) }
+    /// What the average of the stored values stands for: `let average: Celsius? = day.readings.average()`. Nil if there
+    /// are none. O(n). Stops the program if the average stands for nothing.
+    public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
+        A._known(A._Mapped(_aggregate: Element._Mapped._average(map(\._mapped))))
+    }
+}
+
+extension RealmCollection where Element: _MappedValue, Element._Mapped: SortableType {
+    /// The elements in the order of their stored values, live: see `sorted(ascending:)` of numbers.
+    public func sorted(ascending: Bool = true) -> Results<Element> {
+        Results(_source.adding(.sort(ascending: ascending)))
+    }
+
+    /// The first of each group of elements with equal stored values, in the present order, live.
+    public func distinct() -> Results<Element> { Results(_source.adding(.distinct)) }
+}
+
+extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: _MappedValue {
+    /// What is stored of the elements that are not nil.
+    fileprivate var stored: [Element.Wrapped._Mapped] { compactMap { ($0 as? Element.Wrapped)?._mapped } }
+}
+
+extension RealmCollection
+where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped._Mapped: MinMaxType & Comparable {
+    /// The element with the smallest stored value; nil if there are none. Nil is passed over. O(n).
+    public func min() -> Element.Wrapped? { Element.Wrapped._known(stored.min()) }
+    /// The element with the largest stored value; nil if there are none. Nil is passed over. O(n).
+    public func max() -> Element.Wrapped? { Element.Wrapped._known(stored.max()) }
+}
+
+extension RealmCollection
+where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped._Mapped: AddableType {
+    /// What the sum of the stored values stands for. Nil is passed over. O(n). Stops the program if that is nothing.
+    public func sum() -> Element.Wrapped { Element.Wrapped._known(Element.Wrapped._Mapped._sum(stored)) }
+    /// The average of the stored values as a number; nil if there are none. Nil is passed over. O(n).
+    public func average<A: AddableType>() -> A? { A(_aggregate: Element.Wrapped._Mapped._average(stored)) }
+    /// What the average of the stored values stands for; nil if there are none. Nil is passed over. O(n).
+    public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
+        A._known(A._Mapped(_aggregate: Element.Wrapped._Mapped._average(stored)))
+    }
+}
+
+extension RealmCollection
+where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped._Mapped: SortableType {
+    /// The elements in the order of their stored values, live. Nil comes first, or last if descending.
+    public func sorted(ascending: Bool = true) -> Results<Element> {
+        Results(_source.adding(.sort(ascending: ascending)))
+    }
+
+    /// The first of each group of elements with equal stored values, in the present order, live.
+    public func distinct() -> Results<Element> { Results(_source.adding(.distinct)) }
+}
+
+extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: MinMaxType & Comparable {
+    /// The value with the smallest stored value; nil if there are none. O(n).
+    public func min() -> Value? { Value._known(values.map(\._mapped).min()) }
+    /// The value with the largest stored value; nil if there are none. O(n).
+    public func max() -> Value? { Value._known(values.map(\._mapped).max()) }
+}
+
+extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: AddableType {
+    /// What the sum of the stored values stands for. O(n). Stops the program if that is nothing.
+    public func sum() -> Value { Value._known(Value._Mapped._sum(values.map(\._mapped))) }
+    /// The average of the stored values as a number; nil if there are none. O(n).
+    public func average<A: AddableType>() -> A? { A(_aggregate: Value._Mapped._average(values.map(\._mapped))) }
+    /// What the average of the stored values stands for; nil if there are none. O(n).
+    public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
+        A._known(A._Mapped(_aggregate: Value._Mapped._average(values.map(\._mapped))))
+    }
+}
+
+extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: SortableType {
+    /// The values in the order of their stored values, live.
+    public func sorted(ascending: Bool = true) -> Results<Value> {
+        Results(_source.adding(.sort(ascending: ascending)))
+    }
+
+    /// The first of each group of values with equal stored values, in the order of their keys, live.
+    public func distinct() -> Results<Value> { Results(_source.adding(.distinct)) }
+}
+
+extension _MappedValue {
+    /// What a stored value stands for; nil for nil. Stops the program if it stands for nothing.
+    fileprivate static func _known(_ stored: _Mapped?) -> Self? { stored.map { _known($0) } }
+}
+
+// MARK: Mixed values
+
+extension RealmCollection where Element == AnyRealmValue {
+    /// The smallest element in the order of all values; nil if there are none. Nil, NaN, objects and collections are
+    /// passed over. O(n).
+    public func min() -> AnyRealmValue? { compared.min { Value.precedes($0.stored, $1.stored) }?.element }
+    /// The largest element in the order of all values; nil if there are none. Nil, NaN, objects and collections are
+    /// passed over. O(n).
+    public func max() -> AnyRealmValue? { compared.max { Value.precedes($0.stored, $1.stored) }?.element }
+
+    private var compared: [(element: AnyRealmValue, stored: Value)] {
+        compactMap { element in
+            switch element {
+            case .none, .object, .list, .dictionary: return nil
+            default:
+                guard let stored = AnyRealmValue._storeValue(element), !stored.isNaN else { return nil }
+                return (element, stored)
+            }
+        }
+    }
+}

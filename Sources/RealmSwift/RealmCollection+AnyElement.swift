@@ -1,0 +1,69 @@
+import Firn
+import Foundation
+
+// RealmSwift has these for elements of any type, so generic code uses them where only `RealmCollectionValue` is known.
+// Firn's own are for objects, where the compiler can see that the elements are some.
+
+extension RealmCollection {
+    /// The elements sorted by a property, live. Stops the program if they are not objects, and as Firn's does.
+    @_disfavoredOverload
+    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
+        sortedByNames([SortDescriptor(keyPath: keyPath, ascending: ascending)])
+    }
+
+    /// The elements sorted by several properties, live. Stops the program if they are not objects, and as Firn's does.
+    @_disfavoredOverload
+    public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
+        sortedByNames(Array(sortDescriptors))
+    }
+
+    /// The first element of each combination of properties' values, live. Stops the program if the elements are not
+    /// objects, and as Firn's does.
+    @_disfavoredOverload
+    public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
+        distinctByNames(Array(keyPaths))
+    }
+
+    /// The elements for which a text holds, live. Stops the program if they are not objects, and as Firn's does.
+    @_disfavoredOverload
+    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
+        filtered(predicateFormat, args)
+    }
+
+    // MARK: Values by key
+
+    /// The values of a property of each element, as objects: with `NSNull` for nil, and numbers as `NSNumber`. For
+    /// programs that declare this type; the other `value(forKey:)` has nil for nil.
+    @_disfavoredOverload
+    public func value(forKey key: String) -> [AnyObject] { bridged(value(forKey: key) as Any?) }
+
+    /// The values at a key path of each element, as objects: with `NSNull` for nil, and numbers as `NSNumber`. For
+    /// programs that declare this type; the other `value(forKeyPath:)` has nil for nil.
+    @_disfavoredOverload
+    public func value(forKeyPath keyPath: String) -> [AnyObject] { bridged(value(forKeyPath: keyPath) as Any?) }
+}
+
+/// The elements of an array as objects, nil as `NSNull`.
+private func bridged(_ values: Any?) -> [AnyObject] {
+    guard let values = values as? [Any?] else {
+        fatalError("Firn: value(forKey:) gave no array, which the program declares. Declare the type as Any?.")
+    }
+    return values.map { value in value.map { $0 as AnyObject } ?? NSNull() }
+}
+
+#if !canImport(ObjectiveC)
+    extension RealmCollection {
+        /// The elements for which the condition holds, live. Stops the program if they are not objects, and for a
+        /// predicate that was made from a block.
+        @_disfavoredOverload
+        public func filter(_ predicate: NSPredicate) -> Results<Element> {
+            let text = RealmPredicate(predicate)
+            return filtered(text.predicateFormat, text.arguments)
+        }
+
+        /// The index of the first element for which the condition holds, in whose text `SELF` is the element; nil if
+        /// there is none. O(n). Stops the program for a predicate that was made from a block.
+        @_disfavoredOverload
+        public func index(matching predicate: NSPredicate) -> Int? { index(matching: RealmPredicate(predicate)) }
+    }
+#endif
