@@ -1,5 +1,6 @@
 /// The name under which a program written for RealmSwift imports Firn: with this product, `import RealmSwift` compiles
-/// as it stands. It brings Foundation, as RealmSwift does, and with the trait `Combine` the publishers of `FirnCombine`.
+/// as it stands. It brings Foundation, as RealmSwift does, and with the trait `Combine` the publishers of
+/// `FirnCombine`.
 ///
 /// New programs import `Firn`.
 @_exported import Firn

@@ -109,6 +109,38 @@ import Testing
         #expect(try lines() == ["{\"id\":1,\"a\":9007199254740993}", "{\"id\":2,\"a\":0.5}"])
     }
 
+    @Test("integers of more than 64 bits keep their digits, in properties, elements and mixed values, or are refused")
+    func hugeIntegers() throws {
+        let huge = "123456789012345678901"
+        _ = try RoundTripTests.importing(
+            storage, text: "{\"id\":1,\"a\":\(huge),\"b\":[\(huge)],\"c\":{\"x\":-\(huge)}}\n{\"id\":2,\"a\":7}\n",
+            options: options)
+        let found = try lines()
+        #expect(
+            found.first?.contains("\"a\":\"\(huge)\"") ?? false && found.last?.contains("\"a\":\"7\"") ?? false,
+            "\(found)")
+        #expect(found.first?.contains("[\"\(huge)\"]") ?? false, "\(found)")
+        #expect(found.first?.contains("\"-\(huge)\"") ?? false, "\(found)")
+        let refused = try RoundTripTests.importing(
+            storage, text: "{\"id\":3,\"c\":[\(huge)\(huge)]}\n", options: .init(type: "P"))
+        #expect(refused.status == .usage && refused.error.contains("more digits than a number of any type keeps"))
+    }
+
+    @Test("a space beside a number of CSV changes no type, and long numbers are decimals or texts") func spaces() throws
+    {
+        var options = options
+        options.isCSV = true
+        let text =
+            "id,a,b,c,d\n 1 , 42,true ,12345678901234567890,\(String(repeating: "9", count: 40))\n2,7 , false,5,6\n"
+        let run = try RoundTripTests.importing(storage, text: text, options: options)
+        #expect(run.status == .fine, "\(run)")
+        #expect(
+            try lines() == [
+                "{\"id\":1,\"a\":42,\"b\":true,\"c\":\"12345678901234567890\",\"d\":\"\(String(repeating: "9", count: 40))\"}",
+                "{\"id\":2,\"a\":7,\"b\":false,\"c\":\"5\",\"d\":\"6\"}",
+            ])
+    }
+
     @Test("names and types that make no sense are wrong usage, and nothing is made") func nonsense() throws {
         let name = String(repeating: "n", count: 100_000)
         let long = try RoundTripTests.importing(storage, text: "{\"id\":1,\"\(name)\":2}\n", options: options)

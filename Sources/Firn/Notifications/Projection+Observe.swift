@@ -206,8 +206,9 @@ private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscrip
         let changes = changed.map { observed, isOwnChange -> PropertyChange in
             let wrapper = observed.property.wrapper(in: projection)
             let name = observed.property.label
-            guard observed.isOwn, !wrapper._isCollection else {
-                return PropertyChange(name: name, oldValue: nil, newValue: nil)
+            if wrapper._isCollection { return PropertyChange(name: name, oldValue: nil, newValue: nil) }
+            guard observed.isOwn else {
+                return PropertyChange(name: name, oldValue: nil, newValue: wrapper._any(of: root))
             }
             if old == nil, !isOwnChange { old = rootBefore(difference) }
             return PropertyChange(

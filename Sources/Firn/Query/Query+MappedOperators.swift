@@ -30,7 +30,8 @@ public func <= <V: _MappedValue>(property: Query<V>, value: V) -> Query<Bool> wh
 public func <= <V: _MappedValue>(property: Query<V?>, value: V?) -> Query<Bool> where V._Mapped: _QueryOrdered {
     Query(.compare(property.expression, .lessOrEqual, value?._mapped))
 }
-/// Holds if the first property's stored value is less than or equal to the second's. Never holds if one of the two is nil.
+/// Holds if the first property's stored value is less than or equal to the second's. Never holds if one of the two is
+/// nil.
 public func <= <V: _MappedValue>(a: Query<V>, b: Query<V>) -> Query<Bool> where V._Mapped: _QueryOrdered {
     Query(.compare(a, .lessOrEqual, b))
 }
@@ -64,7 +65,8 @@ public func >= <V: _MappedValue>(property: Query<V>, value: V) -> Query<Bool> wh
 public func >= <V: _MappedValue>(property: Query<V?>, value: V?) -> Query<Bool> where V._Mapped: _QueryOrdered {
     Query(.compare(property.expression, .greaterOrEqual, value?._mapped))
 }
-/// Holds if the first property's stored value is greater than or equal to the second's. Never holds if one of the two is nil.
+/// Holds if the first property's stored value is greater than or equal to the second's. Never holds if one of the two
+/// is nil.
 public func >= <V: _MappedValue>(a: Query<V>, b: Query<V>) -> Query<Bool> where V._Mapped: _QueryOrdered {
     Query(.compare(a, .greaterOrEqual, b))
 }
@@ -98,31 +100,33 @@ public func != <V: _MappedValue>(a: Query<V?>, b: Query<V?>) -> Query<Bool> wher
 extension Query where T: _MappedValue, T._Mapped: _QueryTextual {
     /// Whether the stored string contains what is stored of `value`.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.contains, value, options)
+        stored(.contains, value, options: options)
     }
     /// Whether the stored string begins with what is stored of `value`.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.beginsWith, value, options)
+        stored(.beginsWith, value, options: options)
     }
     /// Whether the stored string ends with what is stored of `value`.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.endsWith, value, options)
+        stored(.endsWith, value, options: options)
     }
     /// Whether the stored string equals what is stored of `value`, under the options.
     public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.equal, value, options)
+        stored(.equal, value, options: options)
     }
     /// Whether the stored string differs from what is stored of `value`, under the options.
     public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.notEqual, value, options)
+        stored(.notEqual, value, options: options)
     }
-    /// Whether the whole stored string matches what is stored of `value`, in which `*` stands for any characters and `?`
-    /// for one code point.
+    /// Whether the whole stored string matches what is stored of `value`, in which `*` stands for any characters and
+    /// `?` for one code point.
     public func like(_ value: T, caseInsensitive: Bool = false) -> Query<Bool> {
-        stored(.like, value, caseInsensitive ? .caseInsensitive : [])
+        stored(.like, value, options: caseInsensitive ? .caseInsensitive : [])
     }
 
-    private func stored(_ operation: Comparison.Operation, _ value: T, _ options: StringOptions) -> Query<Bool> {
+    private func stored(
+        _ operation: Comparison.Operation, _ value: T, options: StringOptions
+    ) -> Query<Bool> {
         let stored = value._mapped._queryValue
         return Query<Bool>(.compare(expression, operation, .value(stored), options: options.comparison))
     }
@@ -131,31 +135,33 @@ extension Query where T: _MappedValue, T._Mapped: _QueryTextual {
 extension Query where T: _OptionalProtocol, T.Wrapped: _MappedValue, T.Wrapped._Mapped: _QueryTextual {
     /// Whether the stored string contains what is stored of `value`. Nil matches only nil.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.contains, value, options)
+        stored(.contains, value, options: options)
     }
     /// Whether the stored string begins with what is stored of `value`. Nil matches only nil.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.beginsWith, value, options)
+        stored(.beginsWith, value, options: options)
     }
     /// Whether the stored string ends with what is stored of `value`. Nil matches only nil.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.endsWith, value, options)
+        stored(.endsWith, value, options: options)
     }
     /// Whether the stored string equals what is stored of `value`, under the options. Nil matches only nil.
     public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.equal, value, options)
+        stored(.equal, value, options: options)
     }
     /// Whether the stored string differs from what is stored of `value`, under the options. Nil matches only nil.
     public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
-        stored(.notEqual, value, options)
+        stored(.notEqual, value, options: options)
     }
-    /// Whether the whole stored string matches what is stored of `value`, in which `*` stands for any characters and `?`
-    /// for one code point. Nil matches only nil.
+    /// Whether the whole stored string matches what is stored of `value`, in which `*` stands for any characters and
+    /// `?` for one code point. Nil matches only nil.
     public func like(_ value: T, caseInsensitive: Bool = false) -> Query<Bool> {
-        stored(.like, value, caseInsensitive ? .caseInsensitive : [])
+        stored(.like, value, options: caseInsensitive ? .caseInsensitive : [])
     }
 
-    private func stored(_ operation: Comparison.Operation, _ value: T, _ options: StringOptions) -> Query<Bool> {
+    private func stored(
+        _ operation: Comparison.Operation, _ value: T, options: StringOptions
+    ) -> Query<Bool> {
         let stored = (value as? T.Wrapped)?._mapped._queryValue ?? .null
         return Query<Bool>(.compare(expression, operation, .value(stored), options: options.comparison))
     }

@@ -8,11 +8,16 @@ struct OpenTransaction {
     let isAsync: Bool
     /// When it was opened, in nanoseconds of the monotonic clock.
     let beganAt = SystemClock.shared.monotonic()
+    /// The call that began it; nil if the program did not call `write` or `beginWrite` for it.
+    let callSite: CallSite?
     /// The inserter that `add` uses, kept from call to call.
     var inserter: ObjectInserter?
+    /// The realm itself, as long as its transaction keeps it.
+    var keptRealm: _RealmInstance?
 
-    init(_ transaction: WriteTransaction, isAsync: Bool) {
+    init(_ transaction: WriteTransaction, isAsync: Bool, at callSite: CallSite?) {
         self.transaction = transaction
         self.isAsync = isAsync
+        self.callSite = callSite
     }
 }

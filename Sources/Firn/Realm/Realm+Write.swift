@@ -67,8 +67,12 @@ extension Realm {
 
     /// Begins a write transaction, waiting for other writers. Stops the program if that is not possible, with the
     /// text of the error that `tryBeginWrite()` throws, and whenever `write` stops it.
+    ///
+    /// The transaction ends with the last reference to the realm: its changes are undone then, which is logged as a
+    /// warning. On the main thread, on a thread whose run loop runs, and for a realm of a queue or an actor, it keeps
+    /// the realm until the turn of the run loop, the block or the job ends.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
-        do { try instance.beginWrite(at: CallSite(file, line)) } catch {
+        do { try tryBeginWrite(file: file, line: line) } catch {
             fatalError("Firn: beginWrite() at \(file):\(line) failed: \(error) Use tryBeginWrite() to handle this.")
         }
     }
@@ -90,6 +94,7 @@ extension Realm {
     ///   system's error if the log can't be read; `.fail` if the store has been closed.
     public func tryBeginWrite(file: StaticString = #fileID, line: UInt = #line) throws {
         try instance.beginWrite(at: CallSite(file, line))
+        instance.keepForTransaction()
     }
 
     /// Commits the transaction, and returns when it is durable, as the configuration has it: what `write` does after

@@ -81,7 +81,7 @@ extension _RealmInstance {
         if isForked { return }
         asyncWrites?.end()
         shown.ahead = nil
-        _ = cancelTransaction()
+        loseTransaction()
         endForGood()
     }
 

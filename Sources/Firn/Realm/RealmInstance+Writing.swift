@@ -73,12 +73,12 @@ extension _RealmInstance {
 
     /// Begins a transaction, and shows its state.
     func enter(at callSite: CallSite) throws(StoreError) {
-        enter(try store.beginWrite(replacing: shown.takeOwnPin(), at: callSite), async: false)
+        enter(try store.beginWrite(replacing: shown.takeOwnPin(), at: callSite), async: false, at: callSite)
     }
 
     /// Shows the state of a transaction that has begun.
-    func enter(_ transaction: WriteTransaction, async: Bool = true) {
-        running = OpenTransaction(transaction, isAsync: async)
+    func enter(_ transaction: WriteTransaction, async: Bool = true, at callSite: CallSite? = nil) {
+        running = OpenTransaction(transaction, isAsync: async, at: callSite)
         shown.show(transaction, as: schema)
         transaction.attach(core, writesInPlace: shown.writesInPlace)
         core.pointee.generation &+= 1
@@ -115,6 +115,30 @@ extension _RealmInstance {
         observers.wakeIfDue()
         asyncWrites?.askForLock()
         if case .undone = outcome { observers.propertyTracker?.undone() }
+    }
+
+    /// Lets the open transaction keep the realm until the turn of the run loop, the queue's block or the actor's job
+    /// ends, if there is one. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next line may well
+    /// be `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
+    ///
+    /// On another thread the transaction ends with the last reference to its realm: a pool's thread must not keep the
+    /// write lock for ever.
+    func keepForTransaction() {
+        guard let scheduler, scheduler.canDeliver else { return }
+        running?.keptRealm = self
+        if isTurnEndScheduled { return }
+        isTurnEndScheduled = scheduler.schedule(for: reference) { instance in
+            instance.isTurnEndScheduled = false
+            instance.running?.keptRealm = nil
+        }
+        if !isTurnEndScheduled { running?.keptRealm = nil }
+    }
+
+    /// Undoes the open transaction of a realm that goes, or whose thread ends, and logs that.
+    func loseTransaction() {
+        guard let running else { return }
+        _ = cancelTransaction()
+        if let callSite = running.callSite, !isForked { shared.monitor.lostTransaction(begunAt: callSite) }
     }
 
     /// Undoes the running transaction, if there is one, without showing anything else instead. Returns the version

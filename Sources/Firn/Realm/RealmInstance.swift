@@ -48,6 +48,8 @@ public final class _RealmInstance {
     let hasEnded = Atomic<Bool>(false)
     /// Whether a turn is scheduled that subtracts what was released on other threads. Atomic: those threads read it.
     let isCountingScheduled = Atomic<Bool>(false)
+    /// Whether a turn is scheduled after which an open transaction keeps the realm no more.
+    var isTurnEndScheduled = false
     /// Whether it is registered to end with its thread.
     var isRegisteredForThreadEnd = false
 
@@ -83,7 +85,7 @@ public final class _RealmInstance {
     deinit {
         reference.end()
         scheduler?.forget(reference)
-        transaction?.cancel()
+        loseTransaction()
         cores.free()
     }
 

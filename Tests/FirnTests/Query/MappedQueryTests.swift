@@ -12,7 +12,7 @@ private struct Metres: CustomPersistable, Hashable {
     var persistableValue: Double { value }
 }
 
-private class Box: Object {
+private class Parcel: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var size: Size
     @Persisted var other: Size
@@ -30,7 +30,7 @@ private class Box: Object {
     @Persisted var numbers: List<Int>
     @Persisted var named: Map<String, Size>
     @Persisted var tints: Map<String, Colour?>
-    @Persisted var boxes: List<Box>
+    @Persisted var parcels: List<Parcel>
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -40,40 +40,40 @@ private class Box: Object {
     private let realm: Realm
 
     init() throws {
-        realm = try memoryRealm([Box.self])
+        realm = try memoryRealm([Parcel.self])
         try realm.write {
             for id in 0..<60 {
-                let box = Box(value: ["id": id])
-                box.size = Size.allCases[id % 3]
-                box.other = Size.allCases[id / 3 % 3]
-                box.maybe = id % 4 == 0 ? nil : Size.allCases[id % 3]
-                box.colour = Colour.allCases[id % 3]
-                box.tint = id % 5 == 0 ? nil : Colour.allCases[id / 2 % 3]
-                box.length = Metres(Double(id % 7))
-                box.width = id % 6 == 0 ? nil : Metres(Double(id % 5))
-                box.text = ["abc", "ABC", "b", "a*"][id % 4]
-                box.pattern = [nil, "a*", "abc", "?"][id / 4 % 4]
-                box.bytes = Data([UInt8(id % 3)])
-                box.sizes.append(objectsIn: (0..<id % 4).map { Size.allCases[(id + $0) % 3] })
-                box.lengths.append(objectsIn: (0..<id % 3).map { Metres(Double(id % 5 + $0)) })
-                box.maybes.append(objectsIn: (0..<id % 3).map { $0 == 0 ? nil : Size.allCases[(id + $0) % 3] })
-                box.numbers.append(objectsIn: (0..<id % 5).map { id % 4 + $0 })
-                box.named["a"] = Size.allCases[id % 3]
-                if id % 2 == 0 { box.tints["t"] = .some(id % 4 == 0 ? nil : .blue) }
-                realm.add(box)
+                let parcel = Parcel(value: ["id": id])
+                parcel.size = Size.allCases[id % 3]
+                parcel.other = Size.allCases[id / 3 % 3]
+                parcel.maybe = id % 4 == 0 ? nil : Size.allCases[id % 3]
+                parcel.colour = Colour.allCases[id % 3]
+                parcel.tint = id % 5 == 0 ? nil : Colour.allCases[id / 2 % 3]
+                parcel.length = Metres(Double(id % 7))
+                parcel.width = id % 6 == 0 ? nil : Metres(Double(id % 5))
+                parcel.text = ["abc", "ABC", "b", "a*"][id % 4]
+                parcel.pattern = [nil, "a*", "abc", "?"][id / 4 % 4]
+                parcel.bytes = Data([UInt8(id % 3)])
+                parcel.sizes.append(objectsIn: (0..<id % 4).map { Size.allCases[(id + $0) % 3] })
+                parcel.lengths.append(objectsIn: (0..<id % 3).map { Metres(Double(id % 5 + $0)) })
+                parcel.maybes.append(objectsIn: (0..<id % 3).map { $0 == 0 ? nil : Size.allCases[(id + $0) % 3] })
+                parcel.numbers.append(objectsIn: (0..<id % 5).map { id % 4 + $0 })
+                parcel.named["a"] = Size.allCases[id % 3]
+                if id % 2 == 0 { parcel.tints["t"] = .some(id % 4 == 0 ? nil : .blue) }
+                realm.add(parcel)
             }
-            for box in realm.objects(Box.self) where box.id > 10 {
-                box.boxes.append(objectsIn: realm.objects(Box.self).where { $0.id < box.id % 4 })
+            for parcel in realm.objects(Parcel.self) where parcel.id > 10 {
+                parcel.parcels.append(objectsIn: realm.objects(Parcel.self).where { $0.id < parcel.id % 4 })
             }
         }
     }
 
     private func check(
-        _ condition: (Query<Box>) -> Query<Bool>, _ expected: (Box) -> Bool,
+        _ condition: (Query<Parcel>) -> Query<Bool>, _ expected: (Parcel) -> Bool,
         _ location: SourceLocation = #_sourceLocation
     ) {
-        let found = realm.objects(Box.self).where(condition).map(\.id)
-        let wanted = Array(realm.objects(Box.self)).filter(expected).map(\.id)
+        let found = realm.objects(Parcel.self).where(condition).map(\.id)
+        let wanted = Array(realm.objects(Parcel.self)).filter(expected).map(\.id)
         #expect(Array(found) == wanted, sourceLocation: location)
         #expect(!wanted.isEmpty && wanted.count < 60, "the condition is no test", sourceLocation: location)
     }
@@ -115,8 +115,8 @@ private class Box: Object {
     }
 
     @Test func aPropertyIsComparedWithAnother() {
-        check({ $0.text > $0.pattern }, { box in box.pattern.map { $0 < box.text } ?? false })
-        check({ $0.text <= $0.pattern }, { box in box.pattern.map { box.text <= $0 } ?? false })
+        check({ $0.text > $0.pattern }, { parcel in parcel.pattern.map { $0 < parcel.text } ?? false })
+        check({ $0.text <= $0.pattern }, { parcel in parcel.pattern.map { parcel.text <= $0 } ?? false })
         check({ $0.text.equals($0.pattern) }, { $0.text == $0.pattern })
         check(
             { $0.text.equals($0.pattern, options: .caseInsensitive) },
@@ -124,25 +124,25 @@ private class Box: Object {
         check({ $0.text.notEquals($0.pattern) }, { $0.text != $0.pattern })
         check(
             { $0.text.like($0.pattern) },
-            { box in
-                switch box.pattern {
-                case "a*": box.text.hasPrefix("a")
-                case "abc": box.text == "abc"
-                case "?": box.text == "b"
+            { parcel in
+                switch parcel.pattern {
+                case "a*": parcel.text.hasPrefix("a")
+                case "abc": parcel.text == "abc"
+                case "?": parcel.text == "b"
                 default: false
                 }
             })
         check(
             { $0.text.like($0.pattern, caseInsensitive: true) },
-            { box in
-                switch box.pattern {
-                case "a*": box.text.lowercased().hasPrefix("a")
-                case "abc": box.text.lowercased() == "abc"
-                case "?": box.text == "b"
+            { parcel in
+                switch parcel.pattern {
+                case "a*": parcel.text.lowercased().hasPrefix("a")
+                case "abc": parcel.text.lowercased() == "abc"
+                case "?": parcel.text == "b"
                 default: false
                 }
             })
-        check({ $0.text.contains($0.pattern) }, { box in box.pattern.map { box.text.contains($0) } ?? false })
+        check({ $0.text.contains($0.pattern) }, { parcel in parcel.pattern.map { parcel.text.contains($0) } ?? false })
     }
 
     @Test func dataAreEqual() {
@@ -152,7 +152,7 @@ private class Box: Object {
 
     @Test func mapsAreSearched() {
         check({ $0.tints.contains(.blue) }, { $0.tints["t"] == .some(.blue) })
-        check({ $0.tints.contains(nil) }, { box in box.tints.contains { $0.value == nil } })
+        check({ $0.tints.contains(nil) }, { parcel in parcel.tints.contains { $0.value == nil } })
         check({ $0.tints.containsAny(in: [.blue, nil]) }, { !$0.tints.isEmpty })
         check({ $0.named.containsAny(in: [.large]) }, { $0.named["a"] == .large })
         check({ $0.named.rawValue > 2 }, { $0.named["a"] == .large })
@@ -171,22 +171,22 @@ private class Box: Object {
         check({ $0.lengths.avg == metres }, { $0.lengths.average() == metres })
         check({ $0.lengths.max >= metres }, { ($0.lengths.max()?.value ?? 0) >= 4 })
         check({ $0.named.max == .large }, { $0.named.max() == .large })
-        check({ $0.boxes.size.max == .large }, { $0.boxes.contains { $0.size == .large } })
-        check({ $0.boxes.length.sum > Metres(2) }, { $0.boxes.reduce(0) { $0 + $1.length.value } > 2 })
-        check({ $0.boxes.id.avg >= 1 }, { ($0.boxes.average(of: \.id) ?? -1) >= 1 })
+        check({ $0.parcels.size.max == .large }, { $0.parcels.contains { $0.size == .large } })
+        check({ $0.parcels.length.sum > Metres(2) }, { $0.parcels.reduce(0) { $0 + $1.length.value } > 2 })
+        check({ $0.parcels.id.avg >= 1 }, { ($0.parcels.average(of: \.id) ?? -1) >= 1 })
     }
 
     @Test func aSubqueryCountsWhatItsElementsHave() {
         check(
-            { ($0.boxes.numbers.count >= 1).count > 1 },
-            { $0.boxes.filter { $0.numbers.count >= 1 }.count > 1 })
+            { ($0.parcels.numbers.count >= 1).count > 1 },
+            { $0.parcels.filter { $0.numbers.count >= 1 }.count > 1 })
         check(
-            { ($0.boxes.numbers.count >= 0 && $0.boxes.id > 0).count == 2 },
-            { $0.boxes.filter { $0.id > 0 }.count == 2 })
+            { ($0.parcels.numbers.count >= 0 && $0.parcels.id > 0).count == 2 },
+            { $0.parcels.filter { $0.id > 0 }.count == 2 })
         check(
-            { ($0.boxes.numbers.max > 1).count > 0 }, { $0.boxes.contains { ($0.numbers.max() ?? 0) > 1 } })
+            { ($0.parcels.numbers.max > 1).count > 0 }, { $0.parcels.contains { ($0.numbers.max() ?? 0) > 1 } })
         check(
-            { ($0.boxes.boxes.id.max > 0 || $0.boxes.id == 2).count > 0 },
-            { $0.boxes.contains { ($0.boxes.max(of: \.id) ?? 0) > 0 || $0.id == 2 } })
+            { ($0.parcels.parcels.id.max > 0 || $0.parcels.id == 2).count > 0 },
+            { $0.parcels.contains { ($0.parcels.max(of: \.id) ?? 0) > 0 || $0.id == 2 } })
     }
 }

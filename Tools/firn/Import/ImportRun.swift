@@ -106,6 +106,11 @@ struct ImportRun {
             throw ToolError(.usage, "\(source.name):\(place): \(missing.text)\(others). \(left)")
         } catch let error as StoreError where error.code == .schema {
             throw ToolError(.usage, "\(source.name): \(error). Nothing was imported.")
+        } catch let error as StoreError where batch == nil && error.isCommitTooLarge {
+            let failure = ToolError(reading: error)
+            throw ToolError(
+                failure.status,
+                "\(failure) Nothing was imported. With --batch 100000 the import commits after each 100000 objects.")
         } catch let error as ToolError where error.status == .interrupted && hasCommitted {
             throw ToolError(.interrupted, "interrupted; the objects before the last full batch are imported.")
         } catch let error as StoreError where hasCommitted {
@@ -166,4 +171,9 @@ struct ImportRun {
         if store.otherProcesses.isEmpty { return try store.beginWrite() }
         return try Interrupts.endingAtOnce { try store.beginWrite() }
     }
+}
+
+extension StoreError {
+    /// Whether a commit has more bytes than the log takes in one.
+    fileprivate var isCommitTooLarge: Bool { if case .log(let error) = code { error.code == .tooLarge } else { false } }
 }

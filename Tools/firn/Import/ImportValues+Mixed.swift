@@ -19,6 +19,13 @@ extension ImportValues {
             try Self.checkLength(text.utf8.count, at: start)
             return .value(.string(text))
         case .number:
+            let start = reader.offset
+            var ahead = reader
+            let text = try ahead.numberText()
+            if JSONReader.longInteger(text) != nil {
+                reader = ahead
+                return .value(.decimal(try Self.wholeDecimal(text, at: start)))
+            }
             switch try reader.number() {
             case .int(let value): return .value(.int(value))
             case .double(let value): return .value(.double(value))

@@ -1,5 +1,6 @@
 import FirnBytes
 import FirnCore
+import Foundation
 
 /// Reads values of properties from JSON and from fields of CSV: the inverse of `ObjectJSON`.
 struct ImportValues {
@@ -110,7 +111,9 @@ struct ImportValues {
             let start = reader.offset
             return .double(try Self.kept(try reader.numberText(), type: "double", at: start, Double.init))
         case (.decimal, .number):
+            let start = reader.offset
             let text = try reader.numberText()
+            if JSONReader.longInteger(text) != nil { return .decimal(try Self.wholeDecimal(text, at: start)) }
             return Self.decimal(String(decoding: text, as: UTF8.self)).map { .decimal($0) }
         case (.string, .string):
             let start = reader.offset
@@ -134,15 +137,44 @@ struct ImportValues {
         _ text: UnsafeRawBufferPointer, type: String, at start: Int, _ read: (String) -> Number?
     ) throws(InputFault) -> Number {
         guard let number = read(String(decoding: text, as: UTF8.self)), number.isFinite, isZero(text) || number != 0,
-            JSONReader.integer(text).map({ Int64(exactly: number) == $0 }) ?? true
+            isExact(number, text)
         else { throw InputFault("a \(type) can't hold this number", at: start) }
         return number
     }
 
-    /// The decimal number that a text stands for, rounded to 34 digits; nil if it is none, or if it is too large or too
-    /// small for one.
+    /// Whether a number is the one that a text stands for, if that is an integer. Fractions are rounded.
+    private static func isExact(_ number: some BinaryFloatingPoint, _ text: UnsafeRawBufferPointer) -> Bool {
+        if let integer = JSONReader.integer(text) { return Int64(exactly: number) == integer }
+        guard let digits = JSONReader.longInteger(text) else { return true }
+        // All digits of a double: from 2^63 on it is an integer.
+        return String(format: "%.0f", abs(Double(number))).utf8.elementsEqual(digits)
+    }
+
+    /// The decimal number of a long integer. Throws if that has more digits than a decimal number keeps: 34 between the
+    /// first and the last one that is not 0.
+    static func wholeDecimal(_ text: UnsafeRawBufferPointer, at start: Int) throws(InputFault) -> DecimalBits {
+        guard let digits = JSONReader.longInteger(text), keptDigits(digits) <= 34,
+            let value = decimal(String(decoding: text, as: UTF8.self))
+        else {
+            throw InputFault(
+                "this integer has more digits than a number of any type keeps (34). Write it as a string", at: start)
+        }
+        return value
+    }
+
+    /// How many digits a decimal number must keep of an integer's.
+    static func keptDigits(_ digits: some BidirectionalCollection<UInt8>) -> Int {
+        let zero = UInt8(ascii: "0")
+        guard let last = digits.lastIndex(where: { $0 != zero }) else { return 0 }
+        return digits[...last].count
+    }
+
+    /// The decimal number that a text stands for; nil if it is none, if it is too large or too small for one, and if it
+    /// is an integer of more digits than one keeps. A fraction is rounded to 34 digits.
     private static func decimal(_ text: String) -> DecimalBits? {
         guard let value = DecimalBits(text: text) else { return NaNText.decimal(text) }
+        let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "0") }
+        if digits.allSatisfy({ JSONReader.digit($0) ?? 10 < 10 }), keptDigits(digits) > 34 { return nil }
         let isWord = !text.utf8.contains { $0 >= 0x30 && $0 <= 0x39 }
         guard isWord || !value.isInfinite && isZero(text.utf8) == isZero(value.text.utf8) else { return nil }
         return value

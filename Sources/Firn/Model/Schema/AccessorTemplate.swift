@@ -3,10 +3,10 @@ import CFirn
 /// The bytes of an accessor of a class before it has a row. An accessor is made by copying them, which costs a fraction
 /// of what the class's initialiser does: that sets one property after the other.
 ///
-/// A class has a template if all of its stored properties are `@Persisted`, none of them is ignored, and its initialiser
-/// makes no other objects before it calls `super.init()`. The template is made from an instance, whose wrappers are
-/// overwritten with what an accessor's wrapper holds (`_Persistable._blank`). So whatever the class's initialiser has
-/// assigned, the bytes own nothing, and a copy of them is an instance.
+/// A class has a template if all of its stored properties are `@Persisted`, none of them is ignored, and its
+/// initialiser makes no other objects before it calls `super.init()`. The template is made from an instance, whose
+/// wrappers are overwritten with what an accessor's wrapper holds (`_Persistable._blank`). So whatever the class's
+/// initialiser has assigned, the bytes own nothing, and a copy of them is an instance.
 ///
 /// The class's initialiser does not run for such an accessor; its deinitialiser does.
 struct AccessorTemplate: @unchecked Sendable {

@@ -120,6 +120,14 @@ package final class StoreMonitor: Sendable {
         if isDue { look(at: store, now: now) }
     }
 
+    /// Called when a transaction was undone because its realm is gone, or because its thread has ended.
+    func lostTransaction(begunAt site: CallSite) {
+        RealmLogger.shared.log(
+            .warn,
+            "\(name): the write transaction begun at \(site) was neither committed nor cancelled, and nothing keeps its realm any more, or its thread has ended. Its changes were undone. Keep the Realm in a variable until commitWrite()."
+        )
+    }
+
     /// Called after a commit was published that began to be written at `start`, a time of the monotonic clock.
     func published(since start: Int64) {
         guard let meter else { return }

@@ -17,7 +17,7 @@ final class MigrationRun: @unchecked Sendable {
         let old: _RealmInstance
         var new: _RealmInstance
         var enumerations = 0
-        /// The objects of classes that become embedded of which parents have got copies.
+        /// The objects that the block has copied for their parents, of classes that become embedded.
         var copied: [TableID: Set<Int64>] = [:]
     }
     private let thread = currentThreadID()

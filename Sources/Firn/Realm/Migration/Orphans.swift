@@ -2,9 +2,9 @@ import FirnCore
 
 /// The objects of classes that a migration makes embedded which have no parent when its block has returned.
 ///
-/// Until then these classes are ordinary, so nothing is deleted with its parent. Now those objects are deleted that an
-/// embedded class would not have any more: the ones of which the block has given parents copies, and the ones that
-/// have lost their last link in the block. All others stay: opening names them, and refuses the migration.
+/// Until then these classes are ordinary, so nothing is deleted with its parent. Now the objects are deleted that an
+/// embedded class would have lost: objects that the block has copied for their parents, and objects that have lost
+/// their last link in the block. All others stay: opening names them, and refuses the migration.
 struct Orphans {
     let transaction: WriteTransaction
     /// The schema that the store is to have.

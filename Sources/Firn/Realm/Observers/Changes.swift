@@ -17,7 +17,8 @@ public struct PropertyChange {
     /// The value before. For an observer it is nil if the observer's own realm made the change, and for collections
     /// and key paths through links.
     public let oldValue: Any?
-    /// The value now. For an observer it is nil for collections and key paths through links.
+    /// The value now. For an observer it is nil for collections, and for key paths through links, unless the observer
+    /// is one of a projection.
     public let newValue: Any?
 }
 

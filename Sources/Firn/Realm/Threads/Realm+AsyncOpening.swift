@@ -163,7 +163,7 @@ extension Realm {
 
     /// A store that was opened for a callback, or why it could not be.
     private final class OpenedStore: @unchecked Sendable {
-        // Used by one block after another, of which each dispatches the next.
+        // Used by one block after another: each dispatches the next.
         private var opened: Swift.Result<SharedStore, any Swift.Error>?
 
         init(_ opened: Swift.Result<SharedStore, any Swift.Error>) { self.opened = opened }

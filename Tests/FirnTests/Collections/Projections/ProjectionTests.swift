@@ -305,10 +305,28 @@ private class PersonName: Projection<Person> {
             ann.friends[0] = "Bert"
         }
         await wait { lines.count == 2 }
-        #expect(lines.last == "Anna distance:->12 city:->- tags:->- friends:->-")
+        #expect(lines.last == "Anna distance:->12 city:->Rome tags:->- friends:->-")
         try realm.write { realm.delete(try card(1).rootObject) }
         await wait { lines.count == 3 }
         #expect(lines.last == "deleted")
+        token.invalidate()
+    }
+
+    @Test func namesChooseTheProperties() async throws {
+        var lines: [String] = []
+        let token = try card(1).observe(keyPaths: ["city", "title"]) { change in
+            if case .change(_, let properties) = change { lines += properties.map(\.name) }
+        }
+        try realm.write { try card(1).distance = 1 }
+        await mainQueueIsThrough()
+        try realm.write {
+            let ann = try card(1)
+            (ann.title, ann.distance) = ("Anna", 2)
+        }
+        await wait { lines.count == 1 }
+        try realm.write { try card(1).rootObject.home?.city = "Rome" }
+        await wait { lines.count == 2 }
+        #expect(lines == ["title", "city"])
         token.invalidate()
     }
 

@@ -32,7 +32,7 @@ private class Horse: Object {
         notes.append("made")
     }
 
-    required override init() { super.init() }
+    required init() { super.init() }
 }
 
 private class Tack: EmbeddedObject {
@@ -44,7 +44,7 @@ private class Tack: EmbeddedObject {
         super.init()
     }
 
-    required override init() { super.init() }
+    required init() { super.init() }
 }
 
 @Suite(.timeLimit(.minutes(20))) struct InitialiserTests {

@@ -40,7 +40,12 @@ final class ProjectionFollower {
                     continue
                 }
                 guard LinkedCard.own.contains(name) else {
-                    if property.oldValue != nil || property.newValue != nil { faults.append("\(name) has values") }
+                    if property.oldValue != nil { faults.append("\(name) has an old value") }
+                    // A collection is live, and none of the values.
+                    if LinkedCard.linked.contains(name) || property.newValue != nil {
+                        let new = CardText.of(property.newValue)
+                        if new != now[name] { faults.append("\(name) became \(new), not \(now[name]!)") }
+                    }
                     seen[name] = now[name]
                     continue
                 }

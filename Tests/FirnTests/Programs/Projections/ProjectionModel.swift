@@ -84,6 +84,9 @@ class LinkedCard: BaseCard {
     /// Whose old and new values observers get: they depend on the object's own single values alone.
     static let own: Set = ["id", "name", "again", "number", "double", "mood", "any", "title", "length", "next"]
 
+    /// Whose new values observers get: they are single values behind links.
+    static let linked: Set = ["city", "innerCity", "partLinkName", "nextName", "nextNextNumber", "nextCity"]
+
     @MainActor static let keyPaths: [(name: String, path: PartialKeyPath<LinkedCard>)] = [
         ("name", \.name), ("again", \.again), ("number", \.number), ("double", \.double), ("mood", \.mood),
         ("any", \.any), ("title", \.title), ("length", \.length), ("city", \.city), ("innerCity", \.innerCity),

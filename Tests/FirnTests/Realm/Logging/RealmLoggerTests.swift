@@ -107,6 +107,65 @@ import Testing
         #expect(try messages { try realm.write { _ = realm.create(Inked.self) } }.isEmpty)
     }
 
+    // MARK: A transaction of a realm that nobody keeps
+
+    private var configuration: Realm.Configuration { .init(fileURL: url, objectTypes: [Inked.self]) }
+
+    /// As programs for Apple's platforms write it, where the autorelease pool keeps the realm.
+    @MainActor @Test func aTransactionKeepsItsRealmUntilTheTurnEnds() throws {
+        let logged = try messages(.warn) {
+            try Realm(configuration: configuration).beginWrite()
+            try Realm(configuration: configuration).create(Inked.self, value: [7])
+            try Realm(configuration: configuration).commitWrite()
+        }
+        #expect(try logged.isEmpty && open().objects(Inked.self).map(\.number) == [7])
+    }
+
+    @Test func aTransactionThatTheTurnLeavesOpenIsUndoneAndLogged() throws {
+        let queue = DispatchQueue(label: "unkept")
+        func inTransaction() throws -> Bool {
+            try Realm(configuration: configuration, queue: queue).isInWriteTransaction
+        }
+        let logged = try messages(.warn) {
+            try queue.sync {
+                try Realm(configuration: configuration, queue: queue).beginWrite()
+                try Realm(configuration: configuration, queue: queue).create(Inked.self, value: [1])
+                #expect(try inTransaction())
+            }
+            let isOpen = try queue.sync { try inTransaction() }
+            #expect(!isOpen)
+        }
+        #expect(logged.count == 1 && logged[0].contains("begun at FirnTests/RealmLoggerTests.swift:"), "\(logged)")
+        #expect(logged.allSatisfy { $0.contains("Its changes were undone") })
+        // The write lock is free again, and a realm that is kept is in its transaction for longer.
+        try queue.sync {
+            let realm = try Realm(configuration: configuration, queue: queue)
+            try realm.write { realm.create(Inked.self, value: [2]) }
+            realm.beginWrite()
+            nonisolated(unsafe) let kept = realm
+            queue.async { kept.cancelWrite() }
+        }
+        queue.sync {}
+        #expect(try open().objects(Inked.self).map(\.number) == [2])
+    }
+
+    /// A pool's thread must not keep the write lock for its life.
+    @Test func onAThreadWithoutTurnsATransactionEndsWithItsRealm() async throws {
+        nonisolated(unsafe) let configuration = configuration
+        let logged = try messages(.warn) {
+            let done = DispatchSemaphore(value: 0)
+            Thread {
+                try? Realm(configuration: configuration).beginWrite()
+                let isOpen = try? Realm(configuration: configuration).isInWriteTransaction
+                #expect(isOpen == false)
+                done.signal()
+            }.start()
+            try #require(done.wait(timeout: .testTimeout) == .success)
+        }
+        #expect(logged.count == 1 && logged.allSatisfy { $0.contains("nothing keeps its realm any more") }, "\(logged)")
+        try open().write {}
+    }
+
     @MainActor @Test func anAsynchronousTransactionIsMeasuredFromItsBeginning() async throws {
         let realm = try await Realm(configuration: .init(fileURL: url, objectTypes: [Inked.self]))
         let before = try await realm.asyncWrite {

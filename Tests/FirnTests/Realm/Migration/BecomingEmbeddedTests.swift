@@ -40,12 +40,12 @@ private class House: Object {
 private class Room: EmbeddedObject {
     @Persisted var title = "untitled"
     @Persisted var floor = 0
-    @Persisted var lamp: Lamp?
+    @Persisted var lamp: RoomLamp?
     override class func _realmObjectName() -> String? { "Room" }
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
-private class Lamp: EmbeddedObject {
+private class RoomLamp: EmbeddedObject {
     @Persisted var watts: Int
     override class func _realmObjectName() -> String? { "Lamp" }
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
@@ -70,7 +70,7 @@ private class Lamp: EmbeddedObject {
                 migrationBlock: { migration, _ in
                     migration.renameProperty(onType: "Room", from: "name", to: "title")
                     body(migration)
-                }, objectTypes: [House.self, Room.self, Lamp.self]))
+                }, objectTypes: [House.self, Room.self, RoomLamp.self]))
     }
 
     private func fill(_ body: (Realm) -> Void) throws {
@@ -118,10 +118,10 @@ private class Lamp: EmbeddedObject {
                 "1:red/1/60", "1:red/0/60", "1:blue/0/60", "1:red/0/60", "1:red/0/60", "2:red/2/60", "2:red/0/60",
                 "2:blue/0/60", "2:red/0/60", "2:red/0/60",
             ])
-        #expect(realm.countEmbedded(Room.self) == 10 && realm.countEmbedded(Lamp.self) == 10)
+        #expect(realm.countEmbedded(Room.self) == 10 && realm.countEmbedded(RoomLamp.self) == 10)
         #expect(realm.objects(House.self)[0].byName["n"] == .some(nil))
         try realm.write { realm.delete(realm.objects(House.self)[0]) }
-        #expect(realm.countEmbedded(Room.self) == 5 && realm.countEmbedded(Lamp.self) == 5)
+        #expect(realm.countEmbedded(Room.self) == 5 && realm.countEmbedded(RoomLamp.self) == 5)
     }
 
     /// A program that copies, and then deletes what it has copied.
@@ -137,7 +137,7 @@ private class Lamp: EmbeddedObject {
             migration.enumerateObjects(ofType: "Lamp") { _, new in if let new { migration.delete(new) } }
         }
         #expect(rooms(realm).filter { $0.hasPrefix("2") } == ["2:red/0/60", "2:red/0/60", "2:blue/0/60", "2:red/0/60"])
-        #expect(realm.countEmbedded(Room.self) == 8 && realm.countEmbedded(Lamp.self) == 8)
+        #expect(realm.countEmbedded(Room.self) == 8 && realm.countEmbedded(RoomLamp.self) == 8)
     }
 
     @Test func newParentsAndListsGetCopies() throws {
@@ -159,7 +159,7 @@ private class Lamp: EmbeddedObject {
             rooms(realm) == [
                 "1:red/0/5", "1:red/0/5", "1:red/0/5", "2:red/0/5", "2:red/0/5", "2:red/0/5",
             ])
-        #expect(realm.countEmbedded(Room.self) == 6 && realm.countEmbedded(Lamp.self) == 6)
+        #expect(realm.countEmbedded(Room.self) == 6 && realm.countEmbedded(RoomLamp.self) == 6)
     }
 
     /// The link's own property goes with the migration.
@@ -172,7 +172,7 @@ private class Lamp: EmbeddedObject {
             migration.enumerateObjects(ofType: "House") { old, new in new?["hall"] = old?["cellar"] }
         }
         #expect(rooms(realm) == ["1:coal/0/5", "2:coal/0/5"])
-        #expect(realm.countEmbedded(Room.self) == 2 && realm.countEmbedded(Lamp.self) == 2)
+        #expect(realm.countEmbedded(Room.self) == 2 && realm.countEmbedded(RoomLamp.self) == 2)
     }
 
     /// As an embedded object that loses its parent is deleted. What another parent has as well stays.
@@ -194,7 +194,7 @@ private class Lamp: EmbeddedObject {
             }
         }
         #expect(rooms(realm) == ["1:red/0/60", "2:new/0/-1"])
-        #expect(realm.countEmbedded(Room.self) == 2 && realm.countEmbedded(Lamp.self) == 1)
+        #expect(realm.countEmbedded(Room.self) == 2 && realm.countEmbedded(RoomLamp.self) == 1)
     }
 
     @Test func whatHasNoParentOrSeveralIsNamed() throws {

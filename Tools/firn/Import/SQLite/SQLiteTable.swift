@@ -35,6 +35,7 @@
         ///   - note: called with what an import can't keep.
         static func all(_ chosen: [String], in file: SQLiteFile, note: (String) -> Void) throws -> [SQLiteTable] {
             let names = try names(in: file, mayBeForeign: !chosen.isEmpty)
+            if chosen.isEmpty { try noteVirtualTables(of: file, note) }
             for name in chosen where !names.contains(name) {
                 let shown = names.sorted().map { DisplayText.name($0) }.joined(separator: ", ")
                 throw ToolError(
@@ -66,6 +67,20 @@
         /// As SQLite compares names: only letters of ASCII are alike in both forms.
         static func ascii(_ name: String) -> [UInt8] {
             name.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 32 : $0 }
+        }
+
+        /// Notes the tables whose rows are left out: the ones of modules, such as those of FTS and R-tree.
+        private static func noteVirtualTables(of file: SQLiteFile, _ note: (String) -> Void) throws {
+            let list = try SQLiteFile.Rows(
+                file, "SELECT name, sql FROM main.sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' ORDER BY name")
+            while try list.next() {
+                let name = list.name(0) ?? "a table whose name is not UTF-8"
+                // … USING module(arguments)
+                let words = (list.name(1) ?? "").split(whereSeparator: { $0.isWhitespace || $0 == "(" })
+                let using = words.firstIndex { $0.lowercased() == "using" }.map { $0 + 1 }
+                let module = using.flatMap { $0 < words.count ? " of \(words[$0])" : nil } ?? ""
+                note("\(name) is a virtual table\(module); its rows are left out.")
+            }
         }
 
         private static func names(in file: SQLiteFile, mayBeForeign: Bool) throws -> [String] {
@@ -137,7 +152,10 @@
             for (_, parts) in found.sorted(by: { $0.key > $1.key }) {
                 guard parts.count == 1, let column = columns.firstIndex(where: { Self.isSame($0.name, parts[0].from) })
                 else {
-                    note("\(name): its foreign key to \(parts[0].table) has several columns, which stay values.")
+                    let columns = parts.map(\.from).joined(separator: ", ")
+                    note(
+                        "\(name): its foreign key (\(columns)) to \(parts[0].table) has several columns, which stay values."
+                    )
                     continue
                 }
                 let place = "\(name).\(columns[column].name)"

@@ -205,6 +205,15 @@ struct JSONReader {
         return isNegative && value == 0 ? nil : value
     }
 
+    /// The digits of an integer that does not fit into 64 bits, without its sign; nil for other numbers.
+    static func longInteger(_ text: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
+        let digits = text.dropFirst(text.first == UInt8(ascii: "-") ? 1 : 0)
+        guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), digits.count > 18,
+            integer(text) == nil
+        else { return nil }
+        return digits
+    }
+
     /// The text of a number.
     mutating func numberText() throws(InputFault) -> UnsafeRawBufferPointer {
         skipSpace()

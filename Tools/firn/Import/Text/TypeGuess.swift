@@ -9,7 +9,7 @@ struct TypeGuess {
     private(set) var count = 0
 
     private struct Kinds: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
         static let null = Kinds(rawValue: 1)
         static let bool = Kinds(rawValue: 2)
         static let int = Kinds(rawValue: 4)
@@ -20,12 +20,15 @@ struct TypeGuess {
         static let other = Kinds(rawValue: 64)
         /// An integer that would lose digits as a double.
         static let long = Kinds(rawValue: 128)
+        /// An integer of more than 64 bits, which a decimal number keeps.
+        static let decimal = Kinds(rawValue: 256)
 
         /// The type of single values of these kinds.
         var type: ColumnType {
             switch subtracting(.null) {
             case .bool: .bool
             case .int, .long, [.int, .long]: .int
+            case let kinds where kinds.contains(.decimal) && kinds.isSubset(of: [.int, .long, .decimal]): .decimal
             case .double, [.int, .double]: .double
             case .string, []: .string
             default: .mixed
@@ -68,7 +71,9 @@ struct TypeGuess {
     }
 
     private static func kind(ofNumber text: UnsafeRawBufferPointer) -> Kinds {
-        guard let integer = JSONReader.integer(text) else { return .double }
+        guard let integer = JSONReader.integer(text) else {
+            return JSONReader.longInteger(text) == nil ? .double : .decimal
+        }
         return integer.magnitude <= 1 << 53 ? .int : .long
     }
 
@@ -79,15 +84,18 @@ struct TypeGuess {
             kinds.insert(.null)
             return
         }
-        let text = String(decoding: field.text, as: UTF8.self)
-        if field.isQuoted {
-            kinds.insert(.string)
-        } else if text == "true" || text == "false" {
-            kinds.insert(.bool)
-        } else if JSONReader.isNumber(field.text) {
-            kinds.insert(field.text.withUnsafeBytes { Self.kind(ofNumber: $0) })
-        } else {
-            kinds.insert(.string)
+        kinds.insert(field.isQuoted ? .string : Self.kind(ofText: field.text))
+    }
+
+    /// The kind of a field without quotes. Spaces beside a number or a word are none of it.
+    private static func kind(ofText field: [UInt8]) -> Kinds {
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let text = Array(field.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+        if text.elementsEqual("true".utf8) || text.elementsEqual("false".utf8) { return .bool }
+        guard JSONReader.isNumber(text) else { return .string }
+        return text.withUnsafeBytes { bytes in
+            let digits = JSONReader.longInteger(bytes).map { ImportValues.keptDigits($0) } ?? 0
+            return digits > 34 ? .string : kind(ofNumber: bytes)
         }
     }
 
