@@ -194,13 +194,6 @@ extension PropertyInfo {
         if isRequired, unwrapped(any) == nil { throw PropertyInfo.missingValueFault }
     }
 
-    /// Throws if nil is no value of the property, because it shows an embedded object in any case.
-    func checkShowsNoNewObject() throws {
-        if shape.showsNewObject, !isCollection {
-            throw ValueFault("nil does not fit a property that is not optional")
-        }
-    }
-
     fileprivate static var missingValueFault: ValueFault {
         ValueFault("requiredProperties() names it, so it can't be nil")
     }

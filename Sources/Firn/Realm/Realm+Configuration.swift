@@ -87,8 +87,11 @@ extension Realm {
             didSet { if fileURL != nil { identifier = nil } }
         }
 
-        /// The name of a realm in memory; nil for one on disk. Its data is gone when its last realm, object and
-        /// observer is released. Setting it clears `fileURL`.
+        /// The name of a realm in memory; nil for one on disk. Setting it clears `fileURL`.
+        ///
+        /// Its data is gone when its last realm, object and observer is released. If that is on the main thread, on a
+        /// thread whose run loop runs, or where the realm of a queue or an actor belongs, the data stay until the turn
+        /// of the run loop, the block or the job has ended: `try! Realm()` in the next line has them.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {

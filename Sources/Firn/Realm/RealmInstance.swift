@@ -86,6 +86,8 @@ public final class _RealmInstance {
         reference.end()
         scheduler?.forget(reference)
         loseTransaction()
+        // A program may well open it again in its next line, as `try! Realm()` does where nothing is kept.
+        if case .memory = shared.identity, !isForked { scheduler?.keep(shared) }
         cores.free()
     }
 

@@ -410,7 +410,6 @@ struct Resolution {
         if property.isCollection, let list = instance(any, of: (any PersistedCollection).self), list.isInvalidated {
             throw ValueFault("the object that the collection belongs to was deleted, or its realm was invalidated")
         }
-        if unwrapped(any) == nil { try property.checkShowsNoNewObject() }
         if property.isMixed { return try mixedContent(property, any, of: task) }
         let any = property.isLink && !property.isCollection && !property.isOwner ? linkTarget(any) : any
         guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }

@@ -182,6 +182,19 @@ final class Scheduler: @unchecked Sendable {
         return true
     }
 
+    /// Keeps something until the turn of the run loop, the queue's block or the actor's job ends that runs now, or the
+    /// next one. On a thread whose run loop does not run there is no turn to wait for, so nothing is kept.
+    func keep(_ object: some AnyObject & Sendable) {
+        let release: @Sendable () -> Void = { withExtendedLifetime(object) {} }
+        switch kind {
+        case .main: DispatchQueue.main.async(execute: release)
+        case .queue(let queue, _): queue.async(execute: release)
+        case .actor(let own):
+            if let actor = own.actor { Task { await Scheduler.run(release, on: actor) } }
+        case .thread: if isCurrent, OwnRunLoop.isRunning { RunLoop.current.perform(release) }
+        }
+    }
+
     /// Forgets what was scheduled for a realm that goes, where it might never run.
     func forget(_ realm: WeakReference<_RealmInstance>) {
         if case .thread(_, let runLoop) = kind { runLoop.forget(realm) }

@@ -17,7 +17,8 @@ extension URL {
     /// - Throws: `.invalidInput` if it names no file, a file of another machine, or contains a NUL, at which the system
     ///   would cut it off.
     func checkedStorePath(of what: String) throws -> String {
-        guard isFileURL else {
+        // Programs write `URL(string: "/path")` where they mean `URL(fileURLWithPath: "/path")`.
+        guard isFileURL || scheme == nil && path.hasPrefix("/") else {
             throw Realm.Error(.invalidInput, "\(what) must name a local folder.", fileURL: self)
         }
         if !absoluteString.hasPrefix("file:///"), let host = host(percentEncoded: false), !host.isEmpty,

@@ -89,6 +89,18 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/remote"))
     }
 
+    /// As many programs write it.
+    @Test func aURLOfAPathAloneIsThePath() throws {
+        let folder = TemporaryFolder()
+        let url = try #require(URL(string: folder.path + "/a%20b.firn"))
+        #expect(!url.isFileURL)
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Dog.self]))
+        try realm.write { realm.add(Dog(1, "Rex")) }
+        let same = try Realm(configuration: configuration(folder.path + "/a b.firn"))
+        #expect(same.objects(Dog.self).count == 1 && Realm.fileExists(for: .init(fileURL: url)))
+        #expect(throws: Realm.Error.invalidInput) { try Realm(fileURL: #require(URL(string: "a.firn"))) }
+    }
+
     @Test func aURLMayNameThisMachine() throws {
         let folder = TemporaryFolder()
         let url = try #require(URL(string: "file://localhost" + folder.path + "/live"))

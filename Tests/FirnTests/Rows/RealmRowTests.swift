@@ -86,7 +86,7 @@ import Testing
 
     /// What is no store has no schema version (R13).
     @Test func theVersionOfAStore() throws {
-        #expect(throws: Realm.Error.fileNotFound) { try schemaVersionAtURL(url) }
+        #expect(throws: Realm.Error.invalidDatabase) { try schemaVersionAtURL(url) }
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
         try Data("mine".utf8).write(to: url.appending(path: "photo"))
         #expect(throws: Realm.Error.invalidDatabase) { try schemaVersionAtURL(url) }

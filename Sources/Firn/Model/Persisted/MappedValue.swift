@@ -59,6 +59,9 @@ extension _MappedValue {
         return _hidesUnknown ? Self(_mapped: stored) : _known(stored)
     }
 
+    /// What a new stored object stands for: what is shown where there is none.
+    fileprivate static var _ofNewObject: Self { _known(_Mapped._unwrapTarget(_Mapped._targetInitial)) }
+
     // MARK: A property
 
     /// The target's type, under this type's name.
@@ -155,8 +158,10 @@ extension _MappedValue {
     /// The stored value as untyped access returns it; nil if it is nil.
     public static func _anyOptional(_ value: Self?) -> Any? { value.flatMap { _any($0) } }
     /// What the stored value that `any` stands for stands for. Throws `ValueFault` if it stands for nothing.
+    /// Where objects are stored, nil stands for what a new one does.
     public static func _fromAny(_ any: Any?) throws -> Self {
         if let any = cast(any, to: Self.self) { return any }
+        if _propertyType.isMapped, unwrapped(any) == nil { return _ofNewObject }
         let stored = try _Mapped._fromAny(any)
         guard let value = Self(_mapped: stored) else { throw ValueFault(stored, isNot: Self.self) }
         return value
@@ -191,16 +196,16 @@ extension _MappedValue {
     }
     /// The element of a stored value. Stops the program if what is stored stands for nothing.
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
-        _known(_Mapped._fromElement(value, realm))
+        value == .null ? _ofNewObject : _known(_Mapped._fromElement(value, realm))
     }
     /// The element of a stored value; nil for null. Stops the program if what is stored stands for nothing, unless that
     /// is hidden.
     public static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self? {
         value == .null ? nil : _shown(_Mapped._fromElement(value, realm))
     }
-    /// The stored value as untyped access returns it.
+    /// The stored value as untyped access returns it; nil for null.
     public static func _anyFromElement(_ value: Value, _ realm: _RealmInstance) -> Any? {
-        _Mapped._anyFromElement(value, realm)
+        value == .null ? nil : _Mapped._anyFromElement(value, realm)
     }
     /// The stored value as the store keeps it. An embedded object is added to the realm.
     public func _element(for realm: _RealmInstance) -> Value { _mapped._element(for: realm) }

@@ -1,3 +1,5 @@
+public import CFirn
+
 /// Makes a property of an `Object` one that Firn stores.
 ///
 /// ```swift
@@ -46,7 +48,8 @@ public struct Persisted<Value: _Persistable> {
     @inlinable @inline(__always)
     public init() { self.init(_options: [], _stored: Value._initial) }
 
-    // The value is no autoclosure: with one, an initialiser could not set the property before `super.init()`.
+    // The value is no autoclosure: with one, an initialiser could not set the property before `super.init()`. It can't
+    // set a property with an option then anyway, so those wrappers still have one.
     /// A property with an initial value. It is computed for each unmanaged object; for managed ones only if the class
     /// also has properties that Firn does not store, or if its initialiser makes other objects.
     @inlinable @inline(__always)
@@ -147,8 +150,10 @@ extension Persisted where Value: _PrimaryKey {
     /// The class's primary key with an initial value, which is computed for each unmanaged object. With `false` an
     /// ordinary property.
     @inlinable @inline(__always)
-    public init(wrappedValue: Value, primaryKey: Bool) {
-        self.init(_options: primaryKey ? .primaryKey : [], _stored: Value._wrap(wrappedValue))
+    public init(wrappedValue: @autoclosure () -> Value, primaryKey: Bool) {
+        self.init(
+            _options: primaryKey ? .primaryKey : [],
+            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
     }
 }
 
@@ -162,7 +167,9 @@ extension Persisted where Value: _Indexable {
     /// An indexed property with an initial value, which is computed for each unmanaged object. With `false` an
     /// ordinary property.
     @inlinable @inline(__always)
-    public init(wrappedValue: Value, indexed: Bool) {
-        self.init(_options: indexed ? .indexed : [], _stored: Value._wrap(wrappedValue))
+    public init(wrappedValue: @autoclosure () -> Value, indexed: Bool) {
+        self.init(
+            _options: indexed ? .indexed : [],
+            _stored: firn_is_making_accessor() ? Value._initial : Value._wrap(wrappedValue()))
     }
 }

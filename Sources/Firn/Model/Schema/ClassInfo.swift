@@ -330,7 +330,8 @@ final class PropertyInfo: @unchecked Sendable {
                 "\(full) is a set of embedded objects, of which no two are equal; declare it as a List or a Map.")
         }
         if shape.type == .link && shape.collection == .map {
-            if !shape.isNullable {
+            // A type of the application that is stored as an object has a value for nil.
+            if !shape.isNullable, !shape.isMapped {
                 faults.append(
                     "\(full) is a map of objects that are not optional; a map keeps the key of a deleted object with nil, so declare the value with \"?\"."
                 )

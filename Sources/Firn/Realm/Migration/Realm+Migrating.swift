@@ -38,13 +38,18 @@ extension Realm {
 ///
 /// - Parameter fileURL: the store's folder.
 /// - Parameter encryptionKey: must be nil; encryption does not exist yet.
-/// - Throws: `Realm.Error`: `.fileNotFound` if there is no store; `.unsupportedFeature` for a key;
-///   `.invalidInput` for a URL that is not a file's; `.invalidDatabase` if it is damaged, or is none;
-///   `.filePermissionDenied` and other codes if the file system refuses.
+/// - Throws: `Realm.Error`: `.invalidDatabase` if there is no store, if it is damaged, or if it is something else;
+///   `.unsupportedFeature` for a key; `.invalidInput` for a URL that is not a file's; `.filePermissionDenied` and other
+///   codes if the file system refuses.
 public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
     if encryptionKey != nil {
         throw Realm.Error(
             .unsupportedFeature, "This version of Firn can't encrypt. Ask without an encryptionKey.", fileURL: fileURL)
     }
-    return try SharedStore.examining(fileURL) { $0.schema.version }
+    do { return try SharedStore.examining(fileURL) { $0.schema.version } } catch let error as Realm.Error
+        where error.code == .fileNotFound
+    {
+        // RealmSwift's code for this function alone.
+        throw Realm.Error(.invalidDatabase, error.message, fileURL: fileURL)
+    }
 }

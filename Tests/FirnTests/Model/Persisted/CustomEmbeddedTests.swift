@@ -67,6 +67,13 @@ private class Order: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+private class Purse: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var main: Money
+    @Persisted var coins: Map<String, Money>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// Types of the application that are stored as embedded objects (R64, R78).
 @Suite(.timeLimit(.minutes(20))) struct CustomEmbeddedTests {
     private func realm(_ name: String = UUID().uuidString) throws -> Realm {
@@ -74,6 +81,32 @@ private class Order: Object {
     }
 
     private func stored(_ realm: Realm) -> Int { realm.dynamicObjects("StoredMoney").count }
+
+    /// A map's values need not be optional: where there is no object, they show what a new one stands for. The same
+    /// goes for nil as a value of a property.
+    @Test func nilIsWhatANewObjectStandsFor() throws {
+        let realm = try memoryRealm([Purse.self, StoredMoney.self])
+        let purse = Purse()
+        purse.coins["a"] = Money(5)
+        try realm.write {
+            realm.add(purse)
+            realm.create(Purse.self, value: ["id": 2, "coins": ["b": ["amount": 3]], "main": nil] as [String: Any?])
+        }
+        let second = try #require(realm.object(ofType: Purse.self, forPrimaryKey: 2))
+        #expect(purse.coins["a"]?.amount == 5 && purse.coins["x"] == nil && second.coins["b"]?.amount == 3)
+        #expect(second.main.amount == 0 && second.main.currency == "CHF")
+        try realm.write {
+            purse["main"] = ["amount": 9]
+            second.coins["c"] = Money(1, "EUR")
+        }
+        #expect(purse.main.amount == 9 && second.coins.count == 2 && second.coins["c"]?.currency == "EUR")
+        try realm.write {
+            purse["main"] = nil
+            realm.delete(realm.dynamicObjects("StoredMoney"))
+        }
+        #expect(purse.main.amount == 0 && purse.coins.count == 1 && purse.coins["a"]?.amount == 0)
+        #expect(Purse(value: ["main": NSNull()]).main.currency == "CHF")
+    }
 
     @Test func valuesAreMappedBothWays() throws {
         let realm = try realm()

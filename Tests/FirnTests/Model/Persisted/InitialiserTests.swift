@@ -19,16 +19,15 @@ private class Horse: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 
     init(_ name: String, id: Int, rival: Horse?) {
-        self.id = id
         self.name = name
         height = 1.6
-        stall = 7
         born = Date(timeIntervalSince1970: 5)
         chip = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
         gait = .trot
         self.rival = rival
         tack = Tack(saddle: "black")
         super.init()
+        (self.id, stall) = (id, 7)
         notes.append("made")
     }
 

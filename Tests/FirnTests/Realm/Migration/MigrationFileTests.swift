@@ -139,7 +139,7 @@ import Testing
     /// The version is read without opening a realm (R13).
     @Test func theSchemaVersionOfAStore() throws {
         let missing = try #require(throws: Realm.Error.self) { try schemaVersionAtURL(store.url) }
-        #expect(missing.code == .fileNotFound && missing.fileURL == store.url)
+        #expect(missing.code == .invalidDatabase && missing.fileURL == store.url)
         try store.fill()
         #expect(try schemaVersionAtURL(store.url) == 1)
         let open = try store.open(MigratingStore.first, version: 4)
