@@ -20,6 +20,24 @@ import Testing
         #expect(names == ["Rex"])
     }
 
+    // MARK: In memory
+
+    /// `try! Realm()` in one line after another, with nothing that keeps it (as Realm's documentation of tests has it).
+    @Test func aRealmInMemoryStaysUntilTheTurnEnds() throws {
+        let queue = DispatchQueue(label: "in memory")
+        let name = UUID().uuidString
+        func realm() throws -> Realm {
+            try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: [Dog.self]), queue: queue)
+        }
+        let count = try queue.sync {
+            try realm().write { try realm().add(Dog(1, "Rex")) }
+            return try realm().objects(Dog.self).count
+        }
+        queue.sync {}
+        let later = try queue.sync { try realm().objects(Dog.self).count }
+        #expect(count == 1 && later == 0)
+    }
+
     @Test func aReleasedRealmLeavesNothing() throws {
         try fill()
         #expect(try open().isEmpty)
@@ -157,22 +175,4 @@ private actor Owner {
 private struct Weak {
     private(set) weak var actor: Owner?
     init(_ actor: Owner) { self.actor = actor }
-
-    // MARK: In memory
-
-    /// `try! Realm()` in one line after another, with nothing that keeps it (as Realm's documentation of tests has it).
-    @Test func aRealmInMemoryStaysUntilTheTurnEnds() throws {
-        let queue = DispatchQueue(label: "in memory")
-        let name = UUID().uuidString
-        func realm() throws -> Realm {
-            try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: [Dog.self]), queue: queue)
-        }
-        let count = try queue.sync {
-            try realm().write { try realm().add(Dog(1, "Rex")) }
-            return try realm().objects(Dog.self).count
-        }
-        queue.sync {}
-        let later = try queue.sync { try realm().objects(Dog.self).count }
-        #expect(count == 1 && later == 0)
-    }
 }

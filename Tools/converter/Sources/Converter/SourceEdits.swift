@@ -1,0 +1,32 @@
+/// Changes to one source file, by the offsets of its UTF-8 bytes. What is not changed stays as it is, byte by byte.
+struct SourceEdits {
+    private struct Edit {
+        let range: Range<Int>
+        let text: String
+    }
+    private var edits: [Edit] = []
+
+    var isEmpty: Bool { edits.isEmpty }
+
+    /// Replaces the bytes of a range. Ranges must not overlap, except that insertions at one offset follow each other.
+    mutating func replace(_ range: Range<Int>, with text: String) { edits.append(Edit(range: range, text: text)) }
+
+    mutating func insert(_ text: String, at offset: Int) { replace(offset..<offset, with: text) }
+
+    mutating func remove(_ range: Range<Int>) { replace(range, with: "") }
+
+    /// The source with all changes.
+    func applied(to source: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var end = 0
+        // Insertions at one offset stay in the order in which they were made.
+        for (_, edit) in edits.enumerated().sorted(by: {
+            ($0.element.range.lowerBound, $0.offset) < ($1.element.range.lowerBound, $1.offset)
+        }) where edit.range.lowerBound >= end {
+            result += source[end..<edit.range.lowerBound]
+            result += Array(edit.text.utf8)
+            end = edit.range.upperBound
+        }
+        return result + source[end...]
+    }
+}
