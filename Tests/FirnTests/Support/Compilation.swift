@@ -27,6 +27,9 @@ struct Compilation {
             "-module-cache-path", built.appendingPathComponent("ModuleCache").path,
             "-Xcc", "-fmodule-map-file=" + built.appendingPathComponent("CFirn.build/module.modulemap").path,
             "-Xcc", "-fmodule-map-file=" + package.appendingPathComponent("Sources/CLZ4/module.modulemap").path,
+            // The module RealmSwift brings the publishers of OpenCombine.
+            "-Xcc",
+            "-fmodule-map-file=" + built.appendingPathComponent("COpenCombineHelpers.build/module.modulemap").path,
             file.path,
         ]
         let output = Pipe()

@@ -277,7 +277,8 @@ private func names(_ realm: some RealmLike, adding name: String) throws -> [Stri
         withExtendedLifetime(frozen) {}
     }
 
-    @Test func observersAreCalledThroughAProtocol() throws {
+    @MainActor @Test func observersAreCalledThroughAProtocol() throws {
+        let realm = try Realm(configuration: .init(inMemoryIdentifier: "observed", objectTypes: [Mug.self]))
         nonisolated(unsafe) var counts: [Int] = []
         func observe<C: NotificationEmitter & CollectionLike>(_ collection: C) -> NotificationToken {
             collection.observe(on: nil) { change in

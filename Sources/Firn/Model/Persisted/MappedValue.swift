@@ -158,13 +158,17 @@ extension _MappedValue {
     /// The stored value as untyped access returns it; nil if it is nil.
     public static func _anyOptional(_ value: Self?) -> Any? { value.flatMap { _any($0) } }
     /// What the stored value that `any` stands for stands for. Throws `ValueFault` if it stands for nothing.
-    /// Where objects are stored, nil stands for what a new one does.
     public static func _fromAny(_ any: Any?) throws -> Self {
         if let any = cast(any, to: Self.self) { return any }
-        if _propertyType.isMapped, unwrapped(any) == nil { return _ofNewObject }
         let stored = try _Mapped._fromAny(any)
         guard let value = Self(_mapped: stored) else { throw ValueFault(stored, isNot: Self.self) }
         return value
+    }
+    /// What the wrapper holds for the stored value that `any` stands for. Where objects are stored, that is a new one
+    /// for nil. Throws `ValueFault` if the stored value stands for nothing.
+    public static func _storedFromAny(_ any: Any?) throws -> _Mapped._Stored {
+        if _propertyType.isMapped, unwrapped(any) == nil { return _Mapped._targetInitial }
+        return _wrap(try _fromAny(any))
     }
     /// What the stored value that `any` stands for stands for; nil for nil and `NSNull`. Throws `ValueFault` if it
     /// stands for nothing.

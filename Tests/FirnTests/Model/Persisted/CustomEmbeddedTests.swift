@@ -219,7 +219,7 @@ private class Purse: Object {
     @Test func wrongValuesAreRefused() throws {
         let realm = try realm()
         let wrong: [[String: Any]] = [
-            ["total": 5], ["total": NSNull()], ["parts": [NSNull()]], ["total": ["amount": "x"]],
+            ["total": 5], ["parts": [NSNull()]], ["total": ["amount": "x"]],
             ["range": ["low": ["amount": 5], "high": ["amount": 4]]],
         ]
         for values in wrong {
