@@ -185,7 +185,7 @@ public class CollectionBase {
         if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
             let target = location.property.shape.target
         {
-            guard let form = object.currentForm else {
+            guard let form = object.currentForm(as: target) else {
                 fatalError("Firn: can't \(location.change): the migration has deleted the object that is added.")
             }
             if form.modelType != target { fatalError("Firn: \(ValueFault(form, isNoTargetOf: target))") }

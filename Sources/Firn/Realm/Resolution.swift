@@ -193,7 +193,7 @@ struct Resolution {
         _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
         let isCopied = location?.property.isOwner ?? true
-        let any = storedObject(isCopied ? typed(any) : linkTarget(any)) as Any
+        let any = storedObject(isCopied ? typed(any) : linkTarget(any, as: type)) as Any
         if let location, isCopied { return try embedded(type, any, at: location, replacing: old) }
         if let object = instance(any, of: ObjectBase.self) {
             try object.checkIsThere()
@@ -411,8 +411,9 @@ struct Resolution {
             throw ValueFault("the object that the collection belongs to was deleted, or its realm was invalidated")
         }
         if property.isMixed { return try mixedContent(property, any, of: task) }
-        let any = property.isLink && !property.isCollection && !property.isOwner ? linkTarget(any) : any
-        guard property.isLink, let target = property.shape.target, let value = unwrapped(any) else { return any }
+        guard property.isLink, let target = property.shape.target else { return any }
+        let any = property.isCollection || property.isOwner ? any : linkTarget(any, as: target)
+        guard let value = unwrapped(any) else { return any }
         // If nothing is copied, a list is taken as it is.
         if realm == nil, !property.isOwner, property.wrapper.isElements(value) {
             let objects = elements(value, of: ObjectBase.self) ?? []

@@ -27,7 +27,8 @@ import Testing
         let queue = DispatchQueue(label: "in memory")
         let name = UUID().uuidString
         func realm() throws -> Realm {
-            try Realm(configuration: .init(inMemoryIdentifier: name, objectTypes: [Dog.self]), queue: queue)
+            try Realm(
+                configuration: .init(inMemoryIdentifier: name, objectTypes: [Dog.self, Person.self]), queue: queue)
         }
         let count = try queue.sync {
             try realm().write { try realm().add(Dog(1, "Rex")) }

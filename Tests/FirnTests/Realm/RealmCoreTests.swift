@@ -50,12 +50,14 @@ import Testing
         #expect(instance != nil && dog?.name == "Rex")
         dog = nil
         #expect(instance == nil)
+        // A realm in memory stays until the turn of the main queue ends.
+        await mainQueueIsThrough()
         #expect(try open().isEmpty, "the realm is still there")
     }
 
     /// The other way round: when all objects from after the `invalidate()` are gone, one from before it holds the
     /// realm.
-    @Test func anObjectFromBeforeAnInvalidateHoldsItsRealm() throws {
+    @Test func anObjectFromBeforeAnInvalidateHoldsItsRealm() async throws {
         weak var instance: _RealmInstance?
         var old: Dog?
         func use() throws {
@@ -70,6 +72,8 @@ import Testing
         #expect(instance != nil && old?.isInvalidated == true)
         old = nil
         #expect(instance == nil)
+        // A realm in memory stays until the turn of the main queue ends.
+        await mainQueueIsThrough()
         #expect(try open().isEmpty, "the realm is still there")
     }
 
@@ -105,6 +109,8 @@ import Testing
             withExtendedLifetime(realm) {}
         }
         #expect(instance == nil)
+        // A realm in memory stays until the turn of the main queue ends.
+        await mainQueueIsThrough()
         #expect(try open().isEmpty, "the realm is still there")
     }
 
@@ -163,6 +169,8 @@ import Testing
         }
         await wait { instance == nil }
         #expect(instance == nil)
+        // A realm in memory stays until the turn of the main queue ends.
+        await mainQueueIsThrough()
         #expect(try open().isEmpty, "the realm is still there")
     }
 

@@ -143,7 +143,7 @@ struct ImportValues {
     }
 
     /// Whether a number is the one that a text stands for, if that is an integer. Fractions are rounded.
-    private static func isExact(_ number: some BinaryFloatingPoint, _ text: UnsafeRawBufferPointer) -> Bool {
+    static func isExact(_ number: some BinaryFloatingPoint, _ text: UnsafeRawBufferPointer) -> Bool {
         if let integer = JSONReader.integer(text) { return Int64(exactly: number) == integer }
         guard let digits = JSONReader.longInteger(text) else { return true }
         // All digits of a double: from 2^63 on it is an integer.

@@ -174,8 +174,12 @@ extension _RealmInstance {
         return binding
     }
 
-    /// The binding of the class that a property's links lead to.
+    /// The binding of the class that a property's links lead to: of two classes that show one table, the one that the
+    /// property names.
     func target(of property: PropertyInfo, in binding: TableBinding) -> TableBinding {
+        if !binding.info.isStored, let type = property.shape.target, let target = schema.table(of: type) {
+            return target
+        }
         guard let table = binding.target(of: property), let target = schema.table(table) else {
             preconditionFailure("Firn: \(binding.info.name).\(property.name) leads to no class of the realm")
         }
@@ -215,11 +219,11 @@ func typed(_ any: Any?) -> Any? {
 
 /// What a link is set to: as `typed`, but for an old object of a running migration its new form, which is nil if it was
 /// deleted.
-func linkTarget(_ any: Any?) -> Any? {
+func linkTarget(_ any: Any?, as type: ObjectBase.Type) -> Any? {
     guard let object = instance(any, of: DynamicObject.self), let run = object.runningMigration else {
         return typed(any)
     }
-    return run.new(of: object)
+    return run.new(of: object, as: type)
 }
 
 extension ObjectBase {
@@ -236,8 +240,11 @@ extension ObjectBase {
     }
 
     /// The object, or the new form of an old object of a running migration; nil if that was deleted.
-    final var currentForm: ObjectBase? {
+    final var currentForm: ObjectBase? { currentForm(as: nil) }
+
+    /// `currentForm`, of a class if several show the object's table.
+    final func currentForm(as type: ObjectBase.Type?) -> ObjectBase? {
         guard let run = runningMigration else { return self }
-        return run.new(of: self)
+        return run.new(of: self, as: type)
     }
 }

@@ -167,7 +167,7 @@ extension ObjectBase {
         if property.isLink {
             guard let target = property.shape.target else { return }
             // Embedded objects are copied, those of classes that a migration makes embedded, too.
-            let any = property.isOwner ? typed(any) : linkTarget(any)
+            let any = property.isOwner ? typed(any) : linkTarget(any, as: target)
             guard let value = unwrapped(storedObject(any)) else { return setLink(nil, to: target, column: column) }
             if let object = instance(value, of: ObjectBase.self), type(of: object) == target {
                 return setLink(object, to: target, column: column)

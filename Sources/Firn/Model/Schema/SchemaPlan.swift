@@ -27,7 +27,9 @@ struct SchemaPlan {
         schema.version = max(version, old.version)
         // All names first, so that links between new classes find their tables.
         let known = old.numbersByName
-        for info in infos where known[info.name] == nil {
+        var added: Set<[UInt8]> = []
+        // Two classes of one name share a table.
+        for info in infos where known[info.name] == nil && added.insert(Array(info.name.utf8)).inserted {
             schema.tables.append(TableSchema(name: info.name, isEmbedded: info.isEmbedded, columns: []))
         }
         let tables = schema.numbersByName
@@ -188,6 +190,22 @@ extension TableSchema {
     }
 }
 
+extension ClassInfo {
+    /// Whether two classes store the same, so that they may show one table.
+    fileprivate func storesTheSame(as other: ClassInfo) -> Bool {
+        guard stored.count == other.stored.count, isEmbedded == other.isEmbedded, !isObservable, !other.isObservable,
+            primaryKey?.columnName == other.primaryKey?.columnName
+        else { return false }
+        let others = NameMap(other.stored.map { ($0.columnName, $0) })
+        return stored.allSatisfy { property in
+            guard let same = others[property.columnName] else { return false }
+            // The number of a table has no meaning here.
+            return property.column(target: nil) == same.column(target: nil)
+                && property.shape.target?.className() == same.shape.target?.className()
+        }
+    }
+}
+
 extension Value {
     /// A primary key, for messages.
     var keyText: String {
@@ -213,15 +231,18 @@ extension SchemaPlan {
     static func faults(of infos: [ClassInfo]) -> [String] {
         var faults = infos.flatMap(\.faults)
         let names = NameMap(infos.map { ($0.name, $0) })
-        for name in names.repeated {
+        for info in infos {
+            guard let first = names[info.name], first !== info, !first.storesTheSame(as: info) else { continue }
             faults.append(
-                "Two classes are named \"\(name)\"; override _realmObjectName() of one.")
+                "Two classes are named \"\(info.name)\"; override _realmObjectName() of one. They may share the name only if they store the same properties, with the same types and the same primary key, and are not Observable."
+            )
         }
+        let types = Dictionary(infos.map { (ObjectIdentifier($0.type), $0) }) { first, _ in first }
         for info in infos {
             for property in info.properties {
                 guard let target = property.shape.target else { continue }
                 let full = "\(info.name).\(property.name)"
-                guard let other = names[target.className()], other.type == target else {
+                guard let other = types[ObjectIdentifier(target)] else {
                     faults.append(
                         "\(full) links to \(target.className()), which is not among the realm's classes; add it to objectTypes."
                     )

@@ -86,11 +86,14 @@ final class MigrationRun: @unchecked Sendable {
     var ifRunningHere: MigrationRun? { thread == currentThreadID() && state != nil ? self : nil }
 
     /// The new form of an old object; nil if it was deleted, or if the realm does not have its class.
-    func new(of object: ObjectBase) -> ObjectBase? {
+    ///
+    /// - Parameter type: the class that is meant if several show the object's table.
+    func new(of object: ObjectBase, as type: ObjectBase.Type? = nil) -> ObjectBase? {
         let new = running.new
-        guard let binding = new.schema.table(TableBinding.of(object._row).table), has(binding, object._row.key) else {
+        guard var binding = new.schema.table(TableBinding.of(object._row).table), has(binding, object._row.key) else {
             return nil
         }
+        if let wanted = type.flatMap({ new.schema.table(of: $0) }), wanted.table == binding.table { binding = wanted }
         return new.accessor(binding, object._row.key)
     }
 

@@ -39,14 +39,17 @@ import Testing
         #expect(compilation.faultyLines == [7, 8, 9, 10], "\(compilation.text)")
     }
 
-    /// An initializer assigns properties after `super.init()`, unlike in Realm (SEMANTICS 101).
-    @Test func propertiesAreAssignedAfterSuperInit() throws {
+    /// An initializer assigns properties after `super.init()`, and those without an option before it, too
+    /// (SEMANTICS 101).
+    @Test func propertiesAreAssignedAroundSuperInit() throws {
         let compilation = try Compilation(
             """
             import Firn
             class Dog: Object {
                 @Persisted var name: String
                 @Persisted var age = 1
+                @Persisted(primaryKey: true) var id: Int
+                @Persisted(indexed: true) var tag: String
                 required init() { super.init() }
                 init(after name: String, _ age: Int) {
                     super.init()
@@ -61,8 +64,16 @@ import Testing
                     self.age = age
                     super.init()
                 }
+                init(key: Int) {
+                    id = key
+                    super.init()
+                }
+                init(tag: String) {
+                    self.tag = tag
+                    super.init()
+                }
             }
             """)
-        #expect(compilation.faultyLines == [12, 16], "\(compilation.text)")
+        #expect(compilation.faultyLines == [22, 26], "\(compilation.text)")
     }
 }

@@ -282,7 +282,7 @@ private class PrivateAnimal: Object {
         }
     }
 
-    /// A schema has each name once (SPEC S18), unlike Realm for a class that is named twice (SEMANTICS 96).
+    /// A schema has each name once, unless the classes store the same (SPEC S18, SEMANTICS 96).
     @Test func twoClassesOfOneNameAreRefused() {
         class Other: Object {
             override class func _realmObjectName() -> String? { "Dog" }
@@ -293,6 +293,53 @@ private class PrivateAnimal: Object {
         } throws: {
             ($0 as? Realm.Error)?.code == .schemaMismatch && "\($0)".contains("Two classes are named \"Dog\"")
         }
+    }
+
+    private class FirstLook: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var first = ""
+        @Persisted var next: FirstLook?
+        @Persisted var all: List<FirstLook>
+        @Persisted(originProperty: "next") var previous: LinkingObjects<FirstLook>
+        override class func _realmObjectName() -> String? { "Look" }
+        override class func propertiesMapping() -> [String: String] { ["first": "name"] }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private class SecondLook: Object {
+        @Persisted var links: List<SecondLook>
+        @Persisted var second = ""
+        @Persisted(primaryKey: true) var key: Int
+        @Persisted var follower: SecondLook?
+        override class func _realmObjectName() -> String? { "Look" }
+        override class func propertiesMapping() -> [String: String] {
+            ["second": "name", "key": "id", "follower": "next", "links": "all"]
+        }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    /// SEMANTICS 96.
+    @Test func twoClassesMayShowOneTable() throws {
+        let realm = try memoryRealm([FirstLook.self, SecondLook.self])
+        try realm.write {
+            let one = realm.create(FirstLook.self, value: ["id": 1, "first": "a"] as [String: Any])
+            let two = realm.create(SecondLook.self, value: ["key": 2, "second": "b"] as [String: Any])
+            let seen = try #require(realm.object(ofType: FirstLook.self, forPrimaryKey: 2))
+            one.next = seen
+            one.all.append(seen)
+            two.links.append(try #require(realm.object(ofType: SecondLook.self, forPrimaryKey: 1)))
+        }
+        let (first, second) = (realm.objects(FirstLook.self), realm.objects(SecondLook.self))
+        #expect(first.map(\.first) == ["a", "b"] && second.map(\.second) == ["a", "b"])
+        #expect(second[0].follower?.second == "b" && first[1].all.map(\.first) == ["a"])
+        #expect(second[0].links.where { $0.key == 2 }.first?.second == "b" && first[1].previous.first?.first == "a")
+        #expect(second.where { $0.follower.second == "b" }.count == 1 && second.sorted(by: \.second).last?.key == 2)
+        #expect(first.freeze()[0].next?.first == "b" && second.freeze()[0].follower?.second == "b")
+        #expect(second[0]["links"] as? List<SecondLook> != nil && second[0]["follower"] is SecondLook)
+        try realm.write { realm.delete(second.where { $0.key == 2 }) }
+        #expect(first.count == 1 && first[0].next == nil && second[0].links.isEmpty)
+        let only = try memoryRealm([FirstLook.self])
+        #expect(only.schema["Look"]?.properties.count == 4)
     }
 
     /// SEMANTICS 96.

@@ -133,7 +133,7 @@ import Testing
         let tokens = [
             project.tasks.observe { change in
                 if case .update(let list, let deletions, let insertions, _) = change {
-                    lists.append("\(list.map(\.name)) \(deletions) \(insertions)")
+                    lists.append("\(Array(list.map(\.name))) \(deletions) \(insertions)")
                 } else {
                     lists.append("initial")
                 }

@@ -22,14 +22,19 @@ struct TypeGuess {
         static let long = Kinds(rawValue: 128)
         /// An integer of more than 64 bits, which a decimal number keeps.
         static let decimal = Kinds(rawValue: 256)
+        /// One that a double keeps as well.
+        static let wide = Kinds(rawValue: 512)
 
         /// The type of single values of these kinds.
         var type: ColumnType {
             switch subtracting(.null) {
             case .bool: .bool
             case .int, .long, [.int, .long]: .int
-            case let kinds where kinds.contains(.decimal) && kinds.isSubset(of: [.int, .long, .decimal]): .decimal
-            case .double, [.int, .double]: .double
+            case .double, [.int, .double], [.wide, .double], [.int, .wide, .double]: .double
+            case let kinds
+            where !kinds.isDisjoint(with: [.decimal, .wide])
+                && kinds.isSubset(of: [.int, .long, .decimal, .wide]):
+                .decimal
             case .string, []: .string
             default: .mixed
             }
@@ -72,7 +77,9 @@ struct TypeGuess {
 
     private static func kind(ofNumber text: UnsafeRawBufferPointer) -> Kinds {
         guard let integer = JSONReader.integer(text) else {
-            return JSONReader.longInteger(text) == nil ? .double : .decimal
+            guard JSONReader.longInteger(text) != nil else { return .double }
+            let double = Double(String(decoding: text, as: UTF8.self)) ?? .nan
+            return ImportValues.isExact(double, text) ? .wide : .decimal
         }
         return integer.magnitude <= 1 << 53 ? .int : .long
     }
