@@ -277,13 +277,18 @@ extension Realm {
             GlobalGuarded(.defaultConfiguration) { Configuration() }
         }
 
-        /// `default.firn` in the user's documents folder, or in the working folder if there is none.
+        /// The folder of the default store. On Apple's platforms `default.firn` in the user's documents folder.
+        ///
+        /// Elsewhere `$XDG_DATA_HOME/PROGRAM/default.firn`, or `$HOME/.local/share/PROGRAM/default.firn` without that
+        /// variable; `PROGRAM` is the name of the process. Opening makes the folders above it. Earlier states of Firn
+        /// had the store in the documents folder or the working folder: if there is one and none at today's path, it
+        /// is used, and a warning is logged that names both. If both exist, today's is used, and a warning says so.
         public static var defaultFileURL: URL {
-            let folder =
-                FileManager.default.urls(for: .documentDirectory, in: .userDomainMask).first
-                .flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
-                ?? URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
-            return folder.appendingPathComponent("default.firn")
+            #if canImport(Darwin)
+                DefaultStore.earlierURL
+            #else
+                DefaultStore.own.url
+            #endif
         }
 
         /// The settings that differ from the defaults, for people.

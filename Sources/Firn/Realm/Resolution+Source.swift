@@ -15,7 +15,7 @@ extension Resolution {
             switch values {
             case .object(let object), .old(let object, _): self.init(object, as: type)
             case .mirror where isInstance(value): self.init(value as AnyObject, as: type)
-            case .mirror, .dictionary, .array: return nil
+            case .mirror, .names, .dictionary, .array: return nil
             }
         }
 

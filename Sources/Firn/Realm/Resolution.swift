@@ -193,7 +193,9 @@ struct Resolution {
         _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
         let isCopied = location?.property.isOwner ?? true
-        let any = storedObject(isCopied ? typed(any) : linkTarget(any, as: type)) as Any
+        let given = storedObject(isCopied ? typed(any) : linkTarget(any, as: type))
+        // Without the optional around it, which each look at the value would have to take off.
+        let any = unwrapped(given) ?? given as Any
         if let location, isCopied { return try embedded(type, any, at: location, replacing: old) }
         if let object = instance(any, of: ObjectBase.self) {
             try object.checkIsThere()

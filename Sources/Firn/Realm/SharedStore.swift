@@ -253,6 +253,7 @@ final class SharedStore: @unchecked Sendable {
                 fileURL: configuration.fileURL)
         }
         if let url = configuration.fileURL { _ = try url.checkedStorePath(of: "fileURL") }
+        try DefaultStore.prepare(for: configuration)
         guard let name = name(configuration) else {
             throw Realm.Error(.invalidInput, "The configuration names neither a fileURL nor an inMemoryIdentifier.")
         }

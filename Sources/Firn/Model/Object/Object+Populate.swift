@@ -2,6 +2,8 @@ import Foundation
 
 /// What `Object.init(value:)` and `Realm.create(_:value:update:)` read property values from.
 enum ValueSource {
+    /// The usual dictionary. Its values are found without an `AnyHashable` of each name.
+    case names([String: Any])
     case dictionary([AnyHashable: Any])
     case array([Any])
     case object(ObjectBase)
@@ -13,7 +15,9 @@ enum ValueSource {
 
     init(_ any: Any, for info: ClassInfo) throws {
         guard let value = unwrapped(any) else { throw ValueFault("an object of \(info.name) can't be made from nil") }
-        if let object = instance(value, of: ObjectBase.self) {
+        if type(of: value) == [String: Any].self, let names = value as? [String: Any] {
+            self = .names(names)
+        } else if let object = instance(value, of: ObjectBase.self) {
             try object.checkIsThere()
             self = .object(object)
         } else if let dictionary = instance(value, of: NSDictionary.self) {
@@ -61,6 +65,7 @@ enum ValueSource {
     /// What the source says about a property: nothing (nil), or a value, which may itself be nil.
     func value(_ property: PropertyInfo, at position: Int) throws -> Any?? {
         switch self {
+        case .names(let names): return names[property.name].map { .some($0) }
         case .dictionary(let dictionary): return dictionary[property.name].map { .some($0) }
         case .array(let array): return position < array.count ? .some(array[position]) : nil
         case .object(let object): return try Self.value(property, of: object)

@@ -5,8 +5,8 @@ import SwiftSyntax
 ///
 /// It takes all files of the program together, since a class may inherit from one in another file. Only stored
 /// properties of classes that inherit from `Object` or `EmbeddedObject` change, and what belongs to them: the functions
-/// that name keys and indexes, the attributes of the class, and `#keyPath` everywhere. What it can't decide stays, and is
-/// reported. A file that was converted before does not change.
+/// that name keys and indexes, the attributes of the class, and `#keyPath` everywhere. What it can't decide stays, and
+/// is reported. A file that was converted before does not change.
 public struct Conversion {
     /// The files in the order in which they were given.
     public private(set) var files: [ConvertedFile] = []

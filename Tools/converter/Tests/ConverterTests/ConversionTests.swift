@@ -8,8 +8,8 @@ struct ConversionTests {
     }
 
     private func expect(
-        _ source: String, becomes expected: String, _ findings: [String] = [],
-        _ location: SourceLocation = #_sourceLocation
+        _ source: String, becomes expected: String, reports findings: [String] = [],
+        location: SourceLocation = #_sourceLocation
     ) {
         let conversion = convert(source)
         #expect(conversion.files[0].after == expected, sourceLocation: location)
@@ -72,7 +72,7 @@ struct ConversionTests {
                     let filled = List<Int>([1, 2])
                 }
                 """,
-            [
+            reports: [
                 "filled is a collection with an initial value. Declare it as @Persisted var, and fill it in init()."
             ])
     }
@@ -134,7 +134,7 @@ struct ConversionTests {
                 }
                 class Plain { @objc dynamic var x = 1; let list = List<Int>() }
                 """,
-            [
+            reports: [
                 "double is computed, lazy or of the class. Remove @objc and dynamic.",
                 "primaryKey() computes its names. Write them at the properties, as in @Persisted(indexed: true).",
                 "tapped() is one for Objective-C. Remove @objc, which Linux lacks.",
@@ -173,7 +173,7 @@ struct ConversionTests {
         expect(
             "func f() { dog.addObserver(self, forKeyPath: \"name\", options: [], context: nil) }\n",
             becomes: "func f() { dog.addObserver(self, forKeyPath: \"name\", options: [], context: nil) }\n",
-            ["a key-value observer of Foundation. Observe the object with observe(keyPaths:_:)."])
+            reports: ["a key-value observer of Foundation. Observe the object with observe(keyPaths:_:)."])
     }
 
     @Test func conditionsAndNestedClassesAreLookedInto() {

@@ -1,0 +1,96 @@
+import FirnStorage
+import Foundation
+import Synchronization
+
+/// Where the default store lies on systems that have no documents folder for each program.
+///
+/// That is `$XDG_DATA_HOME/PROGRAM/default.firn`, or `$HOME/.local/share/PROGRAM/default.firn` without that variable, as
+/// the XDG Base Directory Specification has it. Earlier states of Firn had the default store in the documents folder or
+/// in the working folder. A program that finds its store only there goes on using it, and is warned: an empty store in
+/// its stead would look like lost data.
+struct DefaultStore {
+    /// The store's folder by today's rule.
+    let current: URL
+    /// The store's folder by the earlier rule.
+    let earlier: URL
+
+    /// - Parameters:
+    ///   - environment: the process's variables.
+    ///   - home: the user's home folder.
+    ///   - program: the program's name.
+    ///   - earlier: the store's folder by the earlier rule.
+    init(environment: [String: String], home: URL, program: String, earlier: URL) {
+        self.earlier = earlier
+        // The specification ignores a path that is not absolute.
+        let named = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
+        let data = named ?? home.appendingPathComponent(".local/share")
+        current = data.appendingPathComponent(program).appendingPathComponent("default.firn")
+    }
+
+    /// Whether a folder holds a store.
+    private static func isStore(_ url: URL) -> Bool {
+        FileManager.default.fileExists(atPath: url.appendingPathComponent("manifest").path)
+    }
+
+    /// The folder that is used: today's, unless there is a store at the earlier one alone.
+    var url: URL { !Self.isStore(current) && Self.isStore(earlier) ? earlier : current }
+
+    /// What a program should know that opens the store; nil if there is none at the earlier folder.
+    var warning: String? {
+        guard Self.isStore(earlier) else { return nil }
+        let line = "Realm.Configuration.defaultConfiguration.fileURL = URL(fileURLWithPath: "
+        guard Self.isStore(current) else {
+            return
+                "The default store is \(earlier.path), where earlier states of Firn had it. It belongs at \(current.path). Move it there while no program has it open, or pin it: \(line)\"\(earlier.path)\")"
+        }
+        return
+            "The default store is \(current.path). There is another one at \(earlier.path), where earlier states of Firn had it, which is not used. Remove it, or pin it: \(line)\"\(earlier.path)\")"
+    }
+
+    #if !canImport(Darwin)
+        /// That of this process.
+        static var own: DefaultStore {
+            DefaultStore(
+                environment: ProcessInfo.processInfo.environment, home: FileManager.default.homeDirectoryForCurrentUser,
+                program: ProcessInfo.processInfo.processName, earlier: earlierURL)
+        }
+    #endif
+
+    /// `default.firn` in the user's documents folder, or in the working folder if there is none.
+    static var earlierURL: URL {
+        let folder =
+            FileManager.default.urls(for: .documentDirectory, in: .userDomainMask).first
+            .flatMap { FileManager.default.fileExists(atPath: $0.path) ? $0 : nil }
+            ?? URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
+        return folder.appendingPathComponent("default.firn")
+    }
+
+    // Whether the warning was logged. Atomic: stores are opened on any thread.
+    private static let hasWarned = Atomic<Bool>(false)
+
+    /// Makes the folder that is to hold the default store, if a configuration names that, and logs what the program
+    /// should know, once.
+    static func prepare(for configuration: Realm.Configuration) throws {
+        #if !canImport(Darwin)
+            guard let path = configuration.fileURL?.storePath else { return }
+            // Most programs name a store of their own, so this is all that opening costs them.
+            guard path.hasSuffix("/default.firn") else { return }
+            let own = own
+            if path == own.url.path, let warning = own.warning, !hasWarned.exchange(true, ordering: .relaxed) {
+                RealmLogger.shared.log(.warn, warning)
+            }
+            guard path == own.current.path, !configuration.readOnly else { return }
+            do {
+                // The specification wants folders that only the user can read.
+                try FileManager.default.createDirectory(
+                    at: own.current.deletingLastPathComponent(), withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw Realm.Error(
+                    .filePermissionDenied,
+                    "The folder of the default store can't be made: \(error.localizedDescription). Set XDG_DATA_HOME to a folder that can be written, or Realm.Configuration.defaultConfiguration.fileURL.",
+                    fileURL: configuration.fileURL)
+            }
+        #endif
+    }
+}

@@ -1,0 +1,76 @@
+import FirnTestSupport
+import Foundation
+import Testing
+
+@testable import Firn
+
+/// Where the default store lies: four cases, and never an empty store in silence.
+@Suite(.timeLimit(.minutes(20))) struct DefaultStoreTests {
+    private let folder = TemporaryFolder()
+
+    private func find(_ environment: [String: String] = [:]) -> DefaultStore {
+        DefaultStore(
+            environment: environment, home: URL(fileURLWithPath: folder.path + "/home"), program: "shop",
+            earlier: URL(fileURLWithPath: folder.path + "/work/default.firn"))
+    }
+
+    private func make(_ url: URL) throws {
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        _ = try Realm(configuration: .init(fileURL: url, objectTypes: [Dog.self, Person.self])).write {}
+    }
+
+    @Test func thePathFollowsTheEnvironment() {
+        #expect(find().current.path == folder.path + "/home/.local/share/shop/default.firn")
+        #expect(find(["XDG_DATA_HOME": "/data"]).current.path == "/data/shop/default.firn")
+        #expect(find(["XDG_DATA_HOME": "data"]).current == find().current)
+        #expect(find(["XDG_DATA_HOME": ""]).current == find().current)
+    }
+
+    @Test func withoutAStoreItIsMadeAtTheNewPath() {
+        #expect(find().url == find().current && find().warning == nil)
+    }
+
+    @Test func aStoreAtTheNewPathAloneIsUsed() throws {
+        try make(find().current)
+        #expect(find().url == find().current && find().warning == nil)
+    }
+
+    @Test func aStoreAtTheOldPathAloneIsUsedAndNamed() throws {
+        try make(find().earlier)
+        #expect(find().url == find().earlier)
+        let warning = try #require(find().warning)
+        for text in [
+            "The default store is \(find().earlier.path),", "It belongs at \(find().current.path).",
+            "Realm.Configuration.defaultConfiguration.fileURL = URL(fileURLWithPath: \"\(find().earlier.path)\")",
+        ] { #expect(warning.contains(text), "\(warning)") }
+    }
+
+    @Test func ofTwoStoresTheNewOneIsUsedAndTheOldOneNamed() throws {
+        try make(find().current)
+        try make(find().earlier)
+        #expect(find().url == find().current)
+        let warning = try #require(find().warning)
+        for text in [
+            "The default store is \(find().current.path).", "another one at \(find().earlier.path),", "is not used",
+            "URL(fileURLWithPath: \"\(find().earlier.path)\")",
+        ] { #expect(warning.contains(text), "\(warning)") }
+    }
+
+    #if !canImport(Darwin)
+        /// The folders above the default store are made, for the user alone.
+        @Test func openingMakesTheFoldersOfTheDefaultStore() async {
+            await #expect(processExitsWith: .success) {
+                let folder = TemporaryFolder()
+                setenv("XDG_DATA_HOME", folder.path + "/a/b", 1)
+                let url = Realm.Configuration.defaultFileURL
+                precondition(url.path.hasPrefix(folder.path + "/a/b/") && url.lastPathComponent == "default.firn")
+                let realm = try Realm(configuration: .init(objectTypes: [Dog.self, Person.self]))
+                try realm.write { realm.add(Dog(1, "Rex")) }
+                let above = url.deletingLastPathComponent().path
+                let mode = try FileManager.default.attributesOfItem(atPath: above)[.posixPermissions] as? Int
+                precondition(mode == 0o700 && Realm.Configuration.defaultFileURL == url)
+            }
+        }
+    #endif
+}
