@@ -48,7 +48,7 @@ struct DefaultStore {
     }
 
     #if !canImport(Darwin)
-        /// That of this process.
+        /// The default store of this process.
         static var own: DefaultStore {
             DefaultStore(
                 environment: ProcessInfo.processInfo.environment, home: FileManager.default.homeDirectoryForCurrentUser,
