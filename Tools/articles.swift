@@ -3,7 +3,9 @@
 //   swift Tools/articles.swift CATALOG TESTS
 //
 // Each block of Swift in CATALOG/NAME.md must be a region of a test: the lines between `// article: NAME` and `// end`,
-// whatever their indentation. The regions of an article stand in the order of its blocks. Exit status 1 if one differs.
+// whatever their indentation. The regions of an article stand in the order of its blocks. The first block of an article
+// needs no region if it begins with an import: it has what the others need, and `Tools/check pages` compiles and runs
+// it. Exit status 1 if one differs.
 import Foundation
 
 struct Block {
@@ -61,7 +63,9 @@ guard CommandLine.arguments.count == 3 else {
 }
 let articles = files(CommandLine.arguments[1], ".md").flatMap { file in
     let name = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
-    return blocks(file, upTo: "```") { $0 == "```swift" ? name : nil }
+    let found = blocks(file, upTo: "```") { $0 == "```swift" ? name : nil }
+    let isSetUp = found.first?.text.first?.hasPrefix("import ") == true
+    return isSetUp ? Array(found.dropFirst()) : found
 }
 let regions = files(CommandLine.arguments[2], ".swift").flatMap { file in
     blocks(file, upTo: "// end") { $0.hasPrefix("// article: ") ? String($0.dropFirst(12)) : nil }

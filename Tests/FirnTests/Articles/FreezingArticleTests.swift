@@ -83,21 +83,21 @@ import Testing
             inMemoryIdentifier: UUID().uuidString, objectTypes: [Match.self, Tournament.self])
         // article: Freezing
         configuration.maximumNumberOfActiveVersions = 2
-        let realm = try Realm(configuration: configuration, queue: nil)
-        var held = [realm.freeze()]
+        let limited = try Realm(configuration: configuration, queue: nil)
+        var held = [limited.freeze()]
         do {
             for number in 0..<3 {
-                try realm.write { realm.create(Match.self, value: ["title": "match \(number)"]) }
-                held.append(realm.freeze())
+                try limited.write { limited.create(Match.self, value: ["title": "match \(number)"]) }
+                held.append(limited.freeze())
             }
         } catch Realm.Error.tooManyActiveVersions {
-            for version in realm.activeVersions { print(version.number, version.retainedBytes, version.pinnedAt) }
+            for version in limited.activeVersions { print(version.number, version.retainedBytes, version.pinnedAt) }
             held = []  // the next write begins
         }
         // end
-        #expect(held.isEmpty && realm.objects(Match.self).count == 2)
-        try realm.write { realm.create(Match.self) }
-        #expect(realm.activeVersions.count == 1)
+        #expect(held.isEmpty && limited.objects(Match.self).count == 2)
+        try limited.write { limited.create(Match.self) }
+        #expect(limited.activeVersions.count == 1)
     }
 
     /// What the article's table says.

@@ -35,7 +35,7 @@
             try makeStore()
             let configuration = configuration
             // article: SeveralProcesses
-            let realm = try await Realm(configuration: configuration)
+            let realm = try await Realm.open(configuration: configuration)
             let token = realm.objects(Tally.self).observe { change in
                 if case .update(let tallies, _, _, let modifications) = change {
                     for index in modifications { print(tallies[index].value) }  // whichever process has set it

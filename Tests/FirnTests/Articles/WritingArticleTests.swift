@@ -27,18 +27,19 @@ import Testing
     @Test func theCodeOfTheArticle() async throws {
         let realm = try Realm(configuration: .init(fileURL: url, objectTypes: [Account.self]), queue: nil)
         // article: Writing
-        try realm.write {
+        let bob = Account(value: [2, "Bob", 0] as [Any])
+        let ann = try realm.write {
             let ann = realm.create(Account.self, value: ["id": 1, "owner": "Ann"] as [String: Any])
             ann.balance = 100
-            realm.add(Account(value: [2, "Bob", 0] as [Any]))
+            realm.add(bob)
+            return ann
         }
         // end
-        let ann = try #require(realm.object(ofType: Account.self, forPrimaryKey: 1))
-        let bob = try #require(realm.object(ofType: Account.self, forPrimaryKey: 2))
+        #expect(realm.objects(Account.self).map(\.id) == [1, 2])
         #expect(ann.balance == 100 && bob.owner == "Bob")
 
         // article: Writing
-        func pay(_ amount: Int, from payer: Account, to payee: Account) throws -> Int {
+        @MainActor func pay(_ amount: Int, from payer: Account, to payee: Account) throws -> Int {
             try realm.write {
                 payer.balance -= amount
                 payee.balance += amount
