@@ -85,6 +85,8 @@ let package = Package(
         .executableTarget(
             name: "firn-crash-child", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
             path: "Tests/Harness/CrashChild"),
+        // A program whose main queue waits for itself, with the run loop running.
+        .executableTarget(name: "firn-main-loop", dependencies: ["Firn"], path: "Tests/Harness/MainLoop"),
         // All of the life of a store that is larger than memory: `Tools/prove-memory`.
         .executableTarget(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
@@ -136,7 +138,7 @@ let package = Package(
             dependencies: [
                 "Firn", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "CFirn", "FirnTestSupport",
                 // Only programs that a test compiles import it.
-                "RealmSwift", "firn-crash-child", .product(name: "Logging", package: "swift-log"),
+                "RealmSwift", "firn-crash-child", "firn-main-loop", .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "FirnMetricsTests",

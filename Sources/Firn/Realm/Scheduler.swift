@@ -172,7 +172,7 @@ final class Scheduler: @unchecked Sendable {
     func schedule(for realm: WeakReference<_RealmInstance>, _ work: @escaping OwnRunLoop.Work) -> Bool {
         let run: @Sendable () -> Void = { if let realm = realm.object { work(realm) } }
         switch kind {
-        case .main: DispatchQueue.main.async(execute: run)
+        case .main: MainTurns.shared.add(run)
         case .thread(_, let runLoop): return runLoop.schedule(for: realm, work)
         case .queue(let queue, _): queue.async(execute: run)
         case .actor(let own):
