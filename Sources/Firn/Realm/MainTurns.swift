@@ -68,7 +68,7 @@ final class MainTurns: Sendable {
     private func addTimer() {
         let timer = Timer(timeInterval: 0, repeats: false) { timer in
             timer.invalidate()
-            // Those that are there now: what they add waits for its own turn.
+            // Only the works that are listed now: what they add waits for its own turn.
             let count = self.state.withLock { state in
                 state.hasTimer = false
                 return state.works.count
