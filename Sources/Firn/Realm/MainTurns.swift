@@ -5,8 +5,8 @@ import Foundation
 /// What is to be done for the realms of the main thread, queue and actor, at their next turns.
 ///
 /// It is put on the main queue. A block of that queue may run the run loop and wait for what is put there, as a test on
-/// the main actor does that waits for an expectation; the queue itself runs no block within another one. So if something
-/// waits for long, a timer of the main run loop does it.
+/// the main actor does that waits for an expectation; the queue itself runs no block within another one. So if
+/// something waits for long, a timer of the main run loop does it.
 final class MainTurns: Sendable {
     static let shared = MainTurns()
 

@@ -94,7 +94,7 @@ import Testing
         let folder = TemporaryFolder()
         let url = try #require(URL(string: folder.path + "/a%20b.firn"))
         #expect(!url.isFileURL)
-        let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Dog.self]))
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Dog.self, Person.self]))
         try realm.write { realm.add(Dog(1, "Rex")) }
         let same = try Realm(configuration: configuration(folder.path + "/a b.firn"))
         #expect(same.objects(Dog.self).count == 1 && Realm.fileExists(for: .init(fileURL: url)))
