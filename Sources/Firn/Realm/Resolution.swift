@@ -190,12 +190,13 @@ struct Resolution {
     /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the
     /// object that it replaces.
     private mutating func object(
-        _ type: ObjectBase.Type, _ any: Any, at location: Location?, replacing old: ObjectBase? = nil
+        _ type: ObjectBase.Type, _ given: Any, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
         let isCopied = location?.property.isOwner ?? true
-        let given = storedObject(isCopied ? typed(any) : linkTarget(any, as: type))
         // Without the optional around it, which each look at the value would have to take off.
-        let any = unwrapped(given) ?? given as Any
+        let bare = unwrapped(given) ?? given
+        let stored = storedObject(isCopied ? typed(bare) : linkTarget(bare, as: type))
+        let any = unwrapped(stored) ?? stored as Any
         if let location, isCopied { return try embedded(type, any, at: location, replacing: old) }
         if let object = instance(any, of: ObjectBase.self) {
             try object.checkIsThere()

@@ -365,8 +365,20 @@ final class SharedStore: @unchecked Sendable {
             }
             return SharedStore(name: name, store: store, isReadOnly: configuration.readOnly, monitor: monitor)
         } catch let error as StoreError {
-            throw Realm.Error(error, configuration.fileURL)
+            let error = Realm.Error(error, configuration.fileURL)
+            if error.code == .fileNotFound, let url = configuration.fileURL { try checkFolder(above: url) }
+            throw error
         }
+    }
+
+    /// Throws an error that names the folder in which a store is to lie, if that does not exist.
+    private static func checkFolder(above url: URL) throws {
+        let folder = URL(fileURLWithPath: url.storePath).deletingLastPathComponent().path
+        guard !FileManager.default.fileExists(atPath: folder) else { return }
+        throw Realm.Error(
+            .fileNotFound,
+            "The folder \(folder), in which the store is to lie, does not exist. Create it, or choose another path.",
+            fileURL: url)
     }
 
     static func checkExists(_ url: URL) throws {

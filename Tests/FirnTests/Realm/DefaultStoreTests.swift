@@ -69,7 +69,7 @@ import Testing
                 try realm.write { realm.add(Dog(1, "Rex")) }
                 let above = url.deletingLastPathComponent().path
                 let mode = try FileManager.default.attributesOfItem(atPath: above)[.posixPermissions] as? Int
-                precondition(mode == 0o700 && Realm.Configuration.defaultFileURL == url)
+                precondition(mode == 0o700 && Realm.Configuration.defaultFileURL.path == url.path)
             }
         }
     #endif

@@ -89,6 +89,16 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/remote"))
     }
 
+    @Test func aFolderThatIsMissingIsNamed() throws {
+        let folder = TemporaryFolder()
+        let url = URL(fileURLWithPath: folder.path + "/none/deeper/a.firn")
+        let error = try #require(throws: Realm.Error.self) { try Realm(fileURL: url) }
+        #expect(error.code == .fileNotFound && error.fileURL == url)
+        #expect(
+            error.message.contains(
+                "The folder \(folder.path)/none/deeper, in which the store is to lie, does not exist"))
+    }
+
     /// As many programs write it.
     @Test func aURLOfAPathAloneIsThePath() throws {
         let folder = TemporaryFolder()
