@@ -6,7 +6,7 @@ import SwiftSyntax
 /// It takes all files of the program together, since a class may inherit from one in another file. Only stored
 /// properties of classes that inherit from `Object` or `EmbeddedObject` change, and what belongs to them: the functions
 /// that name keys and indexes, the attributes of the class, and `#keyPath` everywhere. What it can't decide stays, and
-/// is reported. A file that was converted before does not change.
+/// is reported; so does a file with errors of syntax. A file that was converted before does not change.
 public struct Conversion {
     /// The files in the order in which they were given.
     public private(set) var files: [ConvertedFile] = []
@@ -21,7 +21,11 @@ public struct Conversion {
         let classes = ModelClasses(parsed)
         for file in parsed {
             var converter = FileConverter(file, classes)
-            converter.convert()
+            if file.tree.hasError {
+                converter.report(file.tree, "the file is not correct Swift, so it stays as it is.")
+            } else {
+                converter.convert()
+            }
             findings += converter.findings
             let after = String(decoding: converter.edits.applied(to: Array(file.text.utf8)), as: UTF8.self)
             files.append(ConvertedFile(name: file.name, before: file.text, after: after))
