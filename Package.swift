@@ -87,6 +87,8 @@ let package = Package(
             path: "Tests/Harness/CrashChild"),
         // A program whose main queue waits for itself, with the run loop running.
         .executableTarget(name: "firn-main-loop", dependencies: ["Firn"], path: "Tests/Harness/MainLoop"),
+        // Programs that are written for RealmSwift.
+        .executableTarget(name: "firn-programs", dependencies: ["RealmSwift"], path: "Tests/Harness/Programs"),
         // All of the life of a store that is larger than memory: `Tools/prove-memory`.
         .executableTarget(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
@@ -138,7 +140,8 @@ let package = Package(
             dependencies: [
                 "Firn", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "CFirn", "FirnTestSupport",
                 // Only programs that a test compiles import it.
-                "RealmSwift", "firn-crash-child", "firn-main-loop", .product(name: "Logging", package: "swift-log"),
+                "RealmSwift", "firn-crash-child", "firn-main-loop", "firn-programs",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "FirnMetricsTests",

@@ -42,6 +42,8 @@ package enum GlobalLock: Int32, CaseIterable {
     case logger
     /// What measures stores.
     case meter
+    /// What is to be done at turns of the main thread.
+    case mainTurns
     /// For tests only.
     case tests
 

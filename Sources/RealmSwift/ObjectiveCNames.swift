@@ -1,4 +1,5 @@
 public import Firn
+import Foundation
 
 // What programs name of RealmSwift's bridge to Objective-C.
 
@@ -24,6 +25,29 @@ extension EmbeddedObject {
         self == EmbeddedObject.self ? nil : self.init().objectSchema
     }
 }
+
+extension ObjectBase {
+    /// The values of these properties, by name. As in Foundation, `NSNull` stands for nil.
+    ///
+    /// ```swift
+    /// let row = dog.dictionaryWithValues(forKeys: ["name", "age"])
+    /// ```
+    ///
+    /// Stops the program if the class has no property of one of the names.
+    public func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+        Dictionary(keys.map { ($0, self[$0] ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Sets these properties. `NSNull` stands for nil. Stops the program if the class has no property of one of the
+    /// names, or if a value doesn't fit.
+    public func setValuesForKeys(_ keyedValues: [String: Any]) {
+        for (key, value) in keyedValues { self[key] = value is NSNull ? nil : value }
+    }
+}
+
+/// The name of the property to which a key path leads, as in a predicate's text: `_name(for: \Dog.age)` is `"age"`.
+/// Stops the program if it leads to no stored property.
+public func _name<T: Object>(for keyPath: KeyPath<T, some Any>) -> String { SortDescriptor(keyPath: keyPath).keyPath }
 
 extension Decimal128 {
     /// The number with the other sign.

@@ -1,6 +1,6 @@
-import Dispatch
 import FirnStorage
 import FirnTestSupport
+import Foundation
 import Synchronization
 import Testing
 
@@ -44,7 +44,7 @@ private final class Owner: Sendable {
         let owner = Mutex<Owner?>(Owner(reference, isEnding: isEnding, mayEnd: mayEnd))
         let done = DispatchSemaphore(value: 0)
         let drop = { @Sendable in owner.withLock { $0 = nil } }
-        DispatchQueue.global().async {
+        Thread.detachNewThread {
             drop()
             done.signal()
         }

@@ -188,7 +188,9 @@ public class CollectionBase {
             guard let form = object.currentForm(as: target) else {
                 fatalError("Firn: can't \(location.change): the migration has deleted the object that is added.")
             }
-            if form.modelType != target { fatalError("Firn: \(ValueFault(form, isNoTargetOf: target))") }
+            if form.modelType != target, location.realm.row(of: form, shownAs: target) == nil {
+                fatalError("Firn: \(ValueFault(form, isNoTargetOf: target))")
+            }
             if form !== object { return .link(location.realm.linkKey(of: form, as: target)) }
         }
         return element._element(for: location.realm)

@@ -154,7 +154,7 @@ enum ActorObserving {
         nonisolated(unsafe) let body = body
         let shared = realm.shared
         let schema = realm.schema
-        nonisolated(unsafe) let configuration = realm.configuration
+        let configuration = realm.configuration
         await run(on: actor) {
             shared.beginObserving(configuration, schema: schema, scheduler: .actor(actor), from: start, body)
         }

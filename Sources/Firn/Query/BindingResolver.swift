@@ -108,6 +108,8 @@ extension QueryArgument {
         default:
             if let number = floating(any) { return .double(number) }
             if let number = integer(any) { return .int(number) }
+            if let data = instance(any, of: NSData.self) { return .data(Array(data as Data)) }
+            if let id = instance(any, of: NSUUID.self) { return UUID._convert(id)?._value }
             return String._convert(any).map { .string($0) } ?? Date._convert(any).map { .date(Timestamp($0)) }
         }
     }

@@ -16,14 +16,16 @@ struct DefaultStore {
 
     /// - Parameters:
     ///   - environment: the process's variables.
-    ///   - home: the user's home folder.
+    ///   - home: the user's home folder, if `HOME` names none.
     ///   - program: the program's name.
     ///   - earlier: the store's folder by the earlier rule.
     init(environment: [String: String], home: URL, program: String, earlier: URL) {
         self.earlier = earlier
         // The specification ignores a path that is not absolute.
-        let named = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
-        let data = named ?? home.appendingPathComponent(".local/share")
+        func folder(_ name: String) -> URL? {
+            environment[name].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
+        }
+        let data = folder("XDG_DATA_HOME") ?? (folder("HOME") ?? home).appendingPathComponent(".local/share")
         current = data.appendingPathComponent(program).appendingPathComponent("default.firn")
     }
 

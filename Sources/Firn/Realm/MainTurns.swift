@@ -7,37 +7,44 @@ import Foundation
 /// It is put on the main queue. A block of that queue may run the run loop and wait for what is put there, as a test on
 /// the main actor does that waits for an expectation; the queue itself runs no block within another one. So if
 /// something waits for long, a timer of the main run loop does it.
-final class MainTurns: Sendable {
-    static let shared = MainTurns()
-
+enum MainTurns {
     private struct State {
         var works: [@Sendable () -> Void] = []
         /// How many works have ever been taken.
         var taken = 0
-        /// Whether somebody looks after a while whether the works are done.
+        /// Whether somebody looks after a while whether the works are done, or a timer was added that has not fired.
+        /// On a main thread whose run loop never runs, it never does.
         var isWatched = false
-        /// Whether a timer was added that has not fired. On a main thread whose run loop never runs, it never does.
-        var hasTimer = false
+        /// Where it is looked. A queue of its own: those that programs share may wait for the main thread, all of them.
+        let queue = DispatchQueue(label: "firn-main-turns")
+        let mark = ForkMark()
+        /// In a forked child, the parent's: nobody does them, and nobody may release what belongs to another process.
+        var foreign: [@Sendable () -> Void] = []
     }
     // Works come from any thread, and are done by the main one.
-    private let state = Guarded(.innermost, State())
+    private static var state: GlobalGuarded<State> { GlobalGuarded(.mainTurns) { State() } }
 
     /// How long works wait before a timer is added.
     private static var patience: DispatchTimeInterval { .milliseconds(10) }
 
     /// Does something at a turn of the main queue or of the main run loop. May be called on any thread.
-    func add(_ work: @escaping @Sendable () -> Void) {
+    static func add(_ work: @escaping @Sendable () -> Void) {
         let mustWatch = state.withLock { state in
+            if state.mark.isForked {
+                let foreign = state.works + state.foreign
+                state = State()
+                state.foreign = foreign
+            }
             state.works.append(work)
             defer { state.isWatched = true }
             return !state.isWatched
         }
-        DispatchQueue.main.async { self.turn() }
+        DispatchQueue.main.async { turn() }
         if mustWatch { watch(taken: nil) }
     }
 
     /// Does the next work, if a timer has not done it already.
-    private func turn() {
+    private static func turn() {
         let work = state.withLock { state -> (@Sendable () -> Void)? in
             guard !state.works.isEmpty else { return nil }
             state.taken += 1
@@ -49,31 +56,30 @@ final class MainTurns: Sendable {
     /// Looks after a while whether works are done.
     ///
     /// - Parameter taken: how many had been taken at the last look; nil at the first one.
-    private func watch(taken: Int?) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) {
-            let (next, mustAdd) = self.state.withLock { state -> (Int?, Bool) in
+    private static func watch(taken: Int?) {
+        let queue = state.withLock { $0.queue }
+        queue.asyncAfter(deadline: .now() + patience) {
+            let (next, mustAdd) = state.withLock { state -> (Int?, Bool) in
                 guard !state.works.isEmpty else {
                     state.isWatched = false
                     return (nil, false)
                 }
-                let isStuck = taken == state.taken && !state.hasTimer
-                if isStuck { state.hasTimer = true }
-                return (state.taken, isStuck)
+                // If none was taken, the timer looks after them: on a main thread that is blocked nothing else is to
+                // be done until it runs.
+                return taken == state.taken ? (nil, true) : (state.taken, false)
             }
-            if mustAdd { self.addTimer() }
-            if let next { self.watch(taken: next) }
+            if mustAdd { addTimer() }
+            if let next { watch(taken: next) }
         }
     }
 
-    private func addTimer() {
+    private static func addTimer() {
         let timer = Timer(timeInterval: 0, repeats: false) { timer in
             timer.invalidate()
             // Only the works that are listed now: what they add waits for its own turn.
-            let count = self.state.withLock { state in
-                state.hasTimer = false
-                return state.works.count
-            }
-            for _ in 0..<count { self.turn() }
+            let count = state.withLock { $0.works.count }
+            for _ in 0..<count { turn() }
+            watch(taken: nil)
         }
         RunLoop.main.add(timer, forMode: .default)
     }

@@ -16,7 +16,7 @@ extension Realm {
     /// A value: changing a copy changes no realm that is open. Settings are checked when a realm is opened. Those
     /// described as "set by the first opener" apply to the whole process: while the store is open in this process,
     /// later openers' values are ignored.
-    public struct Configuration: CustomStringConvertible {
+    public struct Configuration: CustomStringConvertible, Sendable {
         /// When a commit counts as done.
         public enum Durability: Sendable, Equatable {
             /// When it is on the disk: a power cut loses nothing that was acknowledged. The default.
@@ -89,9 +89,9 @@ extension Realm {
 
         /// The name of a realm in memory; nil for one on disk. Setting it clears `fileURL`.
         ///
-        /// Its data is gone when its last realm, object and observer is released. If that is on the main thread, on a
-        /// thread whose run loop runs, or where the realm of a queue or an actor belongs, the data stay until the turn
-        /// of the run loop, the block or the job has ended: `try! Realm()` in the next line has them.
+        /// Its data is gone when its last realm, object and observer is released. If that is in what a run loop that
+        /// runs, the main queue, a queue or an actor does, the data stay until that turn, block or job has ended:
+        /// `try! Realm()` in the next line has them.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {
@@ -170,7 +170,7 @@ extension Realm {
         /// It is called with the bytes of the store's files and about how many of them a compacted store would have,
         /// on the opening thread; if it returns true, opening compacts the store. Not called for a realm in memory or
         /// one that is opened read-only.
-        public var shouldCompactOnLaunch: ((_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
+        public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
 
         /// Called with damage in the files that is met when a property or collection is read, before the program
         /// stops: such an access can't throw. Functions that throw do so instead of calling it.
@@ -237,7 +237,7 @@ extension Realm {
             fileURL: URL? = Configuration.defaultFileURL, inMemoryIdentifier: String? = nil, encryptionKey: Data? = nil,
             readOnly: Bool = false, schemaVersion: UInt64 = 0, migrationBlock: MigrationBlock? = nil,
             deleteRealmIfMigrationNeeded: Bool = false,
-            shouldCompactOnLaunch: ((_ totalBytes: Int, _ usedBytes: Int) -> Bool)? = nil,
+            shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)? = nil,
             objectTypes: [ObjectBase.Type]? = nil, seedFilePath: URL? = nil
         ) {
             self.fileURL = inMemoryIdentifier == nil ? fileURL : nil

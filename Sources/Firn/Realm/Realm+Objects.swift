@@ -295,7 +295,7 @@ extension _RealmInstance {
     ) -> Int64 {
         // A collection of dynamic objects has checked the class.
         if ObjectIdentifier(object.modelType) != ObjectIdentifier(target),
-            ObjectIdentifier(target) != ObjectIdentifier(DynamicObject.self)
+            ObjectIdentifier(target) != ObjectIdentifier(DynamicObject.self), row(of: object, shownAs: target) == nil
         {
             fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
         }

@@ -69,8 +69,8 @@ extension Realm {
     /// text of the error that `tryBeginWrite()` throws, and whenever `write` stops it.
     ///
     /// The transaction ends with the last reference to the realm: its changes are undone then, which is logged as a
-    /// warning. On the main thread, on a thread whose run loop runs, and for a realm of a queue or an actor, it keeps
-    /// the realm until the turn of the run loop, the block or the job ends.
+    /// warning. In what a run loop that runs, the main queue, a queue or an actor does, it keeps the realm until that
+    /// turn, block or job ends.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
         do { try tryBeginWrite(file: file, line: line) } catch {
             fatalError("Firn: beginWrite() at \(file):\(line) failed: \(error) Use tryBeginWrite() to handle this.")

@@ -88,6 +88,15 @@ extension _RealmInstance {
         unsafeDowncast(accessor(binding(of: type), key), to: T.self)
     }
 
+    /// A managed object of this realm as an object of another class that shows its table; nil if that class shows
+    /// another table, or the object belongs to another realm or to none.
+    func row(of object: ObjectBase, shownAs type: ObjectBase.Type) -> ObjectBase? {
+        guard object.isManaged, _RealmInstance.of(object._row) === self, let target = schema.table(of: type),
+            TableBinding.of(object._row).table == target.table
+        else { return nil }
+        return accessor(target, object._row.key)
+    }
+
     /// The accessor of an object by its key, for a class that is known.
     func accessor(_ binding: TableBinding, _ key: Int64) -> ObjectBase {
         var row = _Row.unlocated(core, key: key, table: binding.address)

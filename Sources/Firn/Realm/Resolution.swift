@@ -44,6 +44,8 @@ struct Resolution {
     private var next = 0
     /// The tasks that made an object from a source.
     private var bySource: [Source: Int] = [:]
+    /// What embedded objects are copied from.
+    private var partSources: Set<Source> = []
     /// The tasks that made a new object with a primary key; a second value with that key updates the object.
     private var byKey: [PrimaryKey: Int] = [:]
     private(set) var changes: [Change] = []
@@ -115,7 +117,7 @@ struct Resolution {
     /// An unmanaged copy of an object, with copies of the embedded objects in it.
     static func copy(_ object: ObjectBase) throws -> ObjectBase {
         let copy = object.modelType.init()
-        object.noteCopied()
+        object.noteCopy(copy)
         try populate(copy, from: object)
         return copy
     }
@@ -205,6 +207,10 @@ struct Resolution {
                 if object.isManaged, _RealmInstance.of(object._row) === realm, location != nil || policy != .error {
                     return object
                 }
+            } else if let realm, location != nil || policy != .error,
+                let same = realm.row(of: object, shownAs: type)
+            {
+                return same
             }
         }
         let binding = realm?.binding(of: type)
@@ -261,18 +267,21 @@ struct Resolution {
         }
         let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
         var values = try ValueSource(any, for: info)
-        if let source = Source(any, values, as: type), contains(source, location) {
+        if let source = Source(any, values, as: type), mayContain(source), contains(source, location) {
             throw ValueFault("an object of \(info.name) can't contain itself")
         }
+        var copied: ObjectBase?
         if case .object(let object) = values {
-            object.noteCopied()
+            copied = object
             if let new = object.currentForm, new !== object { values = .old(object, new: new) }
         }
         if let old {
+            copied?.noteCopy(old)
             enter(old, info: info, source: any, values: values, isUpdate: old.isManaged, location: location)
             return old
         }
         let object = type.init()
+        copied?.noteCopy(object)
         if realm != nil, let defaults = type.defaultPropertyValues() {
             enter(
                 object, info: info, source: any, values: .dictionary(defaults), isUpdate: false, isDefault: true,
@@ -280,6 +289,12 @@ struct Resolution {
         }
         enter(object, info: info, source: any, values: values, isUpdate: false, location: location)
         return object
+    }
+
+    /// Whether an embedded object, or a parent of one, was copied from a source before. Notes that one is. So a long
+    /// chain of different objects does not look at all parents of each.
+    private mutating func mayContain(_ source: Source) -> Bool {
+        !partSources.insert(source).inserted || bySource[source] != nil
     }
 
     /// Whether an embedded object at a location, or one of its parents, is copied from a source.

@@ -163,6 +163,17 @@ final class Scheduler: @unchecked Sendable {
         return OwnRunLoop.isRunning
     }
 
+    /// Whether the caller, who runs where the realm belongs, is in a turn: in what a run loop that runs, the main queue,
+    /// a queue or an actor does. Something that is kept until the turn ends would otherwise be kept for ever, as on the
+    /// main thread of a program that never runs its run loop.
+    var isInTurn: Bool {
+        switch kind {
+        case .main: OwnRunLoop.isRunning || DispatchQueue.getSpecific(key: Scheduler.queueMark) === Scheduler.mainMark
+        case .thread: OwnRunLoop.isRunning
+        case .queue, .actor: true
+        }
+    }
+
     /// Does something for a realm where that belongs, later, unless it is gone by then. May be called on any thread.
     ///
     /// The work is given the realm and must not hold it: whatever it is listed on may live longer.
@@ -172,7 +183,7 @@ final class Scheduler: @unchecked Sendable {
     func schedule(for realm: WeakReference<_RealmInstance>, _ work: @escaping OwnRunLoop.Work) -> Bool {
         let run: @Sendable () -> Void = { if let realm = realm.object { work(realm) } }
         switch kind {
-        case .main: MainTurns.shared.add(run)
+        case .main: MainTurns.add(run)
         case .thread(_, let runLoop): return runLoop.schedule(for: realm, work)
         case .queue(let queue, _): queue.async(execute: run)
         case .actor(let own):
@@ -187,11 +198,11 @@ final class Scheduler: @unchecked Sendable {
     func keep(_ object: some AnyObject & Sendable) {
         let release: @Sendable () -> Void = { withExtendedLifetime(object) {} }
         switch kind {
-        case .main: DispatchQueue.main.async(execute: release)
+        case .main: if isCurrent, isInTurn { DispatchQueue.main.async(execute: release) }
         case .queue(let queue, _): queue.async(execute: release)
         case .actor(let own):
             if let actor = own.actor { Task { await Scheduler.run(release, on: actor) } }
-        case .thread: if isCurrent, OwnRunLoop.isRunning { RunLoop.current.perform(release) }
+        case .thread: if isCurrent, isInTurn { RunLoop.current.perform(release) }
         }
     }
 

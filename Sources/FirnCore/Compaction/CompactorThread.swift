@@ -95,29 +95,45 @@ final class CompactorThread: @unchecked Sendable {
         return try body()
     }
 
-    /// Starts `body` on a thread of its own, unless one was started that has not ended. If it returns true,
-    /// `afterwards` is called there when the next one may be started.
-    func start(
-        _ body: @escaping @Sendable () throws(StoreError) -> Bool, afterwards: @escaping @Sendable () -> Void
-    ) {
+    /// How something ended that the thread was started for.
+    struct End: Sendable {
+        /// The error that kept it from being done; nil if there was none.
+        var failure: StoreError?
+        /// When to look whether something else is to be done, in nanoseconds of the monotonic clock; nil if only the
+        /// next commit looks.
+        var next: Int64?
+    }
+
+    /// Starts `body` on a thread of its own, unless one was started that has not ended. At the time that it returns,
+    /// `afterwards` is called there, unless something was started before that.
+    func start(_ body: @escaping @Sendable () -> End, afterwards: @escaping @Sendable () -> Void) {
         if asked.load(ordering: .relaxed) || asked.exchange(true, ordering: .acquiringAndReleasing) { return }
         lock.lock()
         defer { lock.unlock() }
         guard !isStopping else { return }
         let before = thread
+        changed.broadcast()  // It may be waiting for the time of `afterwards`.
         do throws(StorageError) {
             thread = try StorageThread.start(name: "firn-compact") { [self] in
                 before?.join()
-                var mayFollow = false
-                var failure: StoreError?
-                do throws(StoreError) { mayFollow = try body() } catch { failure = error }
-                lock.withLock { self.failure = failure }
+                let end = body()
+                lock.withLock { failure = end.failure }
                 asked.store(false, ordering: .releasing)
-                if mayFollow { afterwards() }
+                if let next = end.next, awaitIdle(until: next) { afterwards() }
             }
         } catch {
             failure = StoreError(error)
             asked.store(false, ordering: .releasing)
+        }
+    }
+
+    /// Waits until `time`. Returns false as soon as something is started or the store is being closed.
+    private func awaitIdle(until time: Int64) -> Bool {
+        lock.withLock {
+            while true {
+                if isStopping || asked.load(ordering: .acquiring) { return false }
+                if !changed.wait(lock, until: time) { return !isStopping && !asked.load(ordering: .acquiring) }
+            }
         }
     }
 

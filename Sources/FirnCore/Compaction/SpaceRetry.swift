@@ -2,12 +2,13 @@
 ///
 /// Each try writes what fits and removes it again, so tries that can't succeed must not follow each other with every
 /// commit. The next one comes after a second, and then each time after twice as long, up to five minutes; or as soon
-/// as much of what was missing is there, because something was deleted.
+/// as much of what was missing is there, because something was deleted. It comes also if nobody commits any more.
 struct SpaceRetry {
     private static let delays: (first: Int64, longest: Int64) = (1_000_000_000, 300_000_000_000)
 
     private var delay: Int64 = 0
-    private var notBefore: Int64 = .min
+    /// When the next try comes at the latest.
+    private(set) var notBefore: Int64 = .min
     /// How many bytes were needed, and how many more these were than there were.
     private var needed = 0
     private var missing = 0

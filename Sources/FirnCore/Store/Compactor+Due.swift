@@ -3,53 +3,71 @@ import FirnStorage
 
 /// The checkpoints that a store writes by itself.
 extension Compactor {
+    /// What the compactor's thread did before it looks again whether something is due.
+    private enum Before {
+        case nothing, removal, checkpoint, failure
+    }
+
     /// The slow part of `Store.startCheckpointIfDue`.
     @inline(never)
-    func startIfDue(_ log: Log) {
+    func startIfDue(_ log: Log) { startIfDue(log, after: .nothing) }
+
+    /// Starts what is due. What can't have become due by the work before is left out, so that the thread doesn't work
+    /// without end: a removal doesn't follow another one, and after a checkpoint the memory that is still used is held.
+    private func startIfDue(_ log: Log, after before: Before) {
         guard log.options.usesThreads else { return }
         let rule = options.compaction
         let live = state.liveByteCount.load(ordering: .relaxed)
         let isDue =
             (rule.isDue(log: log.byteCountSinceCheckpoint, live: live)
-                || rule.isAutomatic && (isHeapDue(live: live) || isDueForSpace(log))) && mayRetry(log)
-        let hasReleased = rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
+                || rule.isAutomatic && (before != .checkpoint && isHeapDue(live: live) || isDueForSpace(log)))
+            && mayRetry(log)
+        let hasReleased = before == .nothing && rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased else { return }
         let reference = store.reference
-        thread.start { () throws(StoreError) in
-            try Compactor.work(for: reference, log, rule: isDue ? rule : nil)
+        let work = Work(rule: isDue ? rule : nil)
+        thread.start {
+            work.run(for: reference, log)
         } afterwards: {
             // Commits that came meanwhile could not ask for the next one, and may have been the last.
-            Compactor.startIfDueForSpace(reference, log)
+            guard let compactor = reference.object?.compactor else { return }
+            compactor.startIfDue(log, after: work.end.withLock { $0 })
         }
     }
 
-    /// The compactor's thread: writes a checkpoint by a rule, or only removes what versions have released. Static, so
-    /// that the thread keeps no store open while it waits for its turn. Returns whether a checkpoint was written.
-    private static func work(
-        for reference: WeakReference<Store>, _ log: Log, rule: CompactionRule?
-    ) throws(StoreError) -> Bool {
-        guard let compactor = reference.object?.compactor else { return false }
-        let start = compactor.clock.monotonic()
-        do throws(StoreError) {
-            let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
-                if let rule { return try compactor.writeDueCheckpoint(rule) }
-                try compactor.removeReleased()
-                return nil
+    /// What the compactor's thread does: it writes a checkpoint by a rule, or only removes what versions have released.
+    /// It keeps no store open while the thread waits for its turn.
+    private final class Work: Sendable {
+        let rule: CompactionRule?
+        /// How it ended. The thread that runs it sets and reads it.
+        let end = Guarded<Before>(.innermost, .nothing)
+
+        init(rule: CompactionRule?) { self.rule = rule }
+
+        func run(for reference: WeakReference<Store>, _ log: Log) -> CompactorThread.End {
+            guard let compactor = reference.object?.compactor else { return CompactorThread.End() }
+            let start = compactor.clock.monotonic()
+            // Measured before the try: what is deleted during it may be what the next one lacks.
+            var (needed, space) = (0, 0)
+            do throws(StoreError) {
+                let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
+                    (needed, space) = compactor.spaceNeeds(log)
+                    if let rule { return try compactor.writeDueCheckpoint(rule) }
+                    try compactor.removeReleased()
+                    return nil
+                }
+                compactor.noteReport(report, since: start)
+                if report != nil { compactor.state.spaceRetry.withLock { $0.noteSuccess() } }
+                guard rule == nil || report != nil else { return CompactorThread.End() }
+                end.withLock { $0 = rule == nil ? .removal : .checkpoint }
+                return CompactorThread.End(next: compactor.clock.monotonic())
+            } catch {
+                end.withLock { $0 = .failure }
+                let next = error.isDiskFull ? compactor.noteFullDisk(log, needed: needed, space: space) : nil
+                if error.code != .closed { compactor.options.onEvent?(.compactionFailed(error)) }
+                return CompactorThread.End(failure: error, next: next)
             }
-            compactor.noteReport(report, since: start)
-            guard report != nil else { return false }
-            compactor.noteSpace(log, after: nil)
-            return true
-        } catch {
-            compactor.noteSpace(log, after: error)
-            if error.code != .closed { compactor.options.onEvent?(.compactionFailed(error)) }
-            throw error
         }
-    }
-
-    private static func startIfDueForSpace(_ reference: WeakReference<Store>, _ log: Log) {
-        guard let compactor = reference.object?.compactor, compactor.isDueForSpace(log) else { return }
-        compactor.startIfDue(log)
     }
 
     /// Whether a checkpoint is due because of the memory that the newest version takes: a few bytes of the log may

@@ -59,19 +59,24 @@ extension Compactor {
         byteCount / 4 < space.available || byteCount < space.available + space.reserve - Self.extraByteCount
     }
 
+    /// How many bytes a checkpoint would need now at most, and how many there are.
+    func spaceNeeds(_ log: Log) -> (needed: Int, space: Int) { (unwrittenByteCount, log.diskSpace.available) }
+
     /// Whether a checkpoint may be tried now, after others have failed because the disk was full.
     func mayRetry(_ log: Log) -> Bool {
         guard state.spaceRetry.withLock({ $0.hasFailed }) else { return true }
-        let (now, needed, space) = (clock.monotonic(), unwrittenByteCount, log.diskSpace.available)
+        let (now, (needed, space)) = (clock.monotonic(), spaceNeeds(log))
         return state.spaceRetry.withLock { $0.isDue(at: now, needed: needed, space: space) }
     }
 
-    /// Notes how a checkpoint ended: nil means well.
-    func noteSpace(_ log: Log, after error: StoreError?) {
-        guard let error else { return state.spaceRetry.withLock { $0.noteSuccess() } }
-        guard error.isDiskFull else { return }
-        let (now, needed, space) = (clock.monotonic(), unwrittenByteCount, log.diskSpace.available)
-        state.spaceRetry.withLock { $0.noteFailure(at: now, needed: needed, space: space) }
+    /// Notes that a checkpoint failed because the disk was full, and returns when the next one may be tried: at once
+    /// if much of what was missing has come since it began, which needed `needed` bytes and found `space`.
+    func noteFullDisk(_ log: Log, needed: Int, space: Int) -> Int64 {
+        let (now, today) = (clock.monotonic(), spaceNeeds(log))
+        return state.spaceRetry.withLock { retry in
+            retry.noteFailure(at: now, needed: needed, space: space)
+            return retry.isDue(at: now, needed: today.needed, space: today.space) ? now : retry.notBefore
+        }
     }
 
     /// Returns how many bytes a checkpoint may take. Takes the reserve if it fits only with that, and then certainly.

@@ -11,4 +11,62 @@ extension WriteTransaction {
             return !hasMetDamage
         }
     }
+
+    /// The columns of mixed values in which a link leads to an object.
+    package func mixedSources(of key: Int64, in id: TableID) -> [(table: TableID, column: Int)] {
+        resolvedSchema.mixed.filter { origin in
+            var isSource = false
+            table(origin.table).forEachSource(of: key, in: id, mixed: origin.column) { _ in
+                isSource = true
+                return false
+            }
+            return isSource
+        }
+    }
+
+    /// The objects of some tables to which a chain of links leads that begins in another table. O(n log n) for the n
+    /// objects of these tables.
+    ///
+    /// - Parameter isIgnored: whether the links of a column don't count.
+    package func objects(
+        of ids: Set<TableID>, underOthersExcept isIgnored: (TableID, Int) -> Bool
+    ) -> [TableID: Set<Int64>] {
+        var found: [TableID: Set<Int64>] = [:]
+        var added: [(table: TableID, key: Int64)] = []
+        for id in ids.sorted() where !hasMetDamage {
+            let origins = resolvedSchema.links(to: id).filter {
+                !ids.contains($0.table) && !isIgnored($0.table, $0.column)
+            }
+            table(id).forEachLeaf { leaf, _ in
+                for key in (0..<leaf.count).map({ leaf.key($0) })
+                where origins.contains(where: { table($0.table).sourceCount(of: key, $0.column) > 0 }) {
+                    found[id, default: []].insert(key)
+                    added.append((id, key))
+                }
+                return !hasMetDamage
+            }
+        }
+        while let next = added.popLast(), !hasMetDamage {
+            forEachPart(of: next.table, next.key, in: ids) { id, key, column in
+                if !isIgnored(next.table, column), found[id, default: []].insert(key).inserted {
+                    added.append((id, key))
+                }
+            }
+        }
+        return found
+    }
+
+    /// Calls `body` with each object of some tables to which a property of an object links, and with its column.
+    package func forEachPart(
+        of id: TableID, _ key: Int64, in ids: Set<TableID>, _ body: (TableID, Int64, _ column: Int) -> Void
+    ) {
+        let table = table(id)
+        for (column, schema) in resolvedSchema.schema[id].columns.enumerated() {
+            guard !schema.isRemoved, let target = schema.target, ids.contains(target) else { continue }
+            let value = table.value(column, of: key) ?? .null
+            for part in schema.collection == .none ? [value.linkedKey] : value.elements.map(\.linkedKey) {
+                if let part { body(target, part, column) }
+            }
+        }
+    }
 }

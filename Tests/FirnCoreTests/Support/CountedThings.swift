@@ -105,7 +105,7 @@ extension Store {
                 #expect(throws: Never.self, sourceLocation: location) { try close() }
                 return
             }
-            yieldThread()
+            sleepThread(nanoseconds: 200_000)
         }
     }
 }

@@ -138,7 +138,7 @@ import Testing
         try store.change()
         let done = DispatchSemaphore(value: 0)
         nonisolated(unsafe) var failure: (any Error)?
-        DispatchQueue.global().async {
+        Thread.detachNewThread {
             do { try store.beginWrite(replacing: OwnPin(shared: own), at: CallSite("a", 1)).cancel() } catch {
                 failure = error
             }

@@ -1,6 +1,6 @@
-import Dispatch
 import FirnStorage
 import FirnTestSupport
+import Foundation
 import Testing
 
 @testable import FirnCore
@@ -89,7 +89,7 @@ import Testing
         try store.change()
         let done = DispatchSemaphore(value: 0)
         nonisolated(unsafe) var failure: (any Error)?
-        DispatchQueue.global().async {
+        Thread.detachNewThread {
             do { try store.change() } catch { failure = error }
             done.signal()
         }

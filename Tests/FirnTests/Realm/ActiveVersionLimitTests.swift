@@ -77,7 +77,7 @@ import Testing
         var made = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Person.self])
         made.maximumNumberOfActiveVersions = 5
         made.activeVersionPolicy = .wait(60)
-        nonisolated(unsafe) let configuration = made
+        let configuration = made
         let realm = try Realm(configuration: configuration)
         let group = DispatchGroup()
         for thread in 0..<4 {
@@ -104,7 +104,7 @@ import Testing
         }
         let dog = Dog(1, "Rex")
         try realm.write { realm.add(dog) }
-        nonisolated(unsafe) let configuration = realm.configuration
+        let configuration = realm.configuration
         let (isWriting, hasWritten) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         Thread {
             do {

@@ -25,6 +25,10 @@ import Testing
         #expect(find(["XDG_DATA_HOME": "/data"]).current.path == "/data/shop/default.firn")
         #expect(find(["XDG_DATA_HOME": "data"]).current == find().current)
         #expect(find(["XDG_DATA_HOME": ""]).current == find().current)
+        // A service may have no home folder in the system's list of users, and any in the variable.
+        #expect(find(["HOME": "/srv/shop"]).current.path == "/srv/shop/.local/share/shop/default.firn")
+        #expect(find(["HOME": "shop"]).current == find().current)
+        #expect(find(["HOME": "/srv/shop", "XDG_DATA_HOME": "/data"]).current.path == "/data/shop/default.firn")
     }
 
     @Test func withoutAStoreItIsMadeAtTheNewPath() {

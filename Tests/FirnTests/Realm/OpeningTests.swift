@@ -31,7 +31,7 @@ import Testing
 
     @Test func threadsThatOpenAStoreConcurrentlyShareIt() throws {
         let folder = TemporaryFolder()
-        nonisolated(unsafe) let configuration = Realm.Configuration(
+        let configuration = Realm.Configuration(
             fileURL: URL(fileURLWithPath: folder.path + "/store"), objectTypes: [Dog.self, Person.self])
         let lock = NSLock()
         nonisolated(unsafe) var stores: [SharedStore] = []
@@ -117,7 +117,7 @@ private func openWhileOneAsks() throws {
         let realm = try Realm(configuration: configuration)
         try realm.write { realm.add(Dog(1, "Rex")) }
     }
-    nonisolated(unsafe) let plain = configuration
+    let plain = configuration
     nonisolated(unsafe) var seen: [String] = []
     configuration.shouldCompactOnLaunch = { _, _ in
         // Opens another store, and the same one, here and on another thread that is waited for.

@@ -23,7 +23,7 @@ struct RealmHoldTests {
         let box = Box()
         let isOpen = DispatchSemaphore(value: 0)
         let mayEnd = DispatchSemaphore(value: 0)
-        nonisolated(unsafe) let own = configuration
+        let own = configuration
         Thread {
             box.realm = try? Realm(configuration: own)
             try? box.realm?.write { box.realm?.add(Dog(1, "Rex")) }

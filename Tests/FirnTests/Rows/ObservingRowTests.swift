@@ -239,7 +239,7 @@ class Sibling: Object {
     /// thread without a run loop (S77, SEMANTICS 61).
     @Test(arguments: Mistake.allCases) private func whatStopsTheProgram(_ mistake: Mistake) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
-            nonisolated(unsafe) let configuration = Realm.Configuration(
+            let configuration = Realm.Configuration(
                 inMemoryIdentifier: "stops", objectTypes: [Sibling.self])
             if mistake == .thread {
                 let done = DispatchSemaphore(value: 0)

@@ -15,14 +15,20 @@ struct Compilation {
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("Program.swift")
         try program.write(to: file, atomically: true, encoding: .utf8)
+        try self.init(of: [file])
+    }
 
+    /// Runs the compiler on files.
+    ///
+    /// - Parameter mode: Swift's language mode.
+    init(of files: [URL], mode: Int = 6) throws {
         let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
-            "swiftc", "-emit-sil", "-o", "/dev/null", "-swift-version", "6",
+            "swiftc", "-emit-sil", "-o", "/dev/null", "-swift-version", "\(mode)",
             "-I", built.appendingPathComponent("Modules").path,
             "-module-cache-path", built.appendingPathComponent("ModuleCache").path,
             "-Xcc", "-fmodule-map-file=" + built.appendingPathComponent("CFirn.build/module.modulemap").path,
@@ -30,8 +36,10 @@ struct Compilation {
             // The module RealmSwift brings the publishers of OpenCombine.
             "-Xcc",
             "-fmodule-map-file=" + built.appendingPathComponent("COpenCombineHelpers.build/module.modulemap").path,
-            file.path,
         ]
+        // The file of a program may have code beside declarations.
+        process.arguments? += files.count > 1 ? ["-wmo", "-parse-as-library"] : []
+        process.arguments? += files.map(\.path)
         let output = Pipe()
         process.standardError = output
         process.standardOutput = output
@@ -42,7 +50,7 @@ struct Compilation {
         // Lines that begin with a space repeat the location.
         for line in text.split(separator: "\n") where line.contains("error:") && !line.hasPrefix(" ") {
             let parts = line.split(separator: ":")
-            let number = parts.count > 1 && line.hasPrefix(file.path) ? Int(parts[1]) : nil
+            let number = parts.count > 1 && files.contains { line.hasPrefix($0.path) } ? Int(parts[1]) : nil
             // An error that is not about the program is a fault of the test: the module was not found.
             lines.insert(try #require(number, "\(text)"))
         }

@@ -12,6 +12,29 @@ class Tick: Object { @Persisted var count = 0 }
     return isDone()
 }
 
+/// Begins a transaction on the main thread, which runs no run loop yet, keeps nothing of it, and lets another thread
+/// write. Whether that can.
+nonisolated func mayWriteAfterwards() throws -> Bool {
+    let configuration = Realm.Configuration(inMemoryIdentifier: "abandoned", objectTypes: [Tick.self])
+    let (isOpen, mayWrite, hasWritten) = (
+        DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    Thread.detachNewThread {
+        do {
+            let realm = try Realm(configuration: configuration)
+            isOpen.signal()
+            mayWrite.wait()
+            try realm.write { realm.add(Tick()) }
+            hasWritten.signal()
+        } catch { print("failed", error) }
+    }
+    isOpen.wait()
+    try Realm(configuration: configuration).beginWrite()
+    mayWrite.signal()
+    return hasWritten.wait(timeout: .now() + 60) == .success
+}
+print("written after an abandoned transaction", try mayWriteAfterwards())
+
 DispatchQueue.main.async {
     MainActor.assumeIsolated {
         do {

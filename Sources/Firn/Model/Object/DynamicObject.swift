@@ -234,9 +234,9 @@ extension ObjectBase {
     }
 
     /// Notes that a parent gets a copy of the object, in a migration.
-    final func noteCopied() {
+    final func noteCopy(_ copy: ObjectBase) {
         guard isManaged, let run = _RealmInstance.of(_row).migration?.ifRunningHere else { return }
-        run.noteCopied(TableBinding.of(_row).table, key: _row.key)
+        run.noteCopy(copy, of: TableBinding.of(_row).table, key: _row.key)
     }
 
     /// The object, or the new form of an old object of a running migration; nil if that was deleted.

@@ -1,7 +1,7 @@
 import FirnCore
 
 /// The classes of a realm, as `Realm.schema` describes them: a value that may be read on any thread.
-public struct Schema: CustomStringConvertible, Equatable {
+public struct Schema: CustomStringConvertible, Equatable, Sendable {
     /// The classes, each once.
     public let objectSchema: [ObjectSchema]
 
@@ -18,7 +18,7 @@ public struct Schema: CustomStringConvertible, Equatable {
 
 /// A class and its persisted properties, in the order of their declaration, a superclass's first. Properties that
 /// `ignoredProperties()` names are not among them.
-public struct ObjectSchema: CustomStringConvertible, Equatable {
+public struct ObjectSchema: CustomStringConvertible, Equatable, Sendable {
     /// The name of the class, which is the name of its table.
     public let className: String
     /// The class.
@@ -59,7 +59,7 @@ public struct ObjectSchema: CustomStringConvertible, Equatable {
 }
 
 /// A persisted property.
-public struct Property: CustomStringConvertible, Equatable {
+public struct Property: CustomStringConvertible, Equatable, Sendable {
     /// The name in Swift.
     public let name: String
     /// The name under which the property is stored; differs from `name` if `propertiesMapping()` says so.

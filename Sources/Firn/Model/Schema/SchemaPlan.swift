@@ -152,22 +152,65 @@ extension SchemaPlan {
         return faults
     }
 
-    /// The objects of a class that has become embedded which don't have one parent, in a sentence; nil if all have.
+    /// The objects of a class that has become embedded which don't have one parent, or are parts of themselves, or are
+    /// in mixed values, in a sentence; nil if there are none.
     private static func parentFault(
         _ id: TableID, in transaction: WriteTransaction, from old: StoreSchema
     ) -> String? {
         var count = 0
         var named: [String] = []
-        transaction.forEachWithoutOneParent(id) { key, parents in
+        func note(_ key: Int64, _ fault: String) {
             count += 1
             guard named.count < mostNamed else { return }
-            let name = transaction.table(id).name(ofObject: key, before: old[id])
-            named.append("\(name) by \(parents == 0 ? "none" : "\(parents)")")
+            named.append("\(transaction.table(id).name(ofObject: key, before: old[id])) \(fault)")
+        }
+        let schema = transaction.resolvedSchema.schema
+        transaction.forEachWithoutOneParent(id) { key, parents in
+            let mixed = transaction.mixedSources(of: key, in: id).first.map(schema.name)
+            note(key, "by \(parents == 0 ? mixed ?? "none" : "\(parents)")")
+        }
+        if count == 0 {
+            let embedded = Set(schema.tables.indices.map { TableID($0) }.filter { schema[$0].isEmbedded })
+            let loop = schema.canContainItself(id) ? transaction.objects(of: embedded) { _, _ in false } : nil
+            let hasMixed = !transaction.resolvedSchema.mixed.isEmpty
+            transaction.table(id).forEachLeaf { leaf, _ in
+                guard loop != nil || hasMixed else { return false }
+                for key in (0..<leaf.count).map({ leaf.key($0) }) {
+                    if let loop, !(loop[id]?.contains(key) ?? false) {
+                        note(key, "only by its own parts")
+                    } else if let source = transaction.mixedSources(of: key, in: id).first {
+                        note(key, "by one and by \(schema.name(source)), a mixed value")
+                    }
+                }
+                return !transaction.hasMetDamage
+            }
         }
         guard count > 0 else { return nil }
         let list = (named + (count > named.count ? ["…"] : [])).joined(separator: ", ")
         return
-            "\"\(transaction.resolvedSchema.schema[id].name)\" is an embedded class now: \(count) of its objects \(count == 1 ? "is" : "are") not linked to by exactly one property of one object: \(list). In a migrationBlock, give each object one parent, or delete it."
+            "\"\(schema[id].name)\" is an embedded class now: \(count) of its objects \(count == 1 ? "is" : "are") not linked to by exactly one property of one object: \(list). In a migrationBlock, give each object one parent, or delete it."
+    }
+}
+
+extension StoreSchema {
+    /// A property with its class, for messages.
+    fileprivate func name(_ property: (table: TableID, column: Int)) -> String {
+        "\(self[property.table].name).\(self[property.table].columns[property.column].name)"
+    }
+
+    /// Whether an embedded object of a table can be a part of itself, through objects of embedded classes.
+    fileprivate func canContainItself(_ id: TableID) -> Bool {
+        var seen: Set<TableID> = []
+        var next = [id]
+        while let id = next.popLast() {
+            for column in self[id].columns where !column.isRemoved {
+                guard let target = column.target, self[target].isEmbedded, seen.insert(target).inserted else {
+                    continue
+                }
+                next.append(target)
+            }
+        }
+        return seen.contains(id)
     }
 }
 

@@ -17,8 +17,7 @@ final class MigrationRun: @unchecked Sendable {
         let old: _RealmInstance
         var new: _RealmInstance
         var enumerations = 0
-        /// The objects that the block has copied for their parents, of classes that become embedded.
-        var copied: [TableID: Set<Int64>] = [:]
+        var copies = MigrationCopies()
     }
     private let thread = currentThreadID()
     // Used on the block's thread only. Old objects, which refer to this, may be read on others.
@@ -64,7 +63,7 @@ final class MigrationRun: @unchecked Sendable {
         let tables = running.plan.becomingEmbedded
         if !tables.isEmpty {
             let orphans = Orphans(
-                transaction: running.transaction, final: running.plan.final, tables: tables, copied: running.copied)
+                transaction: running.transaction, final: running.plan.final, tables: tables, copies: running.copies)
             orphans.delete()
         }
         return running.plan
@@ -134,11 +133,13 @@ final class MigrationRun: @unchecked Sendable {
         return old.schema.table(named: typeName) != nil
     }
 
-    /// Notes that a parent gets a copy of an object.
-    func noteCopied(_ id: TableID, key: Int64) {
-        guard running.plan.becomingEmbedded.contains(id) else { return }
-        state?.copied[id, default: []].insert(key)
+    /// Notes a copy that a parent gets of an object.
+    func noteCopy(_ copy: ObjectBase, of id: TableID, key: Int64) {
+        if running.plan.becomingEmbedded.contains(id) { state?.copies.note(copy, of: id, key) }
     }
+
+    /// Notes that an instance has got a row. It may be a copy that was noted.
+    func notePlaced(_ object: ObjectBase, in id: TableID, key: Int64) { state?.copies.place(object, in: id, key) }
 
     /// Lets objects of a class have the same primary key until the block has returned. Called when one is set, or
     /// created with a key that is taken. O(objects), the first time.

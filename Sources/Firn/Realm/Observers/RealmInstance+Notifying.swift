@@ -213,8 +213,7 @@ extension _RealmInstance {
     func onQueue(_ queue: Scheduler, from start: SubscriptionStart, _ body: @escaping (_RealmInstance) -> Void) {
         nonisolated(unsafe) let body = body
         let shared = shared
-        let schema = schema
-        nonisolated(unsafe) let configuration = configuration
+        let (schema, configuration) = (schema, configuration)
         queue.async {
             shared.beginObserving(configuration, schema: schema, scheduler: queue, from: start, body)
         }

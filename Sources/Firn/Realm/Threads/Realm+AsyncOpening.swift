@@ -28,7 +28,6 @@ extension SharedStore {
         _ configuration: Realm.Configuration, at callSite: CallSite, _ isolation: isolated (any Actor)?
     ) async throws -> SharedStore? {
         if let isolation, isWritten(configuration, here: .actor(isolation)) { return nil }
-        nonisolated(unsafe) let configuration = configuration
         return try await onBlockingThread(isolation) {
             Result { try SharedStore.open(configuration, at: callSite) }
         }.get()
@@ -62,7 +61,6 @@ extension Realm {
         file: StaticString = #fileID, line: UInt = #line
     ) async throws {
         let callSite = CallSite(file, line)
-        nonisolated(unsafe) let configuration = configuration
         let opened = try await SharedStore.opened(configuration, at: callSite, MainActor.shared)
         try self.init(configuration, .actor(MainActor.shared), at: callSite)
         withExtendedLifetime(opened) {}
@@ -86,7 +84,6 @@ extension Realm {
         downloadBeforeOpen: OpenBehavior = .never, file: StaticString = #fileID, line: UInt = #line
     ) async throws {
         let callSite = CallSite(file, line)
-        nonisolated(unsafe) let configuration = configuration
         let opened = try await SharedStore.opened(configuration, at: callSite, actor)
         try self.init(configuration, .actor(actor), at: callSite)
         withExtendedLifetime(opened) {}
@@ -106,7 +103,6 @@ extension Realm {
             fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
         }
         let callSite = CallSite(file, line)
-        nonisolated(unsafe) let configuration = configuration
         let opened = try await SharedStore.opened(configuration, at: callSite, actor)
         defer { withExtendedLifetime(opened) {} }
         return try Realm(configuration, .actor(actor), at: callSite)
@@ -142,7 +138,7 @@ extension Realm {
         let task = AsyncOpenTask()
         let callSite = CallSite(file, line)
         let scheduler = Scheduler.queue(callbackQueue)
-        nonisolated(unsafe) let (configuration, callback) = (configuration, callback)
+        nonisolated(unsafe) let callback = callback
         let queue = DispatchQueue(label: "firn-open")
         queue.async {
             let opened = OpenedStore(Swift.Result { try SharedStore.open(configuration, at: callSite) })

@@ -342,6 +342,23 @@ private class PrivateAnimal: Object {
         #expect(only.schema["Look"]?.properties.count == 4)
     }
 
+    /// What one class shows is linked to, not copied, where the other one is wanted.
+    @Test func anObjectOfASharedTableFitsBothClasses() throws {
+        let realm = try memoryRealm([FirstLook.self, SecondLook.self])
+        try realm.write {
+            let one = realm.create(FirstLook.self, value: ["id": 1, "first": "a"] as [String: Any])
+            let two = realm.create(
+                SecondLook.self, value: ["key": 2, "follower": one, "links": [one]] as [String: Any])
+            two["follower"] = one
+            two.dynamicList("links").append(realm.dynamicObjects("Look")[0])
+            #expect(realm.create(SecondLook.self, value: one, update: .modified).key == 1)
+            realm.create(FirstLook.self, value: ["id": 1, "next": two] as [String: Any], update: .modified)
+        }
+        let second = realm.objects(SecondLook.self).sorted(by: \.key)
+        #expect(second.map(\.key) == [1, 2])
+        #expect(second[1].links.map(\.key) == [1, 1] && second[1].follower?.key == 1 && second[0].follower?.key == 2)
+    }
+
     /// SEMANTICS 96.
     @Test func aClassMayBeListedTwice() throws {
         let realm = try memoryRealm([Dog.self, Person.self, Dog.self])

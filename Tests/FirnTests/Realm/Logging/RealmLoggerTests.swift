@@ -151,7 +151,7 @@ import Testing
 
     /// A pool's thread must not keep the write lock for its life.
     @Test func onAThreadWithoutTurnsATransactionEndsWithItsRealm() async throws {
-        nonisolated(unsafe) let configuration = configuration
+        let configuration = configuration
         let logged = try messages(.warn) {
             let done = DispatchSemaphore(value: 0)
             Thread {
@@ -275,7 +275,7 @@ import Testing
         let before = RealmLogger.shared
         defer { RealmLogger.shared = before }
         let name = folder.path
-        nonisolated(unsafe) let own = Realm.Configuration(fileURL: url, objectTypes: [Inked.self])
+        let own = Realm.Configuration(fileURL: url, objectTypes: [Inked.self])
         RealmLogger.shared = RealmLogger(level: .detail) { _, text in
             guard text.contains(name) else { return }
             #expect(throws: Never.self) {
@@ -297,7 +297,7 @@ import Testing
         let before = RealmLogger.shared
         defer { RealmLogger.shared = before }
         let configuration = realm.configuration
-        nonisolated(unsafe) let own = configuration
+        let own = configuration
         RealmLogger.shared = RealmLogger(level: .detail) { _, text in
             guard text.contains(name) else { return }
             #expect(throws: Never.self) {

@@ -28,6 +28,34 @@ private class FreeLamp: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+private class FreeLink: Object {
+    @Persisted var name = ""
+    @Persisted var next: FreeLink?
+    override class func _realmObjectName() -> String? { "Link" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Link: EmbeddedObject {
+    @Persisted var name = ""
+    @Persisted var next: Link?
+    override class func _realmObjectName() -> String? { "Link" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class FreeChain: Object {
+    @Persisted var first: FreeLink?
+    @Persisted var any: AnyRealmValue
+    override class func _realmObjectName() -> String? { "Chain" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private class Chain: Object {
+    @Persisted var first: Link?
+    @Persisted var any: AnyRealmValue
+    override class func _realmObjectName() -> String? { "Chain" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 private class House: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var hall: Room?
@@ -230,5 +258,131 @@ private class RoomLamp: EmbeddedObject {
         let house = realm.objects(House.self)[0]
         #expect(house.rooms.count == 20_000 && house.rooms[0].title == "19999")
         #expect(realm.countEmbedded(Room.self) == 20_000)
+    }
+
+    /// A chain of migrations for several versions may copy a property more than once.
+    @Test func copiesThatNoParentHasAnyMoreAreDeleted() throws {
+        try fillShared()
+        let realm = try migrate { migration in
+            for _ in 0..<2 {
+                migration.enumerateObjects(ofType: "House") { old, new in
+                    guard let old, let new else { return }
+                    for name in ["hall", "rooms"] { new[name] = old[name] }
+                    new["byName"] = nil
+                }
+            }
+            migration.create("House", value: ["id": 3, "hall": ["title": "short"]])
+            migration.enumerateObjects(ofType: "House") { old, new in
+                if old?["id"] as? Int == 2 { new?["hall"] = nil }
+            }
+            migration.enumerateObjects(ofType: "House") { old, new in
+                if let old, let new, old["id"] as? Int == 1 {
+                    let copy = migration.create("House", value: ["id": 4, "hall": old["hall"]])
+                    migration.delete(copy)
+                }
+            }
+        }
+        #expect(
+            rooms(realm) == [
+                "1:red/0/60", "1:red/0/60", "1:blue/0/60", "1:red/0/60", "2:red/0/60", "2:blue/0/60", "2:red/0/60",
+                "3:short/0/-1",
+            ])
+        #expect(realm.countEmbedded(Room.self) == 8 && realm.countEmbedded(RoomLamp.self) == 7)
+    }
+
+    // MARK: Chains
+
+    private func fillChain(_ body: (Realm) -> Void) throws {
+        let realm = try Realm(
+            configuration: .init(fileURL: url, schemaVersion: 0, objectTypes: [FreeChain.self, FreeLink.self]))
+        try realm.write { body(realm) }
+    }
+
+    private func migrateChain(_ body: @escaping MigrationBlock = { _, _ in }) throws -> Realm {
+        try Realm(
+            configuration: .init(
+                fileURL: url, schemaVersion: 1, migrationBlock: body, objectTypes: [Chain.self, Link.self]))
+    }
+
+    private func expectRefusal(_ text: String, _ body: @escaping MigrationBlock = { _, _ in }) throws {
+        let error = try #require(throws: Realm.Error.self) { _ = try migrateChain(body) }
+        #expect(error.code == .schemaMismatch && error.message.contains(text), "\(error.message)")
+    }
+
+    /// Its copy hangs under itself, so that deleting it would lose both.
+    @Test func anObjectIsNotDeletedForACopyThatNoParentHas() throws {
+        try fillChain { realm in realm.create(FreeLink.self, value: ["name": "precious"]) }
+        try expectRefusal(#"object 0 (name: "precious") by none"#) { migration, _ in
+            migration.enumerateObjects(ofType: "Link") { _, new in new!["next"] = new! }
+        }
+        // Two take copies of each other.
+        try fillChain { realm in realm.create(FreeLink.self, value: ["name": "other"]) }
+        try expectRefusal(#"object 0 (name: "precious") by none, object 1 (name: "other") by none"#) { migration, _ in
+            var links: [MigrationObject] = []
+            migration.enumerateObjects(ofType: "Link") { old, _ in links.append(old!) }
+            migration.enumerateObjects(ofType: "Link") { old, new in
+                new!["next"] = links.first { $0["name"] as? String != old!["name"] as? String }
+            }
+        }
+        let realm = try migrateChain { migration, _ in _ = migration.deleteData(forType: "Link") }
+        #expect(realm.countEmbedded(Link.self) == 0)
+    }
+
+    /// Each has one parent, but no object of another class leads to them.
+    @Test func objectsThatAreOnlyPartsOfThemselvesAreNamed() throws {
+        try fillChain { realm in
+            let (one, two, three) = (FreeLink(), FreeLink(), FreeLink())
+            (one.name, two.name, three.name) = ("one", "two", "three")
+            realm.add([one, two, three])
+            one.next = two
+            two.next = one
+            realm.create(FreeChain.self, value: ["first": three])
+        }
+        try expectRefusal(
+            #"2 of its objects are not linked to by exactly one property of one object: object 0 (name: "one") only by its own parts, object 1 (name: "two") only by its own parts."#
+        )
+        let realm = try migrateChain { migration, _ in
+            migration.enumerateObjects(ofType: "Link") { _, new in
+                if new!["name"] as? String != "three" { migration.delete(new!) }
+            }
+        }
+        #expect(realm.objects(Chain.self)[0].first?.name == "three" && realm.countEmbedded(Link.self) == 1)
+    }
+
+    /// A mixed value can't hold an embedded object: it would show nil.
+    @Test func objectsInMixedValuesAreNamed() throws {
+        try fillChain { realm in
+            let link = realm.create(FreeLink.self, value: ["name": "one"])
+            let chain = realm.create(FreeChain.self, value: ["first": link])
+            chain.any = .object(link)
+        }
+        try expectRefusal(#"object 0 (name: "one") by one and by Chain.any, a mixed value"#)
+        try expectRefusal(#"object 0 (name: "one") by Chain.any"#) { migration, _ in
+            migration.enumerateObjects(ofType: "Chain") { _, new in new!["first"] = nil }
+        }
+        let realm = try migrateChain { migration, _ in
+            migration.enumerateObjects(ofType: "Chain") { _, new in new!["any"] = 7 }
+        }
+        #expect(realm.objects(Chain.self)[0].any == .int(7) && realm.objects(Chain.self)[0].first?.name == "one")
+    }
+
+    /// As many objects as this, each the part of the one before, took minutes when each looked at all before it.
+    @Test func aLongChainIsCopied() throws {
+        try fillChain { realm in
+            var first: FreeLink?
+            for number in 0..<20_000 {
+                let link = FreeLink()
+                (link.name, link.next) = ("\(number)", first)
+                first = link
+            }
+            realm.create(FreeChain.self, value: ["first": first])
+        }
+        let realm = try migrateChain { migration, _ in
+            migration.enumerateObjects(ofType: "Chain") { old, _ in
+                migration.create("Chain", value: ["first": old!["first"]])
+            }
+        }
+        #expect(realm.countEmbedded(Link.self) == 40_000)
+        #expect(Set(realm.objects(Chain.self).map { $0.first?.name }) == ["19999"])
     }
 }

@@ -84,7 +84,7 @@ import Testing
         for isInFile in [false, true] {
             var configuration = configuration
             if isInFile { configuration.fileURL = URL(filePath: folder.path + "/a.firn") }
-            nonisolated(unsafe) let shared = configuration
+            let shared = configuration
             let first = try await Keeper(shared)
             try await first.add(1)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -109,7 +109,7 @@ import Testing
     private actor Keeper {
         private(set) var realm: Realm!
         init(_ configuration: Realm.Configuration) async throws {
-            nonisolated(unsafe) let configuration = configuration
+            let configuration = configuration
             realm = try await Realm(configuration: configuration, actor: self)
         }
         func add(_ id: Int) async throws { try await realm.asyncWrite { realm.add(Dog(id, "Rex")) } }

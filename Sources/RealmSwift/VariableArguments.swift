@@ -1,0 +1,37 @@
+#if !canImport(ObjectiveC)
+    public import Firn
+    public import Foundation
+
+    // `NSPredicate(format: "born < %@", date as CVarArg)`: on Apple's platforms each object of Objective-C is such an
+    // argument, and each value that has one. Programs say so in many places, so the values of queries are ones on Linux,
+    // too.
+
+    /// A value that may be a variable argument. For `%@` in Foundation's formats it is its description, as on Apple's
+    /// platforms; Firn's predicates take the value itself.
+    public protocol _DescribedArgument: _CVarArgObject {}
+
+    extension _DescribedArgument {
+        /// The description as an object, which Foundation's formats use.
+        public var _cVarArgObject: any CVarArg { NSString(string: "\(self)") }
+        /// Stops the program: only a C function would ask for it, and such a function knows no such values.
+        public var _cVarArgEncoding: [Int] {
+            fatalError(
+                "Firn: a value of the type \(Self.self) was given to a function of C. Give it a number, or a text's bytes."
+            )
+        }
+    }
+
+    extension Date: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension UUID: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension Data: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension Array: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension Set: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension NSNumber: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension NSDate: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension NSData: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension NSUUID: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension NSArray: @retroactive CVarArg, @retroactive _CVarArgObject, _DescribedArgument {}
+    extension ObjectBase: CVarArg, _CVarArgObject, _DescribedArgument {}
+    extension ObjectId: CVarArg, _CVarArgObject, _DescribedArgument {}
+    extension Decimal128: CVarArg, _CVarArgObject, _DescribedArgument {}
+#endif

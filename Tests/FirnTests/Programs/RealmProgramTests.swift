@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+/// Twelve programs that are written for RealmSwift, with its own import. The package compiles them in Swift's language
+/// mode 6.
+@Suite(.timeLimit(.minutes(20))) struct RealmProgramTests {
+    @Test func theyPass() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("firn-programs")
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(
+            text.split(separator: "\n") == (1...12).map { "\($0 < 10 ? "0" : "")\($0) passed" }, "\(text)")
+    }
+
+    @Test func theyCompileInLanguageMode5() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Harness/Programs")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.lastPathComponent != "main.swift" }
+        #expect(files.count == 12)
+        let compilation = try Compilation(of: files, mode: 5)
+        #expect(compilation.faultyLines.isEmpty, "\(compilation.text)")
+    }
+}

@@ -1,0 +1,15 @@
+// Twelve small programs as people write them for RealmSwift: models of 2016, of 2020 and of today, repositories, reactive
+// wrappers, predicates, actors, migrations, suites of tests. Each says that it has passed, or which lines have failed.
+// `ProgramTests` runs them; they are a process of their own because they change the default configuration.
+try run01()
+try run02()
+try run03()
+try run04()
+try run05()
+try run06()
+try run07()
+try await run08()
+try run09()
+try run10()
+try run11()
+try run12()
