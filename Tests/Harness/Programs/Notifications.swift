@@ -26,7 +26,7 @@ private func expect(_ ok: Bool, _ what: String, line: UInt = #line) {
 }
 private func spin(_ seconds: TimeInterval = 2, _ until: () -> Bool) {
     let end = Date().addingTimeInterval(seconds)
-    while !until() && Date() < end { RunLoop.main.run(mode: .default, before: Date().addingTimeInterval(0.01)) }
+    while !until() && Date() < end { _ = RunLoop.main.run(mode: .default, before: Date().addingTimeInterval(0.01)) }
 }
 private func settle() { spin(0.15) { false } }
 

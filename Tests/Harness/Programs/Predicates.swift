@@ -35,7 +35,7 @@ private func expect(_ ok: Bool, _ what: String, line: UInt = #line) {
 nonisolated(unsafe) private var people: Results<P06Person>!
 private func q(_ p: NSPredicate, _ ids: [Int], line: UInt = #line) {
     let got = people.filter(p).map(\.id).sorted()
-    expect(got == ids, "\(p.predicateFormat): got \(got), wanted \(ids)", line: line)
+    expect(got == ids, "\(p): got \(got), wanted \(ids)", line: line)
 }
 private func f(_ ids: [Int], _ format: String, _ args: Any..., line: UInt = #line) {
     let got = people.filter(NSPredicate(format: format, argumentArray: args)).map(\.id).sorted()

@@ -56,7 +56,7 @@ private func expect(_ ok: Bool, _ what: String, line: UInt = #line) {
 }
 private func spin(_ until: () -> Bool) {
     let end = Date().addingTimeInterval(2)
-    while !until() && Date() < end { RunLoop.current.run(mode: .default, before: Date().addingTimeInterval(0.01)) }
+    while !until() && Date() < end { _ = RunLoop.current.run(mode: .default, before: Date().addingTimeInterval(0.01)) }
 }
 
 private func fill(_ realm: Realm) throws {
