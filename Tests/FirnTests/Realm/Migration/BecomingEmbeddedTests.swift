@@ -275,8 +275,8 @@ private class RoomLamp: EmbeddedObject {
             migration.enumerateObjects(ofType: "House") { old, new in
                 if old?["id"] as? Int == 2 { new?["hall"] = nil }
             }
-            migration.enumerateObjects(ofType: "House") { old, new in
-                if let old, let new, old["id"] as? Int == 1 {
+            migration.enumerateObjects(ofType: "House") { old, _ in
+                if let old, old["id"] as? Int == 1 {
                     let copy = migration.create("House", value: ["id": 4, "hall": old["hall"]])
                     migration.delete(copy)
                 }
