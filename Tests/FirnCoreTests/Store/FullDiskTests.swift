@@ -21,7 +21,8 @@ import Testing
     init() { storage = SimulatedStorage(seed: 7) }
 
     private func open(
-        usesThreads: Bool = false, durability: Durability = .none, _ change: (inout StoreOptions) -> Void = { _ in }
+        usesThreads: Bool = false, durability: Durability = .none, clock: (any FirnStorage.Clock)? = nil,
+        _ change: (inout StoreOptions) -> Void = { _ in }
     ) throws -> Store {
         var log = LogOptions(folder: "/store", durability: durability)
         log.usesThreads = usesThreads
@@ -34,7 +35,7 @@ import Testing
             }
         }
         change(&options)
-        return try Store(options, storage: storage, clock: clock)
+        return try Store(options, storage: storage, clock: clock ?? self.clock)
     }
 
     /// Bytes that don't compress.
@@ -418,6 +419,25 @@ import Testing
         clock.advance(by: 3_600_000_000_000)
         try Self.commit(store) { $0.delete(Self.table, 2000) }
         #expect(TestTimeout.awaits { events.failures.withLock { $0 } > before || store.log?.checkpoint != nil })
+        try store.close()
+    }
+
+    /// Whoever has emptied a disk may be done, and commit nothing for a long time.
+    @Test func aCheckpointThatHadNoRoomIsTriedAgainWithoutACommit() throws {
+        let store = try open(usesThreads: true, clock: SystemClock.shared) {
+            $0.compaction.logByteCount = (least: 64 << 10, most: 64 << 10)
+        }
+        try Self.makeTable(store)
+        storage.disk.capacity = storage.disk.usedByteCount + (5 << 20)
+        try Self.commit(store) { transaction in
+            for id in 0..<Int64(4000) { try Self.add(transaction, id, byteCount: 1000) }
+        }
+        #expect(TestTimeout.awaits { events.failures.withLock { $0 } > 0 })
+        // Once more, when it waits for its time: there is room, and nobody commits.
+        try store.compaction.thread.run { () throws(StoreError) in }
+        #expect(store.log?.checkpoint == nil)
+        storage.disk.capacity = nil
+        #expect(TestTimeout.awaits { store.log?.checkpoint != nil })
         try store.close()
     }
 }

@@ -125,8 +125,7 @@ private func stepOne(_ url: URL) throws {
         _ = try Realm(configuration: .init(fileURL: url, objectTypes: v1))
         expect(false, "should need a migration")
     } catch let error as Realm.Error where error.code == .schemaMismatch {
-        // The text is another one:
-        // expect(error.localizedDescription.contains("Migration is required"), "message: \(error.localizedDescription)")
+        // Firn says it in other words.
     }
     nonisolated(unsafe) var calls = 0
     nonisolated(unsafe) var seen: [UInt64] = []
@@ -230,8 +229,7 @@ private func others(_ url: URL) throws {
             m.enumerateObjects(ofType: "P09Person") { _, new in new!["id"] = "same" }
         }, objectTypes: v1)
     do { _ = try Realm(configuration: bad); expect(false, "duplicate keys should fail") } catch {
-        // The text is another one:
-        // expect(error.localizedDescription.contains("Primary key property 'P09Person.id' has duplicate values after migration"), "message: \(error.localizedDescription)")
+        // Firn says it in other words.
     }
     expect(try schemaVersionAtURL(second) == 0, "failed migration left the version")
     // adding a class or a lower version
@@ -243,8 +241,7 @@ private func others(_ url: URL) throws {
     _ = try autoreleasepool { try Realm(configuration: added).isEmpty }
     added.schemaVersion = 3
     do { _ = try Realm(configuration: added); expect(false, "lower version should throw") } catch {
-        // The text is another one:
-        // expect(error.localizedDescription.contains("Provided schema version 3 is less than last set version 4"), "message: \(error.localizedDescription)")
+        // Firn says it in other words.
     }
     do { _ = try schemaVersionAtURL(folder.appendingPathComponent("none.realm")); expect(false, "should throw") } catch
     {}

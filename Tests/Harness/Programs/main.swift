@@ -1,6 +1,6 @@
-// Twelve small programs as people write them for RealmSwift: models of 2016, of 2020 and of today, repositories, reactive
-// wrappers, predicates, actors, migrations, suites of tests. Each says that it has passed, or which lines have failed.
-// `ProgramTests` runs them; they are a process of their own because they change the default configuration.
+// Twelve small programs as people write them for RealmSwift: models of 2016, of 2020 and of today, repositories,
+// reactive wrappers, predicates, actors, migrations, suites of tests. Each says that it has passed, or which lines have
+// failed. `RealmProgramTests` runs them; they are a process of their own because they change the default configuration.
 try run01()
 try run02()
 try run03()

@@ -19,7 +19,7 @@ struct Orphans {
         transaction.recordingDamage {
             let owned = transaction.objects(of: tables, underOthersExcept: goes)
             var orphans = tables.sorted().map { id in
-                (table: id, keys: keys(of: id) { !(owned[id]?.contains($0) ?? false) && isOrphan(id, $0, owned) })
+                (table: id, keys: keys(of: id) { !(owned[id]?.contains($0) ?? false) && isOrphan(id, $0, owned: owned) })
             }
             while orphans.contains(where: { !$0.keys.isEmpty }), !transaction.hasMetDamage {
                 var parts: [TableID: Set<Int64>] = [:]
@@ -50,7 +50,7 @@ struct Orphans {
     /// Whether an object goes to which no chain of links leads from an object of another class.
     ///
     /// - Parameter owned: the objects to which one leads.
-    private func isOrphan(_ id: TableID, _ key: Int64, _ owned: [TableID: Set<Int64>]) -> Bool {
+    private func isOrphan(_ id: TableID, _ key: Int64, owned: [TableID: Set<Int64>]) -> Bool {
         // It would leave nil in the mixed value.
         guard transaction.mixedSources(of: key, in: id).isEmpty else { return false }
         // Only a copy can be new: an object of such a class can't be created by itself.
