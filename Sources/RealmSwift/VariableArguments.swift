@@ -3,8 +3,7 @@
     public import Foundation
 
     // `NSPredicate(format: "born < %@", date as CVarArg)`: on Apple's platforms each object of Objective-C is such an
-    // argument, and each value that has one. Programs say so in many places, so the values of queries are ones on Linux,
-    // too.
+    // argument, and each value that has one. Programs often say so, thus the values of queries are ones on Linux, too.
 
     /// A value that may be a variable argument. For `%@` in Foundation's formats it is its description, as on Apple's
     /// platforms; Firn's predicates take the value itself.

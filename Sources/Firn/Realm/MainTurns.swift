@@ -15,7 +15,7 @@ enum MainTurns {
         /// Whether somebody looks after a while whether the works are done, or a timer was added that has not fired.
         /// On a main thread whose run loop never runs, it never does.
         var isWatched = false
-        /// Where it is looked. A queue of its own: those that programs share may wait for the main thread, all of them.
+        /// Its own, because all the queues that programs share may wait for the main thread.
         let queue = DispatchQueue(label: "firn-main-turns")
         let mark = ForkMark()
         /// In a forked child, the parent's: nobody does them, and nobody may release what belongs to another process.

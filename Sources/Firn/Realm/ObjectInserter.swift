@@ -287,7 +287,7 @@ final class ObjectInserter {
 
     /// Makes the instance the accessor of its row, and notes its links and lists.
     private func finish(_ object: ObjectBase, binding: TableBinding, key: Int64, isUpdate: Bool) {
-        realm.migration?.ifRunningHere?.notePlaced(object, in: binding.table, key: key)
+        realm.migration?.ifRunningHere?.noteRow(object, in: binding.table, key: key)
         let address = object.address
         if !binding.references.isEmpty {
             for step in binding.references {

@@ -121,8 +121,8 @@ extension _RealmInstance {
     /// ends, if there is one. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next line may well
     /// be `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
     ///
-    /// Elsewhere the transaction ends with the last reference to its realm: a pool's thread must not keep the write lock
-    /// for ever, nor must a main thread that runs no run loop.
+    /// Elsewhere the transaction ends with the last reference to its realm: a pool's thread must not keep the write
+    /// lock for ever, nor must a main thread that runs no run loop.
     func keepForTransaction() {
         guard let scheduler, scheduler.isInTurn else { return }
         running?.keptRealm = self

@@ -163,9 +163,9 @@ final class Scheduler: @unchecked Sendable {
         return OwnRunLoop.isRunning
     }
 
-    /// Whether the caller, who runs where the realm belongs, is in a turn: in what a run loop that runs, the main queue,
-    /// a queue or an actor does. Something that is kept until the turn ends would otherwise be kept for ever, as on the
-    /// main thread of a program that never runs its run loop.
+    /// Whether the caller, who runs where the realm belongs, is in a turn: in what a run loop that runs, the main
+    /// queue, a queue or an actor does. Something that is kept until the turn ends would otherwise be kept for ever, as
+    /// on the main thread of a program that never runs its run loop.
     var isInTurn: Bool {
         switch kind {
         case .main: OwnRunLoop.isRunning || DispatchQueue.getSpecific(key: Scheduler.queueMark) === Scheduler.mainMark

@@ -4,31 +4,31 @@ import FirnCore
 ///
 /// Used on the block's thread only.
 struct MigrationCopies {
-    struct Place: Hashable {
+    struct Location: Hashable {
         let table: TableID
         let key: Int64
     }
-    private var copies: [Place: [Place]] = [:]
+    private var copies: [Location: [Location]] = [:]
     /// The copies that have no row yet, by instance. Each instance is kept, so that no other one gets its number.
-    private var unplaced: [ObjectIdentifier: (copy: ObjectBase, of: Place)] = [:]
+    private var unlocated: [ObjectIdentifier: (copy: ObjectBase, of: Location)] = [:]
 
-    /// Notes a copy. If it is unmanaged, `place` says later where it is.
+    /// Notes a copy. If it is unmanaged, `locate` says later which row it has.
     mutating func note(_ copy: ObjectBase, of table: TableID, _ key: Int64) {
-        let original = Place(table: table, key: key)
+        let original = Location(table: table, key: key)
         guard copy.isManaged else {
-            unplaced[ObjectIdentifier(copy)] = (copy, original)
+            unlocated[ObjectIdentifier(copy)] = (copy, original)
             return
         }
         let row = copy._row
-        copies[original, default: []].append(Place(table: TableBinding.of(row).table, key: row.key))
+        copies[original, default: []].append(Location(table: TableBinding.of(row).table, key: row.key))
     }
 
     /// Notes that an instance has got a row.
-    mutating func place(_ object: ObjectBase, in table: TableID, _ key: Int64) {
-        guard let noted = unplaced.removeValue(forKey: ObjectIdentifier(object)) else { return }
-        copies[noted.of, default: []].append(Place(table: table, key: key))
+    mutating func locate(_ object: ObjectBase, in table: TableID, _ key: Int64) {
+        guard let noted = unlocated.removeValue(forKey: ObjectIdentifier(object)) else { return }
+        copies[noted.of, default: []].append(Location(table: table, key: key))
     }
 
     /// The copies of an object.
-    func ofObject(_ table: TableID, _ key: Int64) -> [Place] { copies[Place(table: table, key: key)] ?? [] }
+    func ofObject(_ table: TableID, _ key: Int64) -> [Location] { copies[Location(table: table, key: key)] ?? [] }
 }

@@ -139,7 +139,7 @@ final class MigrationRun: @unchecked Sendable {
     }
 
     /// Notes that an instance has got a row. It may be a copy that was noted.
-    func notePlaced(_ object: ObjectBase, in id: TableID, key: Int64) { state?.copies.place(object, in: id, key) }
+    func noteRow(_ object: ObjectBase, in id: TableID, key: Int64) { state?.copies.locate(object, in: id, key) }
 
     /// Lets objects of a class have the same primary key until the block has returned. Called when one is set, or
     /// created with a key that is taken. O(objects), the first time.

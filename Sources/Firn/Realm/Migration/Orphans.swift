@@ -3,7 +3,7 @@ import FirnCore
 /// The objects of classes that a migration makes embedded which have no parent when its block has returned.
 ///
 /// Until then these classes are ordinary, so nothing is deleted with its parent. Now the objects are deleted that an
-/// embedded class would have lost: objects of which a parent has a copy, copies that no parent has any more, and
+/// embedded class would have lost: objects whose copies have parents, copies that have no parent any more, and
 /// objects that have lost their last link in the block. All others stay: opening names them, and refuses the migration.
 struct Orphans {
     let transaction: WriteTransaction
@@ -19,7 +19,10 @@ struct Orphans {
         transaction.recordingDamage {
             let owned = transaction.objects(of: tables, underOthersExcept: goes)
             var orphans = tables.sorted().map { id in
-                (table: id, keys: keys(of: id) { !(owned[id]?.contains($0) ?? false) && isOrphan(id, $0, owned: owned) })
+                (
+                    table: id,
+                    keys: keys(of: id) { !(owned[id]?.contains($0) ?? false) && isOrphan(id, $0, owned: owned) }
+                )
             }
             while orphans.contains(where: { !$0.keys.isEmpty }), !transaction.hasMetDamage {
                 var parts: [TableID: Set<Int64>] = [:]
