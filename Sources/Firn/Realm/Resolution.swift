@@ -207,10 +207,9 @@ struct Resolution {
                 if object.isManaged, _RealmInstance.of(object._row) === realm, location != nil || policy != .error {
                     return object
                 }
-            } else if let realm, location != nil || policy != .error,
-                let same = realm.row(of: object, shownAs: type)
-            {
-                return same
+            } else if object.isManaged, location != nil || policy != .error {
+                let own = _RealmInstance.of(object._row)
+                if realm == nil || realm === own, let same = own.row(of: object, shownAs: type) { return same }
             }
         }
         let binding = realm?.binding(of: type)

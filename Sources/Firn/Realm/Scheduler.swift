@@ -168,7 +168,8 @@ final class Scheduler: @unchecked Sendable {
     /// on the main thread of a program that never runs its run loop.
     var isInTurn: Bool {
         switch kind {
-        case .main: OwnRunLoop.isRunning || DispatchQueue.getSpecific(key: Scheduler.queueMark) === Scheduler.mainMark
+        // The main thread has the mark of the main queue also outside of its blocks. Another thread has it in one.
+        case .main: OwnRunLoop.isRunning || !Thread.isMainThread && Scheduler.isOnMain
         case .thread: OwnRunLoop.isRunning
         case .queue, .actor: true
         }

@@ -169,7 +169,9 @@ extension ObjectBase {
             // Embedded objects are copied, those of classes that a migration makes embedded, too.
             let any = property.isOwner ? typed(any) : linkTarget(any, as: target)
             guard let value = unwrapped(storedObject(any)) else { return setLink(nil, to: target, column: column) }
-            if let object = instance(value, of: ObjectBase.self), type(of: object) == target {
+            if let object = instance(value, of: ObjectBase.self),
+                type(of: object) == target || _RealmInstance.of(_row).row(of: object, shownAs: target) != nil
+            {
                 return setLink(object, to: target, column: column)
             }
             if property.isOwner {

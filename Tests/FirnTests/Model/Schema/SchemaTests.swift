@@ -350,6 +350,7 @@ private class PrivateAnimal: Object {
             let two = realm.create(
                 SecondLook.self, value: ["key": 2, "follower": one, "links": [one]] as [String: Any])
             two["follower"] = one
+            two["links"] = [one]
             two.dynamicList("links").append(realm.dynamicObjects("Look")[0])
             #expect(realm.create(SecondLook.self, value: one, update: .modified).key == 1)
             realm.create(FirstLook.self, value: ["id": 1, "next": two] as [String: Any], update: .modified)
