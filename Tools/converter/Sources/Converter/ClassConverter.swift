@@ -56,7 +56,13 @@ struct ClassConverter {
                 function.modifiers.contains(where: { ["class", "static"].contains($0.name.text) }),
                 function.signature.parameterClause.parameters.isEmpty
             else { continue }
-            switch function.name.text {
+            let name = function.name.text
+            if ["primaryKey", "indexedProperties", "ignoredProperties"].contains(name), functions(named: name) > 1 {
+                file.report(
+                    function, "\(name)() stands more than once, as with #if. Write its names at the properties.")
+                continue
+            }
+            switch name {
             case "primaryKey":
                 guard let names = Self.names(in: function), names.count <= 1 else { keep(function); continue }
                 // Of a property that has @Persisted already, it stays as it is.
@@ -77,6 +83,11 @@ struct ClassConverter {
             default: break
             }
         }
+    }
+
+    /// How many functions of the class have a name.
+    private func functions(named name: String) -> Int {
+        members.count { $0.decl.as(FunctionDeclSyntax.self)?.name.text == name }
     }
 
     private mutating func keep(_ function: FunctionDeclSyntax) {
@@ -177,6 +188,13 @@ struct ClassConverter {
                 )
             }
             return
+        }
+        let names = property.bindings.map { $0.name ?? $0.pattern.trimmedDescription }.joined(separator: ", ")
+        guard property.bindings.allSatisfy({ $0.name != nil }) else {
+            return file.report(property, "\(names) is declared as a tuple. Declare each property by itself.")
+        }
+        guard !["weak", "unowned"].contains(where: property.modifiers.contains(name:)) else {
+            return file.report(property, "\(names) is weak or unowned, which no stored property is. Remove the word.")
         }
         if property.bindings.count > 1 || property.bindings.first.map({ Collection($0) != nil }) ?? false {
             return rewrite(property)

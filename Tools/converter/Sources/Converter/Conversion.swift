@@ -20,15 +20,19 @@ public struct Conversion {
         let parsed = sources.map { ParsedFile(name: $0.name, text: $0.text) }
         let classes = ModelClasses(parsed)
         for file in parsed {
-            var converter = FileConverter(file, classes)
-            if file.tree.hasError {
-                converter.report(file.tree, "the file is not correct Swift, so it stays as it is.")
-            } else {
-                converter.convert()
+            var first = FileConverter(file, classes)
+            guard !file.tree.hasError else {
+                first.report(file.tree, "the file is not correct Swift, so it stays as it is.")
+                findings += first.findings
+                files.append(ConvertedFile(name: file.name, before: file.text, after: file.text))
+                continue
             }
-            findings += converter.findings
-            let after = String(decoding: converter.edits.applied(to: Array(file.text.utf8)), as: UTF8.self)
-            files.append(ConvertedFile(name: file.name, before: file.text, after: after))
+            // In two passes, because a property that is rewritten may have a #keyPath in it.
+            first.convertKeyPaths()
+            var second = FileConverter(ParsedFile(name: file.name, text: first.result), classes)
+            second.convertModels()
+            findings += (first.findings + second.findings).sorted { $0.line < $1.line }
+            files.append(ConvertedFile(name: file.name, before: file.text, after: second.result))
         }
     }
 }

@@ -12,10 +12,19 @@ struct FileConverter {
         self.classes = classes
     }
 
-    mutating func convert() {
+    /// The file's text with all changes.
+    var result: String { String(decoding: edits.applied(to: Array(file.text.utf8)), as: UTF8.self) }
+
+    mutating func convertKeyPaths() {
         let finder = Finder(classes)
         finder.walk(file.tree)
         for keyPath in finder.keyPaths { replace(keyPath) }
+    }
+
+    /// Converts everything but `#keyPath`.
+    mutating func convertModels() {
+        let finder = Finder(classes)
+        finder.walk(file.tree)
         for model in finder.models {
             var converter = ClassConverter(model, self)
             converter.convert()
@@ -24,7 +33,6 @@ struct FileConverter {
         for selector in finder.observers {
             report(selector, "a key-value observer of Foundation. Observe the object with observe(keyPaths:_:).")
         }
-        findings.sort { $0.line < $1.line }
     }
 
     mutating func report(_ syntax: some SyntaxProtocol, _ text: String) {

@@ -22,7 +22,8 @@ struct SourceEdits {
         // Insertions at one offset stay in the order in which they were made.
         for (_, edit) in edits.enumerated().sorted(by: {
             ($0.element.range.lowerBound, $0.offset) < ($1.element.range.lowerBound, $1.offset)
-        }) where edit.range.lowerBound >= end {
+        }) {
+            precondition(edit.range.lowerBound >= end, "two changes of a file overlap")
             result += source[end..<edit.range.lowerBound]
             result += Array(edit.text.utf8)
             end = edit.range.upperBound

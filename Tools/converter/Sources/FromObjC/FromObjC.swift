@@ -32,7 +32,11 @@ struct FromObjC: ParsableCommand {
         let changed = conversion.files.filter(\.isChanged)
         for file in changed { print(try Self.difference(file), terminator: "") }
         if !dryRun {
-            for file in changed { try file.after.write(toFile: file.name, atomically: true, encoding: .utf8) }
+            for file in changed {
+                // A link stays a link: the file that it leads to is written.
+                let url = URL(fileURLWithPath: file.name).resolvingSymlinksInPath()
+                try file.after.write(to: url, atomically: true, encoding: .utf8)
+            }
         }
         for finding in conversion.findings { print("\(finding.file):\(finding.line): \(finding.text)") }
         let verb = dryRun ? "would change" : "changed"
@@ -41,7 +45,10 @@ struct FromObjC: ParsableCommand {
         )
     }
 
-    /// The Swift files at a path, without those of build folders and hidden ones.
+    /// What tools write: the program's own files are elsewhere.
+    private static let foreignFolders: Set<Substring> = ["build", "Build", "DerivedData", "Pods", "Carthage"]
+
+    /// The Swift files at a path, without hidden ones and those in folders that tools write.
     private static func files(at path: String) throws -> [String] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -50,8 +57,8 @@ struct FromObjC: ParsableCommand {
         guard isFolder.boolValue else { return [path] }
         var found: [String] = []
         for case let name as String in FileManager.default.enumerator(atPath: path) ?? .init() {
-            let isHidden = name.split(separator: "/").contains { $0.hasPrefix(".") }
-            if name.hasSuffix(".swift"), !isHidden { found.append(path + "/" + name) }
+            let isForeign = name.split(separator: "/").contains { $0.hasPrefix(".") || foreignFolders.contains($0) }
+            if name.hasSuffix(".swift"), !isForeign { found.append(path + "/" + name) }
         }
         return found.sorted()
     }

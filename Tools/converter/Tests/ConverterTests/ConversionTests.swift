@@ -184,6 +184,24 @@ struct ConversionTests {
         )
     }
 
+    @Test func aKeyPathInARewrittenPropertyBecomesAText() {
+        expect(
+            "class A: Object {\n    @objc dynamic var a = 1, b = #keyPath(A.a)\n}\n",
+            becomes: "class A: Object {\n    @Persisted var a = 1\n    @Persisted var b = \"a\"\n}\n")
+    }
+
+    @Test func whatHasNoPersistedFormStaysAndIsReported() {
+        let source =
+            "class A: Object {\n    @objc dynamic var (x, y) = (1, 2)\n    @objc dynamic weak var a: A?\n    #if B\n    override class func primaryKey() -> String? { \"x\" }\n    #else\n    override class func primaryKey() -> String? { \"y\" }\n    #endif\n}\n"
+        let twice = "primaryKey() stands more than once, as with #if. Write its names at the properties."
+        expect(
+            source, becomes: source,
+            reports: [
+                "(x, y) is declared as a tuple. Declare each property by itself.",
+                "a is weak or unowned, which no stored property is. Remove the word.", twice, twice,
+            ])
+    }
+
     @Test func whatIsNoSwiftStaysAsItIs() {
         for text in [
             "", "class", "class Dog: Object { @objc dynamic var ", "\u{FEFF}// é\n",
