@@ -18,8 +18,17 @@ enum MainTurns {
         /// Its own, because all the queues that programs share may wait for the main thread.
         let queue = DispatchQueue(label: "firn-main-turns")
         let mark = ForkMark()
+        /// What was kept last outside of turns.
+        var kept: (any AnyObject & Sendable)?
         /// In a forked child, the parent's: nobody does them, and nobody may release what belongs to another process.
         var foreign: [@Sendable () -> Void] = []
+
+        init() {}
+
+        init(inChildOf parent: State) {
+            foreign = parent.works + parent.foreign
+            if let kept = parent.kept { foreign.append { withExtendedLifetime(kept) {} } }
+        }
     }
     // Works come from any thread, and are done by the main one.
     private static var state: GlobalGuarded<State> { GlobalGuarded(.mainTurns) { State() } }
@@ -31,9 +40,7 @@ enum MainTurns {
     static func add(_ work: @escaping @Sendable () -> Void) {
         let mustWatch = state.withLock { state in
             if state.mark.isForked {
-                let foreign = state.works + state.foreign
-                state = State()
-                state.foreign = foreign
+                state = State(inChildOf: state)
             }
             state.works.append(work)
             defer { state.isWatched = true }
@@ -43,13 +50,26 @@ enum MainTurns {
         if mustWatch { watch(taken: nil) }
     }
 
+    /// Keeps something that goes on the main thread outside of turns, until the next such thing comes or a turn does:
+    /// in a program that has no turns, such as one that runs tests, only one is kept.
+    static func keep(_ object: any AnyObject & Sendable) {
+        let old = state.withLock { state in
+            if state.mark.isForked { state = State(inChildOf: state) }
+            defer { state.kept = object }
+            return state.kept
+        }
+        withExtendedLifetime(old) {}
+    }
+
     /// Does the next work, if a timer has not done it already.
     private static func turn() {
-        let work = state.withLock { state -> (@Sendable () -> Void)? in
-            guard !state.works.isEmpty else { return nil }
+        let (work, kept) = state.withLock { state -> ((@Sendable () -> Void)?, AnyObject?) in
+            defer { state.kept = nil }
+            guard !state.works.isEmpty else { return (nil, state.kept) }
             state.taken += 1
-            return state.works.removeFirst()
+            return (state.works.removeFirst(), state.kept)
         }
+        withExtendedLifetime(kept) {}
         work?()
     }
 

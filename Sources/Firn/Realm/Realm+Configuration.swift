@@ -91,7 +91,8 @@ extension Realm {
         ///
         /// Its data is gone when its last realm, object and observer is released. If that is in what a run loop that
         /// runs, the main queue, a queue or an actor does, the data stay until that turn, block or job has ended:
-        /// `try! Realm()` in the next line has them.
+        /// `try! Realm()` in the next line has them. On the main thread they stay also outside of these, as in a suite
+        /// of tests, until the next realm in memory goes.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {

@@ -195,11 +195,14 @@ final class Scheduler: @unchecked Sendable {
     }
 
     /// Keeps something until the turn of the run loop, the queue's block or the actor's job ends that runs now, or the
-    /// next one. On a thread whose run loop does not run there is no turn to wait for, so nothing is kept.
+    /// next one. On a thread whose run loop does not run there is no turn to wait for, so nothing is kept; on the main
+    /// thread, the newest is.
     func keep(_ object: some AnyObject & Sendable) {
         let release: @Sendable () -> Void = { withExtendedLifetime(object) {} }
         switch kind {
-        case .main: if isCurrent, isInTurn { DispatchQueue.main.async(execute: release) }
+        case .main:
+            guard isCurrent else { return }
+            if isInTurn { DispatchQueue.main.async(execute: release) } else { MainTurns.keep(object) }
         case .queue(let queue, _): queue.async(execute: release)
         case .actor(let own):
             if let actor = own.actor { Task { await Scheduler.run(release, on: actor) } }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Asynchronous writes and observers go on while a block of the main queue runs the run loop; and before the run loop
-/// runs, nothing is kept for a turn.
+/// runs, no transaction is kept for a turn, and one realm in memory.
 @Suite(.timeLimit(.minutes(20))) struct MainLoopTests {
     @Test func aBlockThatRunsTheRunLoopIsGivenWhatItWaitsFor() throws {
         let process = Process()
@@ -16,7 +16,8 @@ import Testing
         let lines = text.split(separator: "\n")
         #expect(
             lines == [
-                "written after an abandoned transaction true", "initial true", "written true observed true",
+                "objects [1, 2, 1, 1]", "written after an abandoned transaction true", "initial true",
+                "written true observed true",
             ])
         #expect(process.terminationStatus == 0)
     }

@@ -33,6 +33,16 @@ nonisolated func mayWriteAfterwards() throws -> Bool {
     mayWrite.signal()
     return hasWritten.wait(timeout: .now() + 60) == .success
 }
+/// Realms in memory that nobody keeps, before the run loop runs: only the newest one is there.
+func objectCounts() throws -> [Int] {
+    func add(_ name: String) throws -> Int {
+        let realm = try Realm(configuration: Realm.Configuration(inMemoryIdentifier: name, objectTypes: [Tick.self]))
+        try realm.write { realm.add(Tick()) }
+        return realm.objects(Tick.self).count
+    }
+    return try ["a", "a", "b", "a"].map(add)
+}
+print("objects", try objectCounts())
 print("written after an abandoned transaction", try mayWriteAfterwards())
 
 DispatchQueue.main.async {
