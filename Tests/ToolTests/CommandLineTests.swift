@@ -24,25 +24,7 @@ import Testing
     static func firn(
         _ arguments: [String], input: String? = nil
     ) throws -> (status: Int32, out: String, error: String) {
-        let process = Process()
-        let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        process.executableURL = tests.appendingPathComponent("firn")
-        process.arguments = arguments
-        let (out, error) = (Pipe(), Pipe())
-        process.standardOutput = out
-        process.standardError = error
-        if let input {
-            let pipe = Pipe()
-            process.standardInput = pipe
-            // Less than a pipe holds, so that this does not wait for the reader.
-            try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-            try pipe.fileHandleForWriting.close()
-        }
-        try process.run()
-        let text = String(decoding: out.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let errorText = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, text, errorText)
+        try BuiltProgram.run("firn", arguments, input: input)
     }
 
     @Test("a killed import leaves nothing behind the next one") func killedImport() throws {
@@ -52,8 +34,7 @@ import Testing
             try PosixStorage.shared.list(folder.path).filter { $0.hasSuffix(".partial") }
         }
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("firn")
+        process.executableURL = BuiltProgram.url("firn")
         process.arguments = ["import", store, "--type", "P", "-"]
         // It waits for its input.
         let input = Pipe()

@@ -188,7 +188,7 @@ public class CollectionBase {
             guard let form = object.currentForm(as: target) else {
                 fatalError("Firn: can't \(location.change): the migration has deleted the object that is added.")
             }
-            if form.modelType != target, location.realm.row(of: form, shownAs: target) == nil {
+            if form.modelType != target, location.realm.binding(of: target, showing: form) == nil {
                 fatalError("Firn: \(ValueFault(form, isNoTargetOf: target))")
             }
             if form !== object { return .link(location.realm.linkKey(of: form, as: target)) }

@@ -23,11 +23,13 @@ enum MainTurns {
         /// In a forked child, the parent's: nobody does them, and nobody may release what belongs to another process.
         var foreign: [@Sendable () -> Void] = []
 
-        init() {}
-
-        init(inChildOf parent: State) {
-            foreign = parent.works + parent.foreign
-            if let kept = parent.kept { foreign.append { withExtendedLifetime(kept) {} } }
+        /// Begins anew in a forked child.
+        mutating func renewIfForked() {
+            guard mark.isForked else { return }
+            var new = State()
+            new.foreign = works + foreign
+            if let kept { new.foreign.append { withExtendedLifetime(kept) {} } }
+            self = new
         }
     }
     // Works come from any thread, and are done by the main one.
@@ -39,9 +41,7 @@ enum MainTurns {
     /// Does something at a turn of the main queue or of the main run loop. May be called on any thread.
     static func add(_ work: @escaping @Sendable () -> Void) {
         let mustWatch = state.withLock { state in
-            if state.mark.isForked {
-                state = State(inChildOf: state)
-            }
+            state.renewIfForked()
             state.works.append(work)
             defer { state.isWatched = true }
             return !state.isWatched
@@ -54,7 +54,7 @@ enum MainTurns {
     /// in a program that has no turns, such as one that runs tests, only one is kept.
     static func keep(_ object: any AnyObject & Sendable) {
         let old = state.withLock { state in
-            if state.mark.isForked { state = State(inChildOf: state) }
+            state.renewIfForked()
             defer { state.kept = object }
             return state.kept
         }

@@ -295,7 +295,8 @@ extension _RealmInstance {
     ) -> Int64 {
         // A collection of dynamic objects has checked the class.
         if ObjectIdentifier(object.modelType) != ObjectIdentifier(target),
-            ObjectIdentifier(target) != ObjectIdentifier(DynamicObject.self), row(of: object, shownAs: target) == nil
+            ObjectIdentifier(target) != ObjectIdentifier(DynamicObject.self),
+            binding(of: target, showing: object) == nil
         {
             fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
         }

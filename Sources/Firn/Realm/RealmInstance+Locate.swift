@@ -88,13 +88,11 @@ extension _RealmInstance {
         unsafeDowncast(accessor(binding(of: type), key), to: T.self)
     }
 
-    /// A managed object of this realm as an object of another class that shows its table; nil if that class shows
-    /// another table, or the object belongs to another realm or to none.
-    func row(of object: ObjectBase, shownAs type: ObjectBase.Type) -> ObjectBase? {
-        guard object.isManaged, _RealmInstance.of(object._row) === self, let target = schema.table(of: type),
-            TableBinding.of(object._row).table == target.table
-        else { return nil }
-        return accessor(target, object._row.key)
+    /// The binding of a class that shows the table of a managed object of this realm; nil if the class shows another
+    /// table, or the object belongs to another realm or to none.
+    func binding(of type: ObjectBase.Type, showing object: ObjectBase) -> TableBinding? {
+        guard object.isManaged, _RealmInstance.of(object._row) === self else { return nil }
+        return schema.table(of: type, ifNumbered: TableBinding.of(object._row).table)
     }
 
     /// The accessor of an object by its key, for a class that is known.

@@ -67,30 +67,6 @@ struct Resolution {
         let location: Location?
     }
 
-    /// A property of a row, or of an unmanaged instance, whose address is not reused while its task is kept.
-    private struct Cell: Hashable {
-        let owner: UnsafeRawPointer?
-        let key: Int64
-        let property: Int
-
-        init(_ object: ObjectBase, _ property: PropertyInfo) {
-            owner = object.isManaged ? object._row.table : UnsafeRawPointer(object.address)
-            key = object.isManaged ? object._row.key : -1
-            self.property = property.position
-        }
-    }
-
-    /// The location of a value within another, for messages.
-    private struct Location {
-        /// Nil if the value is given by itself, for a property of some object.
-        let parent: Int?
-        let property: PropertyInfo
-        /// The index or the key of an element.
-        var element: String?
-
-        var text: String { element.map { "\(property.name)[\($0)]" } ?? property.name }
-    }
-
     init(_ realm: _RealmInstance?, _ policy: Realm.UpdatePolicy) {
         self.realm = realm
         self.policy = policy
@@ -209,7 +185,9 @@ struct Resolution {
                 }
             } else if object.isManaged, location != nil || policy != .error {
                 let own = _RealmInstance.of(object._row)
-                if realm == nil || realm === own, let same = own.row(of: object, shownAs: type) { return same }
+                if realm == nil || realm === own, let binding = own.binding(of: type, showing: object) {
+                    return own.accessor(binding, object._row.key)
+                }
             }
         }
         let binding = realm?.binding(of: type)

@@ -99,27 +99,27 @@ final class CompactorThread: @unchecked Sendable {
     struct End: Sendable {
         /// The error that kept it from being done; nil if there was none.
         var failure: StoreError?
-        /// When to look whether something else is to be done, in nanoseconds of the monotonic clock; nil if only the
-        /// next commit looks.
-        var next: Int64?
+        /// What looks whether something else is to be done, and when, in nanoseconds of the monotonic clock; nil if
+        /// only the next commit looks.
+        var next: (time: Int64, look: @Sendable () -> Void)?
     }
 
-    /// Starts `body` on a thread of its own, unless one was started that has not ended. At the time that it returns,
-    /// `afterwards` is called there, unless something was started before that.
-    func start(_ body: @escaping @Sendable () -> End, afterwards: @escaping @Sendable () -> Void) {
+    /// Starts `body` on a thread of its own, unless one was started that has not ended. What it returns to be looked at
+    /// next is called there, unless something was started before that.
+    func start(_ body: @escaping @Sendable () -> End) {
         if asked.load(ordering: .relaxed) || asked.exchange(true, ordering: .acquiringAndReleasing) { return }
         lock.lock()
         defer { lock.unlock() }
         guard !isStopping else { return }
         let before = thread
-        changed.broadcast()  // It may be waiting for the time of `afterwards`.
+        changed.broadcast()  // It may be waiting for the time of its next look.
         do throws(StorageError) {
             thread = try StorageThread.start(name: "firn-compact") { [self] in
                 before?.join()
                 let end = body()
                 lock.withLock { failure = end.failure }
                 asked.store(false, ordering: .releasing)
-                if let next = end.next, awaitIdle(until: next) { afterwards() }
+                if let next = end.next, awaitIdle(until: next.time) { next.look() }
             }
         } catch {
             failure = StoreError(error)

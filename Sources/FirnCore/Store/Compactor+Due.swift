@@ -24,49 +24,41 @@ extension Compactor {
             && mayRetry(log)
         let hasReleased = before == .nothing && rule.isAutomatic && (fileReferences.hasReleased || mayPunchHoles)
         guard isDue || hasReleased else { return }
-        let reference = store.reference
-        let work = Work(rule: isDue ? rule : nil)
-        thread.start {
-            work.run(for: reference, log)
-        } afterwards: {
-            // Commits that came meanwhile could not ask for the next one, and may have been the last.
-            guard let compactor = reference.object?.compactor else { return }
-            compactor.startIfDue(log, after: work.end.withLock { $0 })
-        }
+        let (reference, chosen) = (store.reference, isDue ? rule : nil)
+        thread.start { Compactor.work(for: reference, log, rule: chosen) }
     }
 
-    /// What the compactor's thread does: it writes a checkpoint by a rule, or only removes what versions have released.
-    /// It keeps no store open while the thread waits for its turn.
-    private final class Work: Sendable {
-        let rule: CompactionRule?
-        /// How it ended. The thread that runs it sets and reads it.
-        let end = Guarded<Before>(.innermost, .nothing)
-
-        init(rule: CompactionRule?) { self.rule = rule }
-
-        func run(for reference: WeakReference<Store>, _ log: Log) -> CompactorThread.End {
-            guard let compactor = reference.object?.compactor else { return CompactorThread.End() }
-            let start = compactor.clock.monotonic()
-            // Measured before the try: what is deleted during it may be what the next one lacks.
-            var (needed, space) = (0, 0)
-            do throws(StoreError) {
-                let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
-                    (needed, space) = compactor.spaceNeeds(log)
-                    if let rule { return try compactor.writeDueCheckpoint(rule) }
+    /// The compactor's thread: writes a checkpoint by a rule, or only removes what versions have released. Static, so
+    /// that the thread keeps no store open while it waits for its turn.
+    private static func work(
+        for reference: WeakReference<Store>, _ log: Log, rule: CompactionRule?
+    ) -> CompactorThread.End {
+        guard let compactor = reference.object?.compactor else { return CompactorThread.End() }
+        let start = compactor.clock.monotonic()
+        // Measured before a checkpoint: what is deleted during it may be what the next one lacks.
+        var needs: (needed: Int, space: Int)?
+        // Commits that come meanwhile can't ask for the next one, and may be the last.
+        func look(after before: Before) -> @Sendable () -> Void {
+            { reference.object?.compactor.startIfDue(log, after: before) }
+        }
+        do throws(StoreError) {
+            let report = try compactor.thread.run { () throws(StoreError) -> CompactionReport? in
+                guard let rule else {
                     try compactor.removeReleased()
                     return nil
                 }
-                compactor.noteReport(report, since: start)
-                if report != nil { compactor.state.spaceRetry.withLock { $0.noteSuccess() } }
-                guard rule == nil || report != nil else { return CompactorThread.End() }
-                end.withLock { $0 = rule == nil ? .removal : .checkpoint }
-                return CompactorThread.End(next: compactor.clock.monotonic())
-            } catch {
-                end.withLock { $0 = .failure }
-                let next = error.isDiskFull ? compactor.noteFullDisk(log, needed: needed, space: space) : nil
-                if error.code != .closed { compactor.options.onEvent?(.compactionFailed(error)) }
-                return CompactorThread.End(failure: error, next: next)
+                needs = compactor.spaceNeeds(log)
+                return try compactor.writeDueCheckpoint(rule)
             }
+            compactor.noteReport(report, since: start)
+            if report != nil { compactor.state.spaceRetry.withLock { $0.noteSuccess() } }
+            guard rule == nil || report != nil else { return CompactorThread.End() }
+            let now = compactor.clock.monotonic()
+            return CompactorThread.End(next: (now, look(after: rule == nil ? .removal : .checkpoint)))
+        } catch {
+            let retry = error.isDiskFull ? compactor.noteFullDisk(log, needs ?? compactor.spaceNeeds(log)) : nil
+            if error.code != .closed { compactor.options.onEvent?(.compactionFailed(error)) }
+            return CompactorThread.End(failure: error, next: retry.map { ($0, look(after: .failure)) })
         }
     }
 

@@ -70,11 +70,13 @@ extension Compactor {
     }
 
     /// Notes that a checkpoint failed because the disk was full, and returns when the next one may be tried: at once
-    /// if much of what was missing has come since it began, which needed `needed` bytes and found `space`.
-    func noteFullDisk(_ log: Log, needed: Int, space: Int) -> Int64 {
+    /// if much of what was missing has come since it began.
+    ///
+    /// - Parameter needs: what it needed and found.
+    func noteFullDisk(_ log: Log, _ needs: (needed: Int, space: Int)) -> Int64 {
         let (now, today) = (clock.monotonic(), spaceNeeds(log))
         return state.spaceRetry.withLock { retry in
-            retry.noteFailure(at: now, needed: needed, space: space)
+            retry.noteFailure(at: now, needed: needs.needed, space: needs.space)
             return retry.isDue(at: now, needed: today.needed, space: today.space) ? now : retry.notBefore
         }
     }

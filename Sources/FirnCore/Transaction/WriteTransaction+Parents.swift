@@ -3,11 +3,16 @@ extension WriteTransaction {
     /// with how many links lead to it. O(n log n) for n objects.
     package func forEachWithoutOneParent(_ id: TableID, _ body: (_ key: Int64, _ parents: Int) -> Void) {
         let incoming = resolvedSchema.tables[id.index].incoming.map { (table($0.table), $0.column) }
+        forEachObject(of: id) { key in
+            let parents = incoming.reduce(0) { $0 + $1.0.sourceCount(of: key, $1.1) }
+            if parents != 1 { body(key, parents) }
+        }
+    }
+
+    /// Calls `body` with the key of each object of a table, until damage is met.
+    package func forEachObject(of id: TableID, _ body: (Int64) -> Void) {
         table(id).forEachLeaf { leaf, _ in
-            for row in 0..<leaf.count {
-                let parents = incoming.reduce(0) { $0 + $1.0.sourceCount(of: leaf.key(row), $1.1) }
-                if parents != 1 { body(leaf.key(row), parents) }
-            }
+            for row in 0..<leaf.count { body(leaf.key(row)) }
             return !hasMetDamage
         }
     }
@@ -37,13 +42,10 @@ extension WriteTransaction {
             let origins = resolvedSchema.links(to: id).filter {
                 !ids.contains($0.table) && !isIgnored($0.table, $0.column)
             }
-            table(id).forEachLeaf { leaf, _ in
-                for key in (0..<leaf.count).map({ leaf.key($0) })
-                where origins.contains(where: { table($0.table).sourceCount(of: key, $0.column) > 0 }) {
-                    found[id, default: []].insert(key)
-                    added.append((id, key))
-                }
-                return !hasMetDamage
+            forEachObject(of: id) { key in
+                guard origins.contains(where: { table($0.table).sourceCount(of: key, $0.column) > 0 }) else { return }
+                found[id, default: []].insert(key)
+                added.append((id, key))
             }
         }
         while let next = added.popLast(), !hasMetDamage {

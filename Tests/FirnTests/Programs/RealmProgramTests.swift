@@ -1,3 +1,4 @@
+import FirnTestSupport
 import Foundation
 import Testing
 
@@ -5,15 +6,8 @@ import Testing
 /// mode 6.
 @Suite(.timeLimit(.minutes(20))) struct RealmProgramTests {
     @Test func theyPass() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("firn-programs")
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let (status, text, _) = try BuiltProgram.run("firn-programs")
+        #expect(status == 0)
         #expect(
             text.split(separator: "\n").sorted() == (1...12).map { "\($0 < 10 ? "0" : "")\($0) passed" }, "\(text)")
     }

@@ -20,13 +20,9 @@ extension ImportValues {
             return .value(.string(text))
         case .number:
             let start = reader.offset
-            var ahead = reader
-            let text = try ahead.numberText()
-            if JSONReader.longInteger(text) != nil {
-                reader = ahead
-                return .value(.decimal(try Self.wholeDecimal(text, at: start)))
-            }
-            switch try reader.number() {
+            let text = try reader.numberText()
+            if JSONReader.longInteger(text) != nil { return .value(.decimal(try Self.wholeDecimal(text, at: start))) }
+            switch try JSONReader.number(text, at: start) {
             case .int(let value): return .value(.int(value))
             case .double(let value): return .value(.double(value))
             }

@@ -153,9 +153,7 @@ struct ImportValues {
     /// The decimal number of a long integer. Throws if that has more digits than a decimal number keeps: 34 between the
     /// first and the last one that is not 0.
     static func wholeDecimal(_ text: UnsafeRawBufferPointer, at start: Int) throws(InputFault) -> DecimalBits {
-        guard let digits = JSONReader.longInteger(text), keptDigits(digits) <= 34,
-            let value = decimal(String(decoding: text, as: UTF8.self))
-        else {
+        guard let value = decimal(String(decoding: text, as: UTF8.self)) else {
             throw InputFault(
                 "this integer has more digits than a number of any type keeps (34). Write it as a string", at: start)
         }

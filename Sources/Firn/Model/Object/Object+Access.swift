@@ -170,7 +170,7 @@ extension ObjectBase {
             let any = property.isOwner ? typed(any) : linkTarget(any, as: target)
             guard let value = unwrapped(storedObject(any)) else { return setLink(nil, to: target, column: column) }
             if let object = instance(value, of: ObjectBase.self),
-                type(of: object) == target || _RealmInstance.of(_row).row(of: object, shownAs: target) != nil
+                type(of: object) == target || _RealmInstance.of(_row).binding(of: target, showing: object) != nil
             {
                 return setLink(object, to: target, column: column)
             }

@@ -173,16 +173,14 @@ extension SchemaPlan {
             let embedded = Set(schema.tables.indices.map { TableID($0) }.filter { schema[$0].isEmbedded })
             let loop = schema.canContainItself(id) ? transaction.objects(of: embedded) { _, _ in false } : nil
             let hasMixed = !transaction.resolvedSchema.mixed.isEmpty
-            transaction.table(id).forEachLeaf { leaf, _ in
-                guard loop != nil || hasMixed else { return false }
-                for key in (0..<leaf.count).map({ leaf.key($0) }) {
+            if loop != nil || hasMixed {
+                transaction.forEachObject(of: id) { key in
                     if let loop, !(loop[id]?.contains(key) ?? false) {
                         note(key, "only by its own parts")
                     } else if let source = transaction.mixedSources(of: key, in: id).first {
                         note(key, "by one and by \(schema.name(source)), a mixed value")
                     }
                 }
-                return !transaction.hasMetDamage
             }
         }
         guard count > 0 else { return nil }

@@ -249,5 +249,9 @@ final class SchemaBinding: Sendable {
     func table(of type: ObjectBase.Type) -> TableBinding? { byType[type] }
     /// The table of a class by its name. O(log classes).
     func table(named name: String) -> TableBinding? { byName[name] }
+    /// The table of a class, if it is the one with that number, which several classes may show.
+    func table(of type: ObjectBase.Type, ifNumbered id: TableID) -> TableBinding? {
+        table(of: type).flatMap { $0.table == id ? $0 : nil }
+    }
     func table(_ id: TableID) -> TableBinding? { id.index < byTable.count ? byTable[id.index] : nil }
 }

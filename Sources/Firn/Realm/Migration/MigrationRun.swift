@@ -92,7 +92,7 @@ final class MigrationRun: @unchecked Sendable {
         guard var binding = new.schema.table(TableBinding.of(object._row).table), has(binding, object._row.key) else {
             return nil
         }
-        if let wanted = type.flatMap({ new.schema.table(of: $0) }), wanted.table == binding.table { binding = wanted }
+        if let type, let wanted = new.schema.table(of: type, ifNumbered: binding.table) { binding = wanted }
         return new.accessor(binding, object._row.key)
     }
 

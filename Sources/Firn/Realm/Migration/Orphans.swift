@@ -19,10 +19,7 @@ struct Orphans {
         transaction.recordingDamage {
             let owned = transaction.objects(of: tables, underOthersExcept: goes)
             var orphans = tables.sorted().map { id in
-                (
-                    table: id,
-                    keys: keys(of: id) { !(owned[id]?.contains($0) ?? false) && isOrphan(id, $0, owned: owned) }
-                )
+                (table: id, keys: keys(of: id) { isOrphan(id, $0, owned: owned) })
             }
             while orphans.contains(where: { !$0.keys.isEmpty }), !transaction.hasMetDamage {
                 var parts: [TableID: Set<Int64>] = [:]
@@ -43,25 +40,21 @@ struct Orphans {
 
     private func keys(of id: TableID, where isIncluded: (Int64) -> Bool) -> [Int64] {
         var keys: [Int64] = []
-        transaction.table(id).forEachLeaf { leaf, _ in
-            for row in 0..<leaf.count where isIncluded(leaf.key(row)) { keys.append(leaf.key(row)) }
-            return !transaction.hasMetDamage
-        }
+        transaction.forEachObject(of: id) { if isIncluded($0) { keys.append($0) } }
         return keys
     }
 
-    /// Whether an object goes to which no chain of links leads from an object of another class.
+    /// Whether an object goes.
     ///
-    /// - Parameter owned: the objects to which one leads.
+    /// - Parameter owned: the objects to which a chain of links leads from an object of another class.
     private func isOrphan(_ id: TableID, _ key: Int64, owned: [TableID: Set<Int64>]) -> Bool {
+        if owned[id]?.contains(key) ?? false { return false }
         // It would leave nil in the mixed value.
         guard transaction.mixedSources(of: key, in: id).isEmpty else { return false }
         // Only a copy can be new: an object of such a class can't be created by itself.
         guard transaction.base.snapshot.table(id).find(key) != nil else { return true }
         if copies.ofObject(id, key).contains(where: { owned[$0.table]?.contains($0.key) ?? false }) { return true }
-        let links = transaction.resolvedSchema.links(to: id)
-        return links.allSatisfy { transaction.table($0.table).sourceCount(of: key, $0.column) == 0 }
-            && hadParent(id, key)
+        return !isLinked(id, key, except: { _, _ in false }) && hadParent(id, key)
     }
 
     /// Whether a property is removed with the migration, so that nothing is linked to by it in the end.
@@ -79,9 +72,13 @@ struct Orphans {
 
     /// Whether an object whose parent was deleted is there, and has no other one.
     private func isLeft(_ id: TableID, _ key: Int64) -> Bool {
-        guard transaction.table(id).find(key) != nil else { return false }
-        return transaction.resolvedSchema.links(to: id).allSatisfy { link in
-            goes(link.table, link.column) || transaction.table(link.table).sourceCount(of: key, link.column) == 0
+        transaction.table(id).find(key) != nil && !isLinked(id, key, except: goes)
+    }
+
+    /// Whether a property links to an object. The links of some columns may not count.
+    private func isLinked(_ id: TableID, _ key: Int64, except isIgnored: (TableID, Int) -> Bool) -> Bool {
+        transaction.resolvedSchema.links(to: id).contains { link in
+            !isIgnored(link.table, link.column) && transaction.table(link.table).sourceCount(of: key, link.column) > 0
         }
     }
 }

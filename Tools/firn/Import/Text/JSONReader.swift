@@ -166,8 +166,12 @@ struct JSONReader {
 
     mutating func number() throws(InputFault) -> Number {
         let start = offset
-        let text = try numberText()
-        if let small = Self.integer(text) { return .int(small) }
+        return try Self.number(try numberText(), at: start)
+    }
+
+    /// The number of a text of one, which begins at an offset of the input.
+    static func number(_ text: UnsafeRawBufferPointer, at start: Int) throws(InputFault) -> Number {
+        if let small = integer(text) { return .int(small) }
         guard let value = Double(String(decoding: text, as: UTF8.self)), value.isFinite else {
             throw InputFault("the number is too large", at: start)
         }
