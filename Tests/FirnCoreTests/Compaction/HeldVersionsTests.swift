@@ -23,12 +23,19 @@ import Testing
         let versions = Guarded<[Held]>(.unranked, [])
         let isWritten = Atomic<Bool>(false)
         let isVerified = Atomic<Bool>(false)
+        // The version up to which the writer goes. It never waits for a compaction to end, but it stays so close to
+        // the next one that is asked for that a busy machine doesn't finish all versions before the fourth.
+        let writtenUpTo = Atomic<UInt64>(100)
 
         nonisolated(unsafe) let writing = run
         let writer = try StorageThread.start(name: "writer") {
             recordingIssues {
                 while versions.withLock({ $0.count }) < wanted {
                     let before = store.publishedVersion
+                    guard before < writtenUpTo.load(ordering: .acquiring) else {
+                        sleepThread(nanoseconds: 500_000)
+                        continue
+                    }
                     try writing.transaction(operations: 1 + writing.random.below(6))
                     guard store.publishedVersion > before else { continue }
                     let held = Held(pin: store.pin(), oracle: writing.oracle)
@@ -64,6 +71,7 @@ import Testing
         var random = SeededRandom(seed: 63)
         var reports: [CompactionReport] = []
         var due: UInt64 = 0
+        defer { writtenUpTo.store(.max, ordering: .releasing) }
         while !isVerified.load(ordering: .acquiring) {
             guard store.publishedVersion >= due else {
                 sleepThread(nanoseconds: 500_000)
@@ -71,6 +79,7 @@ import Testing
             }
             if let report = try store.compact(garbageShare: random.below(3) == 0 ? -1 : 10) { reports.append(report) }
             due = store.publishedVersion + UInt64(5 + random.below(60))
+            writtenUpTo.store(due + 100, ordering: .releasing)
         }
         writer.join()
         verifier.join()
