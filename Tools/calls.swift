@@ -141,7 +141,7 @@ func checkStops(_ source: Source, _ path: String) -> (count: Int, faults: [Strin
         let all = arguments(in: source.code, at: match.range.upperBound - 1)
         let takesCondition = name == "precondition" || name == "assert"
         let line = source.line(at: match.range.location)
-        guard let message = all.last, all.count > (takesCondition ? 1 : 0) else {
+        guard let message = all.dropFirst(takesCondition ? 1 : 0).first else {
             return name == "assert" ? nil : "\(path):\(line): \(name) has no message"
         }
         let text = String(decoding: source.bytes[message], as: UTF8.self).trimmingCharacters(

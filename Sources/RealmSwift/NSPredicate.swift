@@ -1,3 +1,5 @@
+import FirnStorage
+
 #if !canImport(ObjectiveC)
     import Firn
     import FirnStorage
@@ -72,8 +74,8 @@
                 case "TRUEPREDICATE": self.init(value: true)
                 case "FALSEPREDICATE": self.init(value: false)
                 default:
-                    fatalError(
-                        "Firn: a query was given an NSPredicate that was made from a block, or copied. Make it from a text, as in NSPredicate(format: \"age > %@\", 7), or filter the elements by Swift's filter."
+                    stopProgram(
+                        "a query was given an NSPredicate that was made from a block, or copied. Make it from a text, as in NSPredicate(format: \"age > %@\", 7), or filter the elements by Swift's filter."
                     )
                 }
             }
@@ -96,10 +98,10 @@
         /// the text names.
         fileprivate func evaluated(with value: Any?) -> Bool {
             guard let value else {
-                fatalError("Firn: \"\(predicateFormat)\" was evaluated with nil. Give an object or a dictionary.")
+                stopProgram("\"\(predicateFormat)\" was evaluated with nil. Give an object or a dictionary.")
             }
             do { return try holds(for: value) } catch {
-                fatalError("Firn: \(error) Give an object or a dictionary that has what the text names.")
+                stopProgram("\(error) Give an object or a dictionary that has what the text names.")
             }
         }
     }
@@ -118,6 +120,12 @@
 
         /// The index of the first element for which the condition holds; nil if there is none. Stops the program as
         /// `filter(_:)` does.
+        public func index(matching predicate: NSPredicate) -> Int? { index(matching: RealmPredicate(predicate)) }
+    }
+
+    extension ProjectedCollection {
+        /// The index of the first element for which the condition on its object holds; nil if there is none. Stops the
+        /// program as `RealmCollection.filter(_:)` does.
         public func index(matching predicate: NSPredicate) -> Int? { index(matching: RealmPredicate(predicate)) }
     }
 

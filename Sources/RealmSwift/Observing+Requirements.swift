@@ -97,6 +97,28 @@ extension ResultsSection {
     }
 }
 
+extension SectionedResults where SectionElement: _QueriedObject {
+    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue?,
+        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
+    }
+}
+
+extension ResultsSection where Element: _QueriedObject {
+    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue?,
+        _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
+    }
+}
+
 extension ProjectedCollection {
     /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
     @_disfavoredOverload

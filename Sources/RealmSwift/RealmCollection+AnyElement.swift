@@ -1,4 +1,5 @@
 import Firn
+import FirnStorage
 import Foundation
 
 // RealmSwift has these for elements of any type, so generic code uses them where only `RealmCollectionValue` is known.
@@ -46,7 +47,7 @@ extension RealmCollection {
 /// The elements of an array as objects, nil as `NSNull`.
 private func bridged(_ values: Any?) -> [AnyObject] {
     guard let values = values as? [Any?] else {
-        fatalError("Firn: value(forKey:) gave no array, which the program declares. Declare the type as Any?.")
+        stopProgram("value(forKey:) gave no array, which the program declares. Declare the type as Any?.")
     }
     return values.map { value in value.map { $0 as AnyObject } ?? NSNull() }
 }

@@ -1,3 +1,5 @@
+import FirnStorage
+
 #if !canImport(ObjectiveC)
     public import Firn
     public import Foundation
@@ -14,8 +16,8 @@
         public var _cVarArgObject: any CVarArg { NSString(string: "\(self)") }
         /// Stops the program: only a C function would ask for it, and such a function knows no such values.
         public var _cVarArgEncoding: [Int] {
-            fatalError(
-                "Firn: a value of the type \(Self.self) was given to a function of C. Give it a number, or a text's bytes."
+            stopProgram(
+                "a value of the type \(Self.self) was given to a function of C. Give it a number, or a text's bytes."
             )
         }
     }

@@ -9,5 +9,6 @@
 #include "firn_kernels.h"
 #include "firn_math.h"
 #include "firn_images.h"
+#include "firn_executor.h"
 #include "firn_accessor.h"
 #endif

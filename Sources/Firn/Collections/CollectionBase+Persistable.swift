@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 
 /// The type of a property that holds a `List`, `MutableSet` or `Map`. Its wrapper makes the collection when it is first
 /// asked for.
@@ -15,11 +16,11 @@ extension _PersistableCollection {
     public static func _unwrap(_ stored: Self?) -> Self { stored ?? Self(at: nil) }
     /// Stops the program: a collection is reached through its object.
     public static func _get(_ row: _Row, _ column: Int) -> Self {
-        fatalError("Firn: a collection is never read from a row.")
+        stopProgram("a collection is never read from a row.")
     }
     /// Stops the program: the elements of a collection are replaced one by one.
     public static func _set(_ object: ObjectBase, column: Int32, value: Self) {
-        fatalError("Firn: a collection is never replaced as a whole.")
+        stopProgram("a collection is never replaced as a whole.")
     }
 
     /// True.
@@ -61,6 +62,8 @@ extension _PersistableCollection {
 protocol ElementCollection: PersistedCollection, RealmCollection {
     /// Replaces the contents by `values`, which may be this collection's own.
     func assign(_ values: [Element])
+    /// The elements that it has now, as an array.
+    var current: [Element] { get }
     init(at location: CollectionLocation?)
 }
 
@@ -71,8 +74,11 @@ extension ElementCollection {
     /// or if an element does not fit.
     static func elements(of any: Any?) throws -> [Element] {
         guard let any = unwrapped(any) else { return [] }
+        // First, because asking whether they are elements makes a value of each.
+        if type(of: any) == [LinkedElement].self, let elements = any as? [LinkedElement] {
+            return try elements.map { try Element._fromAny($0.object) }
+        }
         if let elements = Firn.elements(any, of: Element.self) { return elements }
-        if let elements = any as? [LinkedElement] { return try elements.map { try Element._fromAny($0.object) } }
         if let elements = any as? [MixedElement] { return try elements.map { try Element._fromAny($0.mixed) } }
         guard let sequence = any as? any Sequence, !(any is String) else { throw ValueFault(any, isNot: Self.self) }
         var result: [Element] = []
@@ -90,15 +96,22 @@ extension ElementCollection {
         try elements(of: any).map { $0._element(for: realm) }
     }
 
-    var linkedElements: [LinkedElement] { map { LinkedElement(key: nil, object: Element._any($0) as? ObjectBase) } }
+    var linkedElements: [LinkedElement] {
+        current.map { LinkedElement(key: nil, object: Element._any($0) as? ObjectBase) }
+    }
 
     func elements(for realm: _RealmInstance, _ link: (ObjectBase) throws -> Value) throws -> [Value] {
-        if let values = Array(self) as? [AnyRealmValue] { return try values.map { try $0.stored(link) } }
-        return Array(self).map { $0._element(for: realm) }
+        if let values = mixedValues { return try values.map { try $0.stored(link) } }
+        return current.map { $0._element(for: realm) }
     }
 
     func mixedObjects() throws -> [ObjectBase] {
-        try (Array(self) as? [AnyRealmValue])?.flatMap { try $0.objects } ?? []
+        try mixedValues?.flatMap { try $0.objects } ?? []
+    }
+
+    /// The elements, if they are mixed values.
+    private var mixedValues: [AnyRealmValue]? {
+        Element.self == AnyRealmValue.self ? current as? [AnyRealmValue] : nil
     }
 
     /// An unmanaged collection of the elements that an untyped sequence stands for.
@@ -111,6 +124,11 @@ extension ElementCollection {
 
 /// The elements of any sequence.
 func anyElements(of sequence: any Sequence) -> [Any] {
+    // The usual ones, where the compiler knows the elements.
+    if type(of: sequence) == [Any].self, let array = sequence as? [Any] { return array }
+    if type(of: sequence) == [[String: Any]].self, let array = sequence as? [[String: Any]] {
+        return array.map { $0 as Any }
+    }
     func list(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
     return list(sequence)
 }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// What `List`, `MutableSet` and `Map` have in common: a location once they are managed.
 ///
@@ -35,6 +36,9 @@ public class CollectionBase {
     /// Whether the collection belongs to a frozen realm and never changes. O(1). May be read on any thread.
     public final var isFrozen: Bool { (location ?? nest?.owner)?.realm.isFrozen ?? false }
 
+    /// The collection, if it can be set: not for backlinks, which follow from links.
+    var persisted: (any PersistedCollection)? { nil }
+
     /// What the collection is called in messages.
     class var noun: String { preconditionFailure("Firn: \(Self.self) has no noun") }
 
@@ -49,12 +53,12 @@ public class CollectionBase {
     private func managed(to purpose: String) -> CollectionLocation {
         guard let location else {
             if let nest {
-                fatalError(
-                    "Firn: a \(Self.noun) in a mixed value of \(nest.owner.name) can't be \(purpose) by itself. Use its object."
+                stopProgram(
+                    "a \(Self.noun) in a mixed value of \(nest.owner.name) can't be \(purpose) by itself. Use its object."
                 )
             }
-            fatalError(
-                "Firn: an unmanaged \(Self.noun) can't be \(purpose). Add the object that holds it to a realm first.")
+            stopProgram(
+                "an unmanaged \(Self.noun) can't be \(purpose). Add the object that holds it to a realm first.")
         }
         return location
     }
@@ -65,19 +69,20 @@ public class CollectionBase {
         if isFrozen { return self }
         if let nest {
             let frozen = moved(nest, to: nest.owner.realm.freeze("a \(Self.noun)", at: CallSite(file, line)))
-            guard !frozen.isInvalidated else { stopForMissingOwner() }
+            guard !frozen.isInvalidated else { stopForMissingOwner(at: CallSite(file, line)) }
             return frozen
         }
         let location = managed(to: "frozen")
         guard !isInvalidated,
             let frozen = location.moved(
                 to: location.realm.freeze("a \(Self.noun)", at: CallSite(file, line)), { Self(at: $0) })
-        else { stopForMissingOwner() }
+        else { stopForMissingOwner(at: CallSite(file, line)) }
         return frozen
     }
 
-    private func stopForMissingOwner() -> Never {
-        fatalError("Firn: a \(Self.noun) was frozen whose object is gone. Check isInvalidated first.")
+    private func stopForMissingOwner(at callSite: CallSite) -> Never {
+        stopProgram(
+            "a \(Self.noun) was frozen whose object is gone. Check isInvalidated first.", at: callSite)
     }
 
     /// What `thaw()` does: nil if the collection's object no longer exists. Stops the program if the collection is
@@ -141,8 +146,8 @@ public class CollectionBase {
     @inline(never)
     private func stopForValue() -> Never {
         let name = location!.name
-        fatalError(
-            "Firn: an element of \(name) was read as an object, and is none. Read the property by its name, and cast it to the collection that it is."
+        stopProgram(
+            "an element of \(name) was read as an object, and is none. Read the property by its name, and cast it to the collection that it is."
         )
     }
 
@@ -186,10 +191,10 @@ public class CollectionBase {
             let target = location.property.shape.target
         {
             guard let form = object.currentForm(as: target) else {
-                fatalError("Firn: can't \(location.change): the migration has deleted the object that is added.")
+                stopProgram("can't \(location.change): the migration has deleted the object that is added.")
             }
             if form.modelType != target, location.realm.binding(of: target, showing: form) == nil {
-                fatalError("Firn: \(ValueFault(form, isNoTargetOf: target))")
+                stopProgram("\(ValueFault(form, isNoTargetOf: target))")
             }
             if form !== object { return .link(location.realm.linkKey(of: form, as: target)) }
         }

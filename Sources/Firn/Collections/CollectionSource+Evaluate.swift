@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 
 extension _CollectionSource {
     // MARK: Building
@@ -51,8 +52,8 @@ extension _CollectionSource {
     /// Stops the program if an object that the query compares with belongs to another realm.
     func check(_ objects: [ObjectBase]) {
         for object in objects where object.isManaged && _RealmInstance.of(object._row).shared !== realm.shared {
-            fatalError(
-                "Firn: a query compares with an object of \(type(of: object).className()) of another realm. Use one of the realm that is queried."
+            stopProgram(
+                "a query compares with an object of \(type(of: object).className()) of another realm. Use one of the realm that is queried."
             )
         }
     }

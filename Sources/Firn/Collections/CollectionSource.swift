@@ -163,7 +163,7 @@ public final class _CollectionSource {
 
     private func checkIndex(_ index: Int, _ count: Int) {
         if index < 0 || index >= count {
-            fatalError("Firn: index \(index) is out of bounds of a collection of \(count) elements.")
+            stopProgram("index \(index) is out of bounds of a collection of \(count) elements.")
         }
     }
 
@@ -171,7 +171,7 @@ public final class _CollectionSource {
         guard object.isManaged, !object.isInvalidated, !isDead, let binding, binding.info === object.classInfo
         else { return nil }
         guard _RealmInstance.of(object._row) === realm else {
-            fatalError("Firn: index(of:) was given an object of another realm. Find it in this realm first.")
+            stopProgram("index(of:) was given an object of another realm. Find it in this realm first.")
         }
         if isWholeTable { return realm.table(binding)?.position(of: object._row.key) }
         guard case .keys(let keys) = content else { return nil }

@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 import Foundation
 
 /// Values by a path of names, with Objective-C's collection operators. Each name is one of a property, or an operator
@@ -132,7 +133,7 @@ enum KeyPathValue {
     /// The value that a path as text leads to. Stops the program if a name is unknown.
     static func of(_ any: Any, path: String, _ what: @autoclosure () -> String) -> Any? {
         do { return try of(any, path.split(separator: ".", omittingEmptySubsequences: false)[...]) } catch {
-            fatalError("Firn: \(what()).value(forKeyPath: \"\(path.prefix(200))\"): \(error)")
+            stopProgram("\(what()).value(forKeyPath: \"\(path.prefix(200))\"): \(error)")
         }
     }
 }
@@ -180,7 +181,7 @@ extension RealmCollection {
     public func setValue(_ value: Any?, forKey key: String) {
         for element in Array(self) {
             guard let object = (element as? any _QueriedObject)?._root else {
-                fatalError("Firn: \(Self.self).setValue(_:forKey:): only objects have properties.")
+                stopProgram("\(Self.self).setValue(_:forKey:): only objects have properties.")
             }
             object[key] = value
         }
@@ -209,8 +210,8 @@ extension ObjectBase {
         guard names.count > 1 else { return self[keyPath] = value }
         guard let owner = self.value(forKeyPath: names.dropLast().joined(separator: ".")) else { return }
         guard let object = instance(owner, of: ObjectBase.self) else {
-            fatalError(
-                "Firn: \(classInfo.name).setValue(_:forKeyPath: \"\(keyPath.prefix(200))\"): only links can stand before the last name."
+            stopProgram(
+                "\(classInfo.name).setValue(_:forKeyPath: \"\(keyPath.prefix(200))\"): only links can stand before the last name."
             )
         }
         object[String(names[names.count - 1])] = value

@@ -1,5 +1,6 @@
 import CFirn
 import FirnCore
+import FirnStorage
 
 /// The objects that link to this one.
 ///
@@ -40,7 +41,7 @@ public struct LinkingObjects<Element: ObjectBase>: RealmCollection {
     /// The source that queries over the backlinks read. Stops the program if the object is unmanaged.
     public var _source: _CollectionSource {
         guard let source else {
-            fatalError("Firn: backlinks of an unmanaged object can't be queried. Add the object to a realm first.")
+            stopProgram("backlinks of an unmanaged object can't be queried. Add the object to a realm first.")
         }
         return source
     }
@@ -122,11 +123,11 @@ extension LinkingObjects: _Persistable {
     public static func _unwrap(_ stored: LinkingObjects) -> LinkingObjects { stored }
     /// Stops the program: backlinks have no column.
     public static func _get(_ row: _Row, _ column: Int) -> LinkingObjects {
-        fatalError("Firn: backlinks are never read from a row.")
+        stopProgram("backlinks are never read from a row.")
     }
     /// Stops the program: backlinks can't be set.
     public static func _set(_ object: ObjectBase, column: Int32, value: LinkingObjects) {
-        fatalError("Firn: backlinks follow from the links to the object and can't be set.")
+        stopProgram("backlinks follow from the links to the object and can't be set.")
     }
     /// True.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
@@ -160,7 +161,7 @@ extension LinkingObjects: _Persistable {
     public static func _replaceCollection(
         of object: ObjectBase, _ column: Int32, _ stored: inout LinkingObjects, with value: LinkingObjects
     ) {
-        fatalError("Firn: backlinks follow from the links to the object and can't be set.")
+        stopProgram("backlinks follow from the links to the object and can't be set.")
     }
 
     /// The backlinks themselves.

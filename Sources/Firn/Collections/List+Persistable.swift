@@ -20,7 +20,12 @@ extension List: _PersistableCollection {
 }
 
 extension List: ElementCollection {
-    func assign(_ values: [Element]) { replaceSubrange(0..., with: values) }
+    func assign(_ values: [Element]) {
+        guard location != nil else { return elements = values }
+        replaceSubrange(0..., with: values)
+    }
+
+    var current: [Element] { location == nil ? elements : Array(self) }
 }
 
 extension List: Equatable {

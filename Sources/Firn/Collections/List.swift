@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 public import Foundation
 
 /// An ordered collection of values or objects: the type of a to-many property.
@@ -63,6 +64,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "list" }
+    override var persisted: (any PersistedCollection)? { self }
     override func dropUnmanaged() { unmanaged = [] }
 
     // MARK: Reading
@@ -123,7 +125,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     public subscript(bounds: Range<Int>) -> Slice<List> {
         get {
             guard bounds.lowerBound >= 0, bounds.upperBound <= count else {
-                fatalError("Firn: the range \(bounds) lies outside of a list of \(count) elements.")
+                stopProgram("the range \(bounds) lies outside of a list of \(count) elements.")
             }
             return Slice(base: self, bounds: bounds)
         }
@@ -207,7 +209,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     private func check(number: Int, _ count: Int) {
         guard number >= 0, number <= count else {
-            fatalError("Firn: \(number) elements can't be removed from a list of \(count).")
+            stopProgram("\(number) elements can't be removed from a list of \(count).")
         }
     }
 
@@ -237,7 +239,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
             { count in
                 let range = subrange.relative(to: 0..<count)
                 guard range.lowerBound >= 0, range.upperBound <= count else {
-                    fatalError("Firn: the range \(range) lies outside of a list of \(count) elements.")
+                    stopProgram("the range \(range) lies outside of a list of \(count) elements.")
                 }
                 return range
             }, with: newElements)
@@ -324,6 +326,6 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     @inline(never)
     private func stop(_ index: Int, _ end: Int) -> Never {
-        fatalError("Firn: index \(index) is out of bounds of a list of \(count) elements.")
+        stopProgram("index \(index) is out of bounds of a list of \(count) elements.")
     }
 }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// Changes to a managed list, set or map. Each change is its own call of the transaction.
 ///
@@ -47,7 +48,7 @@ struct ManagedListEdit {
     /// Inserts an element into a set, unless the set has it.
     mutating func insertMember(_ value: Value) {
         switch value {
-        case .list, .map: fatalError("Firn: a set of mixed values can't hold a list or a dictionary.")
+        case .list, .map: stopProgram("a set of mixed values can't hold a list or a dictionary.")
         default: break
         }
         transaction.edit(table, column: column, key: key) { set in set.insertMember(value) }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// A collection of values or objects by string keys.
 ///
@@ -58,6 +59,7 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "map" }
+    override var persisted: (any PersistedCollection)? { self }
     override func dropUnmanaged() { entriesHere = [:] }
 
     // MARK: Reading
@@ -211,7 +213,7 @@ extension String: _MapKey {
 extension _MapKey {
     /// Stops the program if the key is not allowed.
     func checkAsKey() {
-        if let fault = MapKeyBytes.fault(in: _keyText) { fatalError("Firn: \(fault).") }
+        if let fault = MapKeyBytes.fault(in: _keyText) { stopProgram("\(fault).") }
     }
 }
 

@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 
 /// A collection in which each value or object occurs once.
 ///
@@ -48,6 +49,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "set" }
+    override var persisted: (any PersistedCollection)? { self }
 
     // MARK: Reading
 
@@ -72,7 +74,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 
     private func check(_ index: Int, _ count: Int) {
         guard index >= 0, index < count else {
-            fatalError("Firn: index \(index) is out of bounds of a set of \(count) elements.")
+            stopProgram("index \(index) is out of bounds of a set of \(count) elements.")
         }
     }
 
@@ -204,8 +206,8 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     private func check(_ other: MutableSet<Element>) {
         guard let location, let others = other.location else { return }
         guard location.realm === others.realm else {
-            fatalError(
-                "Firn: the sets \(location.name) and \(others.name) belong to different realms, or one of them is frozen. Copy one into a Swift array first."
+            stopProgram(
+                "the sets \(location.name) and \(others.name) belong to different realms, or one of them is frozen. Copy one into a Swift array first."
             )
         }
     }
@@ -237,6 +239,8 @@ extension MutableSet: ElementCollection {
         removeAll()
         insert(objectsIn: values)
     }
+
+    var current: [Element] { Array(self) }
 }
 
 extension MutableSet: Equatable {

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// The location of a list or dictionary inside of a mixed value of a managed object: the property, and the indices and
 /// keys that lead from its value to the collection.
@@ -87,8 +88,8 @@ struct NestedLocation {
         default: stop()
         }
         if let old, old.hasUnknownLinks(realm.schema) {
-            fatalError(
-                "Firn: a collection in a mixed value of \(owner.name) can't be changed, because it has links to objects of a class that the realm was opened without. Add the class to Configuration.objectTypes."
+            stopProgram(
+                "a collection in a mixed value of \(owner.name) can't be changed, because it has links to objects of a class that the realm was opened without. Add the class to Configuration.objectTypes."
             )
         }
         let (table, column, key) = (owner.binding.table, owner.column, owner.row.key)
@@ -109,8 +110,8 @@ struct NestedLocation {
     }
 
     private func stop() -> Never {
-        fatalError(
-            "Firn: a collection in a mixed value of \(owner.name) was used although it is gone: its object was deleted, or something else is in its place. Check isInvalidated first."
+        stopProgram(
+            "a collection in a mixed value of \(owner.name) was used although it is gone: its object was deleted, or something else is in its place. Check isInvalidated first."
         )
     }
 }

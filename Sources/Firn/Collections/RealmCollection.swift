@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 
 /// What collections with indices and with keys have in common: elements that a query reads and observers are shown.
 public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equatable {
@@ -109,7 +110,7 @@ extension RealmCollection where Element: _QueriedObject {
         let expression = isIncluded(Query(.root)).expression
         _source.check(expression.objects)
         do { return Results(try _source.filtered(expression.condition)) } catch {
-            fatalError("Firn: where { } on \(Element.self): \(error)")
+            stopProgram("where { } on \(Element.self): \(error)")
         }
     }
 
@@ -315,14 +316,14 @@ extension RealmCollection where Element: _QueriedObject {
             if realm == nil { return try KeyPathValue.aggregate(aggregate, of: self, property) }
             return try _source.aggregate(aggregate) { () throws(QueryError) in try PropertyPath(parsing: property) }
         } catch {
-            fatalError("Firn: \(aggregate) of \(Element.self).\(property): \(error)")
+            stopProgram("\(aggregate) of \(Element.self).\(property): \(error)")
         }
     }
 
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> Value? {
         if realm == nil { return self.aggregate(aggregate, path.text) }
         do { return try _source.aggregate(aggregate) { path } } catch {
-            fatalError("Firn: \(aggregate) of \(Element.self).\(path.text): \(error)")
+            stopProgram("\(aggregate) of \(Element.self).\(path.text): \(error)")
         }
     }
 }
@@ -331,31 +332,31 @@ extension RealmCollection where Element: _QueriedObject {
 extension RealmCollection {
     package func filtered(_ predicateFormat: String, _ args: [Any]) -> Results<Element> {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch {
-            fatalError("Firn: filter(\"\(predicateFormat)\") on \(Element.self): \(error)")
+            stopProgram("filter(\"\(predicateFormat)\") on \(Element.self): \(error)")
         }
     }
 
     package func sortedByNames(_ descriptors: [SortDescriptor]) -> Results<Element> {
         do { return sorted(try descriptors.map { try FirnQuery.SortDescriptor($0) }) } catch {
-            fatalError("Firn: sorting \(Element.self): \(error)")
+            stopProgram("sorting \(Element.self): \(error)")
         }
     }
 
     func sorted(_ descriptors: [FirnQuery.SortDescriptor]) -> Results<Element> {
         do { return Results(try _source.sorted(descriptors)) } catch {
-            fatalError("Firn: sorting \(Element.self): \(error)")
+            stopProgram("sorting \(Element.self): \(error)")
         }
     }
 
     package func distinctByNames(_ keyPaths: [String]) -> Results<Element> {
         do { return distinct(try keyPaths.map { try PropertyPath(parsing: $0) }) } catch {
-            fatalError("Firn: distinct on \(Element.self): \(error)")
+            stopProgram("distinct on \(Element.self): \(error)")
         }
     }
 
     fileprivate func distinct(_ paths: [PropertyPath]) -> Results<Element> {
         do { return Results(try _source.distinct(paths)) } catch {
-            fatalError("Firn: distinct on \(Element.self): \(error)")
+            stopProgram("distinct on \(Element.self): \(error)")
         }
     }
 

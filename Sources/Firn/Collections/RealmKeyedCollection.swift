@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 import Foundation
 
 /// A collection of values by keys that may belong to a realm: `Map`.
@@ -56,7 +57,7 @@ extension RealmKeyedCollection {
             return removeObject(for: Key._key(key))
         }
         do { updateValue(try Value._fromAny(value), forKey: Key._key(key)) } catch {
-            fatalError("Firn: setValue(_:forKey: \"\(key.prefix(100))\"): \(error).")
+            stopProgram("setValue(_:forKey: \"\(key.prefix(100))\"): \(error).")
         }
     }
 }

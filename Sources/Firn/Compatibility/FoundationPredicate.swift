@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 public import Foundation
 
 extension RealmPredicate {
@@ -51,7 +52,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// `RealmPredicate.init(_:)` says what can be translated. Stops the program for anything else, and as
     /// `filter(_:_:)` does.
     public func filter(_ predicate: Foundation.Predicate<Element>) -> Results<Element> {
-        do { return filter(try RealmPredicate(predicate)) } catch { fatalError("Firn: \(error)") }
+        do { return filter(try RealmPredicate(predicate)) } catch { stopProgram("\(error)") }
     }
 
     /// The elements for which a `#Predicate` of Foundation holds, live, for one that may not be translatable.
@@ -64,6 +65,6 @@ extension RealmCollection where Element: _QueriedObject {
     /// The index of the first element for which a `#Predicate` of Foundation holds; nil if there is none. Costs what
     /// the other `index(matching:)` costs. Stops the program as `filter(_:)` does.
     public func index(matching predicate: Foundation.Predicate<Element>) -> Int? {
-        do { return index(matching: try RealmPredicate(predicate)) } catch { fatalError("Firn: \(error)") }
+        do { return index(matching: try RealmPredicate(predicate)) } catch { stopProgram("\(error)") }
     }
 }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// A reference to an object or a collection that is handed to another thread, queue or actor, and resolved there once.
 ///
@@ -30,9 +31,9 @@ public struct ThreadSafeReference<Confined: ThreadConfined>: Sendable {
 
     fileprivate func resolve(in realm: _RealmInstance, at callSite: CallSite) -> Confined? {
         guard let carrier = handover.exchange(nil) else {
-            fatalError(
-                "Firn: a ThreadSafeReference can be resolved once. Make another one, or use @ThreadSafe, which can be read again."
-            )
+            stopProgram(
+                "a ThreadSafeReference can be resolved once. Make another one, or use @ThreadSafe, which can be read again.",
+                at: callSite)
         }
         return carrier.unload(in: realm, at: callSite).content
     }
@@ -48,7 +49,11 @@ extension Realm {
         _ reference: ThreadSafeReference<Confined>, file: StaticString = #fileID, line: UInt = #line
     ) -> Confined? {
         instance.check()
-        if isFrozen { fatalError("Firn: a reference can't be resolved in a frozen realm. Resolve it in a live one.") }
-        return reference.resolve(in: instance, at: CallSite(file, line))
+        let callSite = CallSite(file, line)
+        if isFrozen {
+            stopProgram(
+                "a reference can't be resolved in a frozen realm. Resolve it in a live one.", at: callSite)
+        }
+        return reference.resolve(in: instance, at: callSite)
     }
 }

@@ -131,7 +131,7 @@ final class AwaitedChanges<Change> {
                             defer { state.isAwake = false }
                             // `precondition` has no message in release mode.
                             guard state.continuation == nil else {
-                                fatalError("Firn: two tasks await changes of one iterator. Make one each.")
+                                stopProgram("two tasks await changes of one iterator. Make one each.")
                             }
                             if !state.isAwake { state.continuation = continuation }
                             return state.isAwake
@@ -149,8 +149,8 @@ extension _RealmInstance {
         switch scheduler?.kind {
         case .main, .actor: break
         default:
-            fatalError(
-                "Firn: changes are awaited on an actor, to which the realm must belong: open it there, or observe(_:) with a block."
+            stopProgram(
+                "changes are awaited on an actor, to which the realm must belong: open it there, or observe(_:) with a block."
             )
         }
     }

@@ -1,5 +1,6 @@
 public import Dispatch
 import FirnCore
+import FirnStorage
 
 extension ObjectBase {
     /// Calls `block` after each write that assigns a property of the object, even to the value it had, or deletes it.
@@ -76,7 +77,7 @@ extension ObjectBase {
         _ keyPaths: [String]?, at site: CallSite
     ) -> (realm: _RealmInstance, binding: TableBinding, key: Int64, from: SubscriptionStart, paths: [ObservedPath]?) {
         guard isManaged else {
-            fatalError("Firn: an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
+            stopProgram("an unmanaged object of \(classInfo.name) can't be observed. Add it to a realm first.")
         }
         let realm = _RealmInstance.of(_row)
         let start = realm.startObserving(at: site)

@@ -1,5 +1,6 @@
 public import Dispatch
 import FirnCore
+import FirnStorage
 
 extension ProjectionObservable {
     /// Calls `block` after each write that changes a projected property, or deletes the object. There is no first call.
@@ -115,8 +116,8 @@ extension ProjectionObservable {
         return beginObserving(
             numbers: names.map { name in
                 guard let number = all.firstIndex(where: { $0.label == name }) else {
-                    fatalError(
-                        "Firn: \(Self.self) has no projected property \"\(name)\"; it has \(all.map(\.label).joined(separator: ", "))."
+                    stopProgram(
+                        "\(Self.self) has no projected property \"\(name)\"; it has \(all.map(\.label).joined(separator: ", "))."
                     )
                 }
                 return number
@@ -130,8 +131,8 @@ extension ProjectionObservable {
         let chosen = keyPaths.flatMap { keyPath -> [Int] in
             let numbers = ObservableKeyPath.of(keyPath).projected
             guard numbers.contains(where: { !all[$0].wrapper(in: self)._ways.isEmpty }) else {
-                fatalError(
-                    "Firn: \(keyPath) reads no projected property of \(Self.self) that the store has, so it can't be observed. Give the key path of such a property."
+                stopProgram(
+                    "\(keyPath) reads no projected property of \(Self.self) that the store has, so it can't be observed. Give the key path of such a property."
                 )
             }
             return numbers

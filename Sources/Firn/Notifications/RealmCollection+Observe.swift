@@ -1,5 +1,6 @@
 public import Dispatch
 import FirnCore
+import FirnStorage
 
 extension RealmCollection {
     /// Calls `block` once with the collection, then after each write that inserts, deletes, moves or modifies elements.
@@ -156,15 +157,15 @@ extension _SourcedCollection {
 extension _CollectionSource {
     func observedPaths(_ keyPaths: [String]?) -> [ObservedPath]? {
         guard let keyPaths, !keyPaths.isEmpty else { return nil }
-        guard let binding else { fatalError("Firn: a collection of values has no key paths to observe.") }
+        guard let binding else { stopProgram("a collection of values has no key paths to observe.") }
         return keyPaths.map { ObservedPath(text: $0, binding: binding, schema: realm.schema) }
     }
 
     /// Stops the program if the collection was made before its realm was invalidated.
     func checkIsAlive() {
         if isDead {
-            fatalError(
-                "Firn: a collection was observed whose realm was invalidated after it was made. Ask the realm for it again."
+            stopProgram(
+                "a collection was observed whose realm was invalidated after it was made. Ask the realm for it again."
             )
         }
     }

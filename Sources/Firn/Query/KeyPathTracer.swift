@@ -63,7 +63,7 @@ public final class _KeyPathTracer {
 
     static func of(_ object: ObjectBase) -> _KeyPathTracer {
         guard let owner = object._row.core?.pointee.owner else {
-            fatalError("Firn: an object without a realm was traced.")
+            stopProgram("an object without a realm was traced.")
         }
         return Unmanaged<_KeyPathTracer>.fromOpaque(owner).takeUnretainedValue()
     }
@@ -93,7 +93,7 @@ public final class _KeyPathTracer {
         // What is read of a value is read of the collection.
         guard let element = shape.target.flatMap({ linked($0) }) else { return nil }
         do { return try C._fromAny([element]) } catch {
-            fatalError("Firn: \(C.self) does not take \(element), which is of its element type: \(error).")
+            stopProgram("\(C.self) does not take \(element), which is of its element type: \(error).")
         }
     }
 
@@ -103,8 +103,8 @@ public final class _KeyPathTracer {
         let info = object.classInfo
         guard bound >= 0 else {
             if purpose == .observing { return false }
-            fatalError(
-                "Firn: \(info.name).\(info.ignored[Int(-1 - bound)].name) can't be queried, sorted by or observed: \(info.name).ignoredProperties() names it, so it is not stored."
+            stopProgram(
+                "\(info.name).\(info.ignored[Int(-1 - bound)].name) can't be queried, sorted by or observed: \(info.name).ignoredProperties() names it, so it is not stored."
             )
         }
         let origin = objects.first { $0.object === object }?.origin
@@ -176,8 +176,8 @@ public final class _KeyPathTracer {
                 let probe = probe(property, property.wrapper.any(wrapper, of: object)), property.wrapper.takes(probe)
             else { continue }
             do { try property.wrapper.set(wrapper, probe, of: object) } catch {
-                fatalError(
-                    "Firn: \(info.name).\(property.name) does not take \(probe), which it took before: \(error).")
+                stopProgram(
+                    "\(info.name).\(property.name) does not take \(probe), which it took before: \(error).")
             }
         }
         for (number, property) in info.ignored.enumerated() {

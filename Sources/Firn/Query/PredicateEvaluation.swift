@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 import Foundation
 
 /// Evaluates a condition on one value: an object, managed or not, or a dictionary. A query finds rows of a store by the
@@ -25,7 +26,7 @@ final class PredicateEvaluation {
     /// Whether a condition holds. Stops the program if it names what the object does not have.
     static func isTrue(_ predicate: RealmPredicate, for object: Any) -> Bool {
         do { return try holds(predicate, for: object) } catch {
-            fatalError("Firn: index(matching: \"\(predicate.predicateFormat)\"): \(error)")
+            stopProgram("index(matching: \"\(predicate.predicateFormat)\"): \(error)")
         }
     }
 
@@ -34,7 +35,7 @@ final class PredicateEvaluation {
         let evaluation = PredicateEvaluation()
         evaluation.given = expression.objects.filter(\.isManaged)
         do { return try evaluation.holds(expression.condition, for: object) } catch {
-            fatalError("Firn: index(matching:): \(error)")
+            stopProgram("index(matching:): \(error)")
         }
     }
 

@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 
 // Comparisons with values that are stored as something else: enums and types of the application.
 extension QueryExpression {
@@ -31,7 +32,7 @@ extension QueryExpression {
     /// Whether the embedded object at the end of the path has the members of another one. Behind a collection, whether
     /// one of its elements leads to such an object.
     private func hasMembers(of object: EmbeddedObject, isNegated: Bool = false) -> QueryExpression {
-        guard case .path(let path) = kind else { fatalError("Firn: a condition can't be compared.") }
+        guard case .path(let path) = kind else { stopProgram("a condition can't be compared.") }
         var found = Members()
         guard let length = self.collectionLength else {
             found.add(object, at: path)
@@ -70,8 +71,8 @@ extension QueryExpression {
                 var member = path
                 member.components.append(.name(property.name))
                 guard !property.isCollection else {
-                    fatalError(
-                        "Firn: \(info.name).\(property.name) is a collection, by which objects can't be compared in a query. Compare the other members by persistableValue."
+                    stopProgram(
+                        "\(info.name).\(property.name) is a collection, by which objects can't be compared in a query. Compare the other members by persistableValue."
                     )
                 }
                 let value = object.anyValue(property)

@@ -1,4 +1,5 @@
 import FirnQuery
+import FirnStorage
 
 extension Query where T == Bool {
     /// The number of elements of a collection for which all of this holds: several conditions on one and the same
@@ -12,8 +13,8 @@ extension Query where T == Bool {
     /// stops the program.
     public var count: Query<Int> {
         guard expression.collections.count == 1, let collection = expression.collections.first else {
-            fatalError(
-                "Firn: the conditions before .count are about \(expression.collections.count) collections; they must be about the elements of one."
+            stopProgram(
+                "the conditions before .count are about \(expression.collections.count) collections; they must be about the elements of one."
             )
         }
         let operand = Operand.subquery(
@@ -83,8 +84,8 @@ extension PropertyPath {
                 of: Array(elementPath[length...]), position: position)
         }
         guard components.starts(with: collection) else {
-            fatalError(
-                "Firn: the conditions before .count are about elements of \(PropertyPath(collection).text), and '\(text)' is not one of their properties."
+            stopProgram(
+                "the conditions before .count are about elements of \(PropertyPath(collection).text), and '\(text)' is not one of their properties."
             )
         }
         return PropertyPath(

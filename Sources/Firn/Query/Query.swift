@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 public import Foundation
 import FirnQuery
 
@@ -46,7 +47,7 @@ struct QueryExpression {
 
     /// The path with one more property at the end.
     func appending(_ name: String, isCollection: Bool = false) -> QueryExpression {
-        guard case .path(var path) = kind else { fatalError("Firn: a condition has no property \(name).") }
+        guard case .path(var path) = kind else { stopProgram("a condition has no property \(name).") }
         path.components.append(.name(name))
         return QueryExpression(
             kind: .path(path), collectionLength: collectionLength ?? (isCollection ? path.components.count : nil),
@@ -62,7 +63,7 @@ struct QueryExpression {
         switch kind {
         case .path(let path): .path(path)
         case .matchCount(let operand): operand
-        case .condition: fatalError("Firn: a condition can't be compared; combine conditions with &&, || and !.")
+        case .condition: stopProgram("a condition can't be compared; combine conditions with &&, || and !.")
         }
     }
 
@@ -71,7 +72,7 @@ struct QueryExpression {
         switch kind {
         case .condition(let predicate): predicate
         case .path(let path): .compare(.path(path), .equal, .value(.bool(true)), quantifier: quantifier)
-        case .matchCount: fatalError("Firn: a number of elements is no condition; compare it.")
+        case .matchCount: stopProgram("a number of elements is no condition; compare it.")
         }
     }
 
@@ -91,7 +92,7 @@ struct QueryExpression {
 
     /// The path with one element of what it leads to.
     func taking(_ component: PropertyPath.Component, isElement: Bool = true) -> QueryExpression {
-        guard case .path(var path) = kind else { fatalError("Firn: a condition has no elements.") }
+        guard case .path(var path) = kind else { stopProgram("a condition has no elements.") }
         // One element of a collection is not a collection any more.
         let takes = isElement && component != .each
         var length = takes && collectionLength == path.components.count ? nil : collectionLength
@@ -104,7 +105,7 @@ struct QueryExpression {
     }
 
     func aggregated(_ aggregate: PropertyPath.Aggregate) -> QueryExpression {
-        guard case .path(var path) = kind else { fatalError("Firn: a condition has no \(aggregate).") }
+        guard case .path(var path) = kind else { stopProgram("a condition has no \(aggregate).") }
         let length = collectionLength ?? path.components.count
         // Within a subquery the aggregate is one of each element: of the collection that the path leads to last.
         let outer = innerLength == nil ? [] : [Array(path.components[..<length])]
@@ -228,13 +229,13 @@ extension Optional: _QueryBytes where Wrapped: _QueryBytes {}
 /// ```
 public struct StringOptions: OptionSet, Sendable {
     /// The options as bits.
-    public let rawValue: UInt8
+    public let rawValue: Int8
     /// The options that are set in `rawValue`.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public init(rawValue: Int8) { self.rawValue = rawValue }
     /// Ignores case, without regard to a locale.
     public static let caseInsensitive = StringOptions(rawValue: 1)
     /// Ignores diacritics.
     public static let diacriticInsensitive = StringOptions(rawValue: 2)
 
-    var comparison: Comparison.Options { Comparison.Options(rawValue: rawValue) }
+    var comparison: Comparison.Options { Comparison.Options(rawValue: UInt8(bitPattern: rawValue)) }
 }

@@ -24,7 +24,7 @@ final class TracedKeyPath: Sendable {
 
     /// The property to which `keyPath` leads. Stops the program if it leads to none.
     static func of<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> TracedKeyPath {
-        do { return try trying(keyPath) } catch { fatalError("Firn: \(error.text)") }
+        do { return try trying(keyPath) } catch { stopProgram("\(error.text)") }
     }
 
     /// The property to which `keyPath` leads.

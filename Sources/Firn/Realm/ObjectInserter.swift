@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 import Foundation
 
 /// One call of `add` or `create`: writes objects to the store, each once however they link to each other, and without
@@ -193,8 +194,8 @@ final class ObjectInserter {
     private func enter(_ object: ObjectBase) throws -> Int64 {
         if object.isManaged {
             guard _RealmInstance.of(object._row) === realm else {
-                fatalError(
-                    "Firn: an object of \(type(of: object).className()) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
+                stopProgram(
+                    "an object of \(type(of: object).className()) belongs to another realm, or is frozen. Copy it with create(_:value:), or thaw it."
                 )
             }
             checkIsThere(object)
@@ -411,7 +412,7 @@ final class ObjectInserter {
 
     /// Stops the program if the object has been deleted.
     private func checkIsThere(_ object: ObjectBase) {
-        do { try object.checkIsThere() } catch { fatalError("Firn: \(error).") }
+        do { try object.checkIsThere() } catch { stopProgram("\(error).") }
     }
 }
 
@@ -453,8 +454,8 @@ struct PrimaryKey: Hashable {
 /// Stops the program if a string or data value is too long to be stored.
 func checkLength(_ byteCount: Int) {
     if byteCount > Limits.valueByteCount {
-        fatalError(
-            "Firn: a value of \(byteCount) bytes is too long to be stored; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
+        stopProgram(
+            "a value of \(byteCount) bytes is too long to be stored; at most \(Limits.valueByteCount) are possible. Keep it in a file, and store its path."
         )
     }
 }

@@ -256,8 +256,8 @@ extension Realm {
 
         private func checkDeleting() {
             if readOnly && deleteRealmIfMigrationNeeded {
-                fatalError(
-                    "Firn: a configuration can't have both readOnly and deleteRealmIfMigrationNeeded, because what is opened read-only is not deleted. Set one of them."
+                stopProgram(
+                    "a configuration can't have both readOnly and deleteRealmIfMigrationNeeded, because what is opened read-only is not deleted. Set one of them."
                 )
             }
         }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 extension Realm {
     /// What to do with an object whose primary key exists already.
@@ -33,7 +34,7 @@ extension Realm {
     /// `add(validating:update:)` throws instead.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
         let inserter = instance.inserter(update)
-        do { try inserter.addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
+        do { try inserter.addRoot(object) } catch { stopProgram("add(_:): \(error)") }
     }
 
     /// Adds each object of a sequence, as `add(_:update:)` does, at the same cost for each. Stops the program as it
@@ -43,7 +44,7 @@ extension Realm {
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
         _ = instance.writing("add objects")
         for object in objects {
-            do { try instance.inserter(update).addRoot(object) } catch { fatalError("Firn: add(_:): \(error)") }
+            do { try instance.inserter(update).addRoot(object) } catch { stopProgram("add(_:): \(error)") }
         }
     }
 
@@ -96,7 +97,7 @@ extension Realm {
         do {
             return unsafeDowncast(try ObjectInserter.create(type, any: value, in: instance, policy: update), to: T.self)
         } catch {
-            fatalError("Firn: create(\(type).self): \(error)")
+            stopProgram("create(\(type).self): \(error)")
         }
     }
 
@@ -237,8 +238,8 @@ extension _RealmInstance {
     /// The object with a primary key of any type.
     fileprivate func object(_ binding: TableBinding, any key: Any) -> ObjectBase? {
         guard let property = binding.info.primaryKey else {
-            fatalError(
-                "Firn: the class \(binding.info.name) has no primary key to find objects by. Declare one with @Persisted(primaryKey: true)."
+            stopProgram(
+                "the class \(binding.info.name) has no primary key to find objects by. Declare one with @Persisted(primaryKey: true)."
             )
         }
         guard let table = table(binding) else { return nil }
@@ -248,7 +249,7 @@ extension _RealmInstance {
                 let row = table.find(found)
             else { return nil }
             return accessor(binding, leaf: row.leaf, row: row.row, key: found)
-        } catch { fatalError("Firn: object(ofType: \(binding.info.type).self, forPrimaryKey:): \(error)") }
+        } catch { stopProgram("object(ofType: \(binding.info.type).self, forPrimaryKey:): \(error)") }
     }
 
     /// The running transaction's inserter of objects, kept from call to call. Stops the program outside a
@@ -265,15 +266,15 @@ extension _RealmInstance {
     func location(of object: ObjectBase, to what: String) -> (table: TableID, key: Int64) {
         let name = object.modelType.className()
         guard object.isManaged else {
-            fatalError("Firn: can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.")
+            stopProgram("can't \(what) an object of \(name) that is unmanaged. Add it to the realm first.")
         }
         guard object._row.core == core || _RealmInstance.of(object._row) === self else {
-            fatalError(
-                "Firn: can't \(what) an object of \(name) that belongs to another realm, or is frozen. Use the realm that manages it (object.realm), or thaw it."
+            stopProgram(
+                "can't \(what) an object of \(name) that belongs to another realm, or is frozen. Use the realm that manages it (object.realm), or thaw it."
             )
         }
         guard isThere(object) else {
-            fatalError("Firn: can't \(what) an object of \(name) that was deleted already.")
+            stopProgram("can't \(what) an object of \(name) that was deleted already.")
         }
         return (TableBinding.of(object._row).table, object._row.key)
     }
@@ -298,18 +299,18 @@ extension _RealmInstance {
             ObjectIdentifier(target) != ObjectIdentifier(DynamicObject.self),
             binding(of: target, showing: object) == nil
         {
-            fatalError("Firn: \(ValueFault(object, isNoTargetOf: target))")
+            stopProgram("\(ValueFault(object, isNoTargetOf: target))")
         }
         if object.isManaged {
             let key = location(of: object, to: "link to").1
             let binding = TableBinding.of(object._row)
             guard binding.info.isEmbedded, link.map({ $0.owner.linkedKey($0.column) }) != key else { return key }
-            if binding.isEmbedded { fatalError("Firn: \(ValueFault(hasParent: object))") }
+            if binding.isEmbedded { stopProgram("\(ValueFault(hasParent: object))") }
             // A migration makes the class embedded, so each parent gets an object of its own.
         }
         let inserter = ObjectInserter(realm: self, policy: .error, "add a linked object")
         do { return try inserter.add(object.isManaged ? Resolution.copy(object) : object) } catch {
-            fatalError("Firn: adding a linked object of \(Swift.type(of: object)): \(error)")
+            stopProgram("adding a linked object of \(Swift.type(of: object)): \(error)")
         }
     }
 }

@@ -73,7 +73,8 @@ extension Realm {
     /// turn, block or job ends.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
         do { try tryBeginWrite(file: file, line: line) } catch {
-            fatalError("Firn: beginWrite() at \(file):\(line) failed: \(error) Use tryBeginWrite() to handle this.")
+            stopProgram(
+                "beginWrite() failed: \(error) Use tryBeginWrite() to handle this.", at: CallSite(file, line))
         }
     }
 

@@ -77,9 +77,9 @@ public struct Realm {
     ) throws {
         let scheduler = queue.map(Scheduler.queue) ?? .current
         if queue != nil, !scheduler.isCurrent {
-            fatalError(
-                "Firn: a realm was opened for a queue outside of it. Open it within queue.async or sync, or without a queue for the calling thread."
-            )
+            stopProgram(
+                "a realm was opened for a queue outside of it. Open it within queue.async or sync, or without a queue for the calling thread.",
+                at: CallSite(file, line))
         }
         try self.init(configuration, scheduler, at: CallSite(file, line))
     }
@@ -146,7 +146,7 @@ public struct Realm {
         get { instance.autorefresh }
         nonmutating set {
             if isFrozen && newValue {
-                fatalError("Firn: a frozen realm never refreshes; set autorefresh of a live one.")
+                stopProgram("a frozen realm never refreshes; set autorefresh of a live one.")
             }
             instance.autorefresh = newValue
         }
@@ -180,7 +180,7 @@ public struct Realm {
     /// - Returns: whether the realm shows a newer version now, or has shown none before.
     @discardableResult
     public func refresh(file: StaticString = #fileID, line: UInt = #line) -> Bool {
-        checkRefreshable()
+        checkRefreshable(at: CallSite(file, line))
         return instance.refresh(at: CallSite(file, line))
     }
 
@@ -195,18 +195,18 @@ public struct Realm {
     ///   read.
     @discardableResult
     public func tryRefresh(file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
-        checkRefreshable()
+        checkRefreshable(at: CallSite(file, line))
         return try instance.tryRefresh(at: CallSite(file, line))
     }
 
-    func checkRefreshable() {
+    func checkRefreshable(at callSite: CallSite) {
         instance.check()
         if instance.configuration.readOnly {
-            fatalError(
+            stopProgram(
                 """
-                Firn: a realm that was opened read-only can't be refreshed. To see newer data, release everything of \
+                a realm that was opened read-only can't be refreshed. To see newer data, release everything of \
                 the store first (realms, objects, collections and observers, frozen ones too), then open it again.
-                """)
+                """, at: callSite)
         }
     }
 
@@ -221,7 +221,7 @@ public struct Realm {
     /// from a commit that is still on its way to the disk. Stops the program on the wrong thread, and for a frozen
     /// realm, which is released instead.
     public func invalidate() {
-        if isFrozen { fatalError("Firn: a frozen realm can't be invalidated; release it instead.") }
+        if isFrozen { stopProgram("a frozen realm can't be invalidated; release it instead.") }
         instance.invalidate()
     }
 

@@ -1,5 +1,6 @@
 import CFirn
 import FirnCore
+import FirnStorage
 
 /// Finds a row again after the realm has advanced, or the transaction has moved rows. Stops the program on the wrong
 /// thread, and if the row is gone.
@@ -45,8 +46,8 @@ extension _Row {
 @inline(never)
 private func stopForMissing(_ row: _Row) -> Never {
     let name = TableBinding.of(row).info.name
-    fatalError(
-        "Firn: an object of \(name) was used although it is gone: it was deleted, the write that made it was cancelled, or its realm was invalidated. Check isInvalidated first."
+    stopProgram(
+        "an object of \(name) was used although it is gone: it was deleted, the write that made it was cancelled, or its realm was invalidated. Check isInvalidated first."
     )
 }
 

@@ -1,3 +1,5 @@
+import FirnStorage
+
 extension _RealmInstance {
     /// Stops the program: a realm was used in a forked child.
     @inline(never)
@@ -15,8 +17,8 @@ extension _RealmInstance {
 
     @inline(never)
     private func stopInMigration(_ what: String) -> Never {
-        fatalError(
-            "Firn: can't \(what): it belongs to a migration, which begins and ends its own transaction. Do it in the realm that the opening returns."
+        stopProgram(
+            "can't \(what): it belongs to a migration, which begins and ends its own transaction. Do it in the realm that the opening returns."
         )
     }
 
@@ -24,17 +26,18 @@ extension _RealmInstance {
     @inline(never)
     func stopOnWrongThread() -> Never {
         if migration != nil {
-            fatalError(
-                "Firn: a new object of a migration was used after its migration had ended, after renameProperty, or on another thread than the migration block's. Read it in the block, or open the realm."
+            stopProgram(
+                "a new object of a migration was used after its migration had ended, after renameProperty, or on another thread than the migration block's. Read it in the block, or open the realm."
             )
         }
         if hasEnded.load(ordering: .acquiring) {
-            fatalError(
-                "Firn: a live realm, or an object or collection of one, was used after the thread that it was opened on had ended. Open a realm on the thread that uses it, or hand over a frozen object (freeze())."
+            stopProgram(
+                "a live realm, or an object or collection of one, was used after the thread that it was opened on had ended. Open a realm on the thread that uses it, or hand over a frozen object (freeze())."
             )
         }
-        fatalError(
-            "Firn: a live realm, or an object or collection of one, was used on another thread than the one it was opened on. Open a realm there, or hand over a frozen object (freeze())."
+        let place = "It was opened on \(scheduler?.text ?? "no thread") and used on \(Scheduler.current.text)."
+        stopProgram(
+            "a live realm, or an object or collection of one, was used on another thread than the one it was opened on. Open a realm there, or hand over a frozen object (freeze()). \(place)"
         )
     }
 }

@@ -9,28 +9,36 @@ extension _RealmInstance {
     /// Begins a transaction on the newest version, once what is due has been delivered.
     func beginWrite(at callSite: CallSite) throws {
         check()
-        if isFrozen { fatalError("Firn: a frozen realm can't be written. Thaw it and write to the live one.") }
-        if configuration.readOnly { fatalError("Firn: the realm was opened read-only. Open it for writing.") }
-        stopIfInTransaction()
+        if isFrozen {
+            stopProgram("a frozen realm can't be written. Thaw it and write to the live one.", at: callSite)
+        }
+        if configuration.readOnly {
+            stopProgram("the realm was opened read-only. Open it for writing.", at: callSite)
+        }
+        stopIfInTransaction(at: callSite)
         showBeforeWrite(at: callSite)
         // A block may have begun one and left it open. This thread would wait for itself.
-        stopIfInTransaction()
+        stopIfInTransaction(at: callSite)
         if let scheduler { shared.makeWay(here: scheduler) }
-        if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) { stopForOwnTransaction() }
+        if store.isBeingWritten, let scheduler, shared.isWritten(here: scheduler) {
+            stopForOwnTransaction(at: callSite)
+        }
         try storing(configuration.fileURL, enter(at: callSite))
     }
 
     /// Another realm of the store, opened here with other classes, is in a transaction.
     @inline(never)
-    private func stopForOwnTransaction() -> Never {
-        fatalError(
-            "Firn: a write would wait for itself: another realm of the same store, opened with other objectTypes or for another queue, is in a write transaction on this thread, queue or actor. Commit or cancel that first, or use one realm for both."
-        )
+    private func stopForOwnTransaction(at callSite: CallSite) -> Never {
+        stopProgram(
+            "a write would wait for itself: another realm of the same store, opened with other objectTypes or for another queue, is in a write transaction on this thread, queue or actor. Commit or cancel that first, or use one realm for both.",
+            at: callSite)
     }
 
-    private func stopIfInTransaction() {
+    private func stopIfInTransaction(at callSite: CallSite) {
         guard isInTransaction else { return }
-        fatalError("Firn: the realm is in a write transaction already. Commit or cancel it before beginning another.")
+        stopProgram(
+            "the realm is in a write transaction already. Commit or cancel it before beginning another.",
+            at: callSite)
     }
 
     /// Commits the running transaction, and shows the newest version.
@@ -38,7 +46,7 @@ extension _RealmInstance {
         check()
         stopIfMigrating("commit a write")
         guard let base = running?.transaction.base.version, let began = running?.beganAt else {
-            fatalError("Firn: commitWrite() without a write transaction. Call beginWrite() first.")
+            stopProgram("commitWrite() without a write transaction. Call beginWrite() first.")
         }
         observers.checkTokens(tokens, of: self)
         let (start, callSite) = (SystemClock.shared.monotonic(), pin?.callSite)
@@ -62,7 +70,7 @@ extension _RealmInstance {
         check()
         stopIfMigrating("cancel a write")
         guard let transaction else {
-            fatalError("Firn: cancelWrite() without a write transaction. Call beginWrite() first.")
+            stopProgram("cancelWrite() without a write transaction. Call beginWrite() first.")
         }
         let base = transaction.base.version
         transaction.cancel()
@@ -176,11 +184,11 @@ extension _RealmInstance {
 
     @inline(never)
     private func stopOutsideOfWrite(_ what: String) -> Never {
-        if isFrozen { fatalError("Firn: can't \(what): it is frozen. Thaw it and write to the live one.") }
+        if isFrozen { stopProgram("can't \(what): it is frozen. Thaw it and write to the live one.") }
         if configuration.readOnly {
-            fatalError("Firn: can't \(what): the realm was opened read-only. Open it for writing.")
+            stopProgram("can't \(what): the realm was opened read-only. Open it for writing.")
         }
-        fatalError(
-            "Firn: can't \(what) outside of a write transaction. Do it within realm.write { } or after beginWrite().")
+        stopProgram(
+            "can't \(what) outside of a write transaction. Do it within realm.write { } or after beginWrite().")
     }
 }

@@ -146,8 +146,8 @@ public final class _RealmInstance {
     @inline(never)
     private func findBinding(_ type: ObjectBase.Type) -> TableBinding {
         guard let binding = schema.table(of: type) else {
-            fatalError(
-                "Firn: the realm has no class \(type.className()). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
+            stopProgram(
+                "the realm has no class \(type.className()). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
             )
         }
         // Many threads read frozen instances, so these remember nothing.

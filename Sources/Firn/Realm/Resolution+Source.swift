@@ -10,11 +10,10 @@ extension Resolution {
         var key: Int64 = -1
 
         /// Nil for plain values. Instances of any class may form cycles, those of the application's own classes too.
-        init?(_ any: Any, _ values: ValueSource, as type: ObjectBase.Type) {
-            guard let value = unwrapped(any) else { return nil }
+        init?(_ values: ValueSource, as type: ObjectBase.Type) {
             switch values {
             case .object(let object), .old(let object, _): self.init(object, as: type)
-            case .mirror where isInstance(value): self.init(value as AnyObject, as: type)
+            case .mirror(_, let instance?): self.init(instance, as: type)
             case .mirror, .names, .dictionary, .array: return nil
             }
         }

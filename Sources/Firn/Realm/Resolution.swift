@@ -59,7 +59,7 @@ struct Resolution {
         /// A new unmanaged object, or the accessor of an object that is to be changed.
         let object: ObjectBase
         let info: ClassInfo
-        let source: Any
+        /// Where the values come from. An instance in it lives until all values are resolved.
         let values: ValueSource
         let isUpdate: Bool
         /// Whether the values are the class's defaults for all new objects. Other values replace them.
@@ -85,8 +85,8 @@ struct Resolution {
             let info = object.classInfo
             let any = storedObject(typed(any)) as Any
             let values = try ValueSource(any, for: info)
-            if let source = Source(any, values, as: info.type) { resolution.bySource[source] = 0 }
-            resolution.enter(object, info: info, source: any, values: values, isUpdate: false, location: nil)
+            if let source = Source(values, as: info.type) { resolution.bySource[source] = 0 }
+            resolution.enter(object, info: info, values: values, isUpdate: false, location: nil)
         }
     }
 
@@ -168,15 +168,15 @@ struct Resolution {
     /// The object that a value stands for, at a location in another value. If it is an embedded one, `old` is the
     /// object that it replaces.
     private mutating func object(
-        _ type: ObjectBase.Type, _ given: Any, at location: Location?, replacing old: ObjectBase? = nil
+        _ type: ObjectBase.Type, _ given: Any?, at location: Location?, replacing old: ObjectBase? = nil
     ) throws -> ObjectBase {
         let isCopied = location?.property.isOwner ?? true
         // Without the optional around it, which each look at the value would have to take off.
-        let bare = unwrapped(given) ?? given
-        let stored = storedObject(isCopied ? typed(bare) : linkTarget(bare, as: type))
-        let any = unwrapped(stored) ?? stored as Any
+        let bare = unwrapped(given) ?? given as Any
+        let isDescription = Swift.type(of: bare) == [String: Any].self
+        let any = isDescription ? bare : target(of: bare, as: type, isCopied: isCopied)
         if let location, isCopied { return try embedded(type, any, at: location, replacing: old) }
-        if let object = instance(any, of: ObjectBase.self) {
+        if !isDescription, let object = bareInstance(any, of: ObjectBase.self) {
             try object.checkIsThere()
             if ObjectIdentifier(Swift.type(of: object)) == ObjectIdentifier(type) {
                 if realm == nil { return object }
@@ -193,12 +193,12 @@ struct Resolution {
         let binding = realm?.binding(of: type)
         let info = binding?.info ?? ClassInfo.of(type)
         let values = try ValueSource(any, for: info)
-        let source = Source(any, values, as: type)
+        let source = Source(values, as: type)
         if let source, let task = bySource[source] { return tasks[task].object }
         if let source { bySource[source] = tasks.count }
         guard let binding else {
             let object = type.init()
-            enter(object, info: info, source: any, values: values, isUpdate: false, location: location)
+            enter(object, info: info, values: values, isUpdate: false, location: location)
             return object
         }
         var key = try primaryKey(binding, values)
@@ -211,23 +211,30 @@ struct Resolution {
             fresh = made
         }
         if let key, let existing = existing(binding, key) {
-            enter(existing, info: info, source: any, values: values, isUpdate: true, location: location)
+            enter(existing, info: info, values: values, isUpdate: true, location: location)
             return existing
         }
         if let key, let task = byKey[key] {
             let object = tasks[task].object
-            enter(object, info: info, source: any, values: values, isUpdate: false, location: location)
+            enter(object, info: info, values: values, isUpdate: false, location: location)
             return object
         }
         let new = fresh ?? Fresh(type)
         if let key { byKey[key] = tasks.count }
         if let defaults = new.defaults {
             enter(
-                new.object, info: info, source: any, values: .dictionary(defaults), isUpdate: false, isDefault: true,
+                new.object, info: info, values: .dictionary(defaults), isUpdate: false, isDefault: true,
                 location: location)
         }
-        enter(new.object, info: info, source: any, values: values, isUpdate: false, location: location)
+        enter(new.object, info: info, values: values, isUpdate: false, location: location)
         return new.object
+    }
+
+    /// What a value stands for before it is copied or linked to: an object of its own class instead of a dynamic one,
+    /// and the object that a mapped value is stored as.
+    private func target(of bare: Any, as type: ObjectBase.Type, isCopied: Bool) -> Any {
+        let stored = storedObject(isCopied ? typed(bare) : linkTarget(bare, as: type))
+        return unwrapped(stored) ?? stored as Any
     }
 
     /// The embedded object that a value stands for. The value is always copied, unless it is an unmanaged object that
@@ -244,7 +251,7 @@ struct Resolution {
         }
         let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
         var values = try ValueSource(any, for: info)
-        if let source = Source(any, values, as: type), mayContain(source), contains(source, location) {
+        if let source = Source(values, as: type), mayContain(source), contains(source, location) {
             throw ValueFault("an object of \(info.name) can't contain itself")
         }
         var copied: ObjectBase?
@@ -254,17 +261,17 @@ struct Resolution {
         }
         if let old {
             copied?.noteCopy(old)
-            enter(old, info: info, source: any, values: values, isUpdate: old.isManaged, location: location)
+            enter(old, info: info, values: values, isUpdate: old.isManaged, location: location)
             return old
         }
         let object = type.init()
         copied?.noteCopy(object)
         if realm != nil, let defaults = type.defaultPropertyValues() {
             enter(
-                object, info: info, source: any, values: .dictionary(defaults), isUpdate: false, isDefault: true,
+                object, info: info, values: .dictionary(defaults), isUpdate: false, isDefault: true,
                 location: location)
         }
-        enter(object, info: info, source: any, values: values, isUpdate: false, location: location)
+        enter(object, info: info, values: values, isUpdate: false, location: location)
         return object
     }
 
@@ -279,7 +286,7 @@ struct Resolution {
         var next: Location? = location
         while let location = next, location.property.isOwner, let parent = location.parent {
             let task = tasks[parent]
-            if Source(task.source, task.values, as: task.info.type) == source { return true }
+            if Source(task.values, as: task.info.type) == source { return true }
             next = task.location
         }
         return false
@@ -327,12 +334,12 @@ struct Resolution {
 
     /// Appends a task.
     private mutating func enter(
-        _ object: ObjectBase, info: ClassInfo, source: Any, values: ValueSource, isUpdate: Bool,
+        _ object: ObjectBase, info: ClassInfo, values: ValueSource, isUpdate: Bool,
         isDefault: Bool = false, location: Location?
     ) {
         tasks.append(
             Task(
-                object: object, info: info, source: source, values: values, isUpdate: isUpdate, isDefault: isDefault,
+                object: object, info: info, values: values, isUpdate: isUpdate, isDefault: isDefault,
                 location: location))
     }
 
@@ -435,7 +442,7 @@ struct Resolution {
                 // Only a map has a nil object.
                 let isNil = key != nil && (isGone || unwrapped(element) == nil)
                 let old = existing.object(at: elements.count, orOf: key)
-                let object = isNil ? nil : try object(target, element as Any, at: location, replacing: old)
+                let object = isNil ? nil : try object(target, element, at: location, replacing: old)
                 elements.append(LinkedElement(key: key, object: object))
             } catch let fault as ValueFault { throw fault.inside("[\(location.element ?? "")]") }
         }

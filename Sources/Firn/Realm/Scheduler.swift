@@ -58,8 +58,8 @@ final class Scheduler: @unchecked Sendable {
         let main = mainMark
         if queue.getSpecific(key: queueMark) === main { return Scheduler(.main) }
         if isGlobal(queue) {
-            fatalError(
-                "Firn: a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:)."
+            stopProgram(
+                "a realm or observer was given a global queue, which is concurrent. Make a serial one: DispatchQueue(label:)."
             )
         }
         return marking.withLock {
@@ -129,6 +129,16 @@ final class Scheduler: @unchecked Sendable {
 
     var isQueue: Bool { if case .queue = kind { true } else { false } }
 
+    /// What it is called in messages. Threads are numbered in the order in which they open realms.
+    var text: String {
+        switch kind {
+        case .main: "the main thread"
+        case .thread(let number, _): "thread \(number)"
+        case .queue(let queue, _): "the queue \"\(queue.label)\""
+        case .actor(let own): own.actor.map { "the actor \(type(of: $0))" } ?? "an actor that is gone"
+        }
+    }
+
     /// Whether the caller runs where the realm belongs. That can't be asked for an actor, so it is true there;
     /// `check` stops the program.
     var isCurrent: Bool {
@@ -145,12 +155,14 @@ final class Scheduler: @unchecked Sendable {
         switch kind {
         case .actor(let own):
             // If the actor is gone, the caller is something that it kept and that is being released.
-            own.actor?.preconditionIsolated(
-                "Firn: a realm of an actor, or an object or collection of it, was used outside of the actor.")
-        case .queue(let queue, _):
+            guard let actor = own.actor, !actor.isRunningCaller else { return }
+            stopProgram(
+                "a realm of \(text), or an object or collection of it, was used outside of the actor. Use it in a method of the actor, or hand over a frozen object (freeze())."
+            )
+        case .queue:
             if !isCurrent {
-                fatalError(
-                    "Firn: a realm of the queue \"\(queue.label)\", or an object or collection of it, was used outside of the queue. Use it within queue.async or sync."
+                stopProgram(
+                    "a realm of \(text), or an object or collection of it, was used outside of the queue. Use it within queue.async or sync."
                 )
             }
         case .main, .thread: break

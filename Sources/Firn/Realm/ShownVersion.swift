@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// The version that a realm shows. Belongs to the realm's thread, queue or actor.
 struct ShownVersion {
@@ -61,8 +62,8 @@ struct ShownVersion {
     private mutating func compareAnew(_ resolvedSchema: ResolvedSchema, with classes: SchemaBinding) {
         let (fit, table) = classes.fit(resolvedSchema.schema)
         if fit == .none {
-            fatalError(
-                "Firn: the store was migrated while a realm was open whose class \(table?.info.name ?? "") can't show it any more. Release all realms and objects of the store before it is opened with a higher schemaVersion."
+            stopProgram(
+                "the store was migrated while a realm was open whose class \(table?.info.name ?? "") can't show it any more. Release all realms and objects of the store before it is opened with a higher schemaVersion."
             )
         }
         writesInPlace = fit == .inPlace

@@ -1,4 +1,5 @@
 import CFirn
+import FirnStorage
 
 /// A state inside a transaction that an iterator holds. It is like a version without a number.
 ///
@@ -76,8 +77,8 @@ extension WriteTransaction {
     /// (Who may use the realm of a queue or an actor is not known here.)
     fileprivate func checkThread() {
         guard let core, (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask != 0 else { return }
-        fatalError(
-            "Firn: an iterator over the objects of a running write transaction was released on another thread. Release it where it was made, or after the transaction."
+        stopProgram(
+            "an iterator over the objects of a running write transaction was released on another thread. Release it where it was made, or after the transaction."
         )
     }
 

@@ -1,3 +1,5 @@
+import FirnStorage
+
 extension WriteTransaction {
     // MARK: Plain cells
 
@@ -81,8 +83,8 @@ extension WriteTransaction {
     @inline(never)
     private func stopForLength(_ byteCount: Int, most: Int, table id: TableID, column: Int) -> Never {
         let table = resolvedSchema.tables[id.index]
-        fatalError(
-            "Firn: \(table.schema.name).\(table.columns[column].name) was given a value of \(byteCount) bytes; at most \(most) are possible. Keep it in a file, and store its path."
+        stopProgram(
+            "\(table.schema.name).\(table.columns[column].name) was given a value of \(byteCount) bytes; at most \(most) are possible. Keep it in a file, and store its path."
         )
     }
 

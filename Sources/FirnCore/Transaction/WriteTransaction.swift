@@ -154,8 +154,8 @@ package final class WriteTransaction {
         LockRank.expectNone("damage is reported to the application")
         context.onDamage?(
             met?.damage ?? StoreDamage(path: context.log?.options.folder ?? "", offset: 0, detail: text))
-        fatalError(
-            "Firn: something was read in a write transaction that had met damage. Its commit would throw this error: \(text)"
+        stopProgram(
+            "something was read in a write transaction that had met damage. Its commit would throw this error: \(text)"
         )
     }
 
@@ -209,8 +209,8 @@ package final class WriteTransaction {
 
     @inline(never)
     private func stopForNoTable(_ id: TableID) -> Never {
-        guard isOpen else { fatalError("Firn: a transaction was changed that has ended. Begin another.") }
-        fatalError("Firn: there is no table \(id.rawValue)")
+        guard isOpen else { stopProgram("a transaction was changed that has ended. Begin another.") }
+        stopProgram("there is no table \(id.rawValue)")
     }
 
     func locate(_ rows: RowWriter, table id: TableID, key: Int64) -> (leaf: Leaf, row: Int) {

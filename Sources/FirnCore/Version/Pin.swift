@@ -154,6 +154,14 @@ package struct CallSite: Sendable, CustomStringConvertible {
     package var description: String { line == 0 ? "\(file)" : "\(file):\(line)" }
 }
 
+/// Stops the program because of a mistake at a call site, which the message begins with. A call through a protocol
+/// has no line; the line is found then as for a call that names none.
+@inline(never)
+package func stopProgram(_ message: String, at callSite: CallSite) -> Never {
+    if callSite.line == 0 { stopProgram(message) }
+    fatalError("Firn: \(message)", file: callSite.file, line: callSite.line)
+}
+
 /// Stops the program because a forked child used what belongs to its parent.
 @inline(never)
 func stopInForkedChild(_ what: String) -> Never {

@@ -53,7 +53,7 @@ import Testing
         expectMessage(
             result, "2 versions are active, more than maximumNumberOfActiveVersions (1)",
             "held at FirnTests/ActiveVersionLimitTests.swift:",
-            "beginWrite() at FirnTests/ActiveVersionLimitTests.swift",
+            ": Fatal error: Firn: beginWrite() failed: ",
             "Use tryBeginWrite()")
     }
 

@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// Makes a property of a `Projection` one that reads and writes a property of the object.
 ///
 /// ```swift
@@ -26,8 +28,8 @@ public struct Projected<T: ObjectBase, Value> {
     /// Not available: `@Projected` works on properties of `Projection` subclasses only.
     @available(*, unavailable, message: "@Projected works on properties of Projection subclasses only")
     public var wrappedValue: Value {
-        get { fatalError("Firn: @Projected works on properties of Projection subclasses only.") }
-        set { fatalError("Firn: @Projected works on properties of Projection subclasses only.") }
+        get { stopProgram("@Projected works on properties of Projection subclasses only.") }
+        set { stopProgram("@Projected works on properties of Projection subclasses only.") }
     }
 
     /// The value of the property: what the compiler calls for each access to it.
@@ -50,8 +52,8 @@ public struct Projected<T: ObjectBase, Value> {
         set {
             let keyPath = projection[keyPath: storage].keyPath
             guard let writable = keyPath as? ReferenceWritableKeyPath<T, Value> else {
-                fatalError(
-                    "Firn: \(keyPath) can't be set in a projection. Project a property that is declared with var, without links on the way."
+                stopProgram(
+                    "\(keyPath) can't be set in a projection. Project a property that is declared with var, without links on the way."
                 )
             }
             projection.rootObject[keyPath: writable] = newValue

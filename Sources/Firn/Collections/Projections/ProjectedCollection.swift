@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// One property of the elements of a list or set: a live collection of its values.
 ///
@@ -123,7 +124,7 @@ extension ProjectedElements {
 
     func set(_ position: Int, _ value: Element) {
         guard let writable = keyPath as? ReferenceWritableKeyPath<Base.Element, Element> else {
-            fatalError("Firn: \(keyPath) can't be set in a projected collection. Project a property that can be set.")
+            stopProgram("\(keyPath) can't be set in a projected collection. Project a property that can be set.")
         }
         base[position][keyPath: writable] = value
     }

@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 
 // A projection as an element of results: it stands for the object that it shows.
 extension Projection {
@@ -20,7 +21,7 @@ extension Projection {
 
     /// Stops the program: no property has projections as its elements.
     public static func _elementPropertyType() -> _PropertyType {
-        fatalError("Firn: \(self) can't be stored. Declare a collection of \(Root.self).")
+        stopProgram("\(self) can't be stored. Declare a collection of \(Root.self).")
     }
     /// The object, as `Root` has it.
     public func _element(for realm: _RealmInstance) -> Value { rootObject._element(for: realm) }

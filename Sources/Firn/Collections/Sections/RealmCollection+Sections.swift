@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 
 extension RealmCollection where Element: _QueriedObject {
     /// The elements sorted by a property and divided by its values, live.
@@ -35,8 +36,8 @@ extension RealmCollection where Element: _QueriedObject {
         let property = TracedKeyPath.computing(keyPath)
         let name = property.traced.name
         guard sortDescriptors.first?.keyPath == name else {
-            fatalError(
-                "Firn: sectioned(by:sortDescriptors:) on \(Element.self): the first sort descriptor must be that of the key path, \"\(name)\"."
+            stopProgram(
+                "sectioned(by:sortDescriptors:) on \(Element.self): the first sort descriptor must be that of the key path, \"\(name)\"."
             )
         }
         return SectionedResults(

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 public import Foundation
 
 /// The elements of a collection in sections: live, and divided when they are read.
@@ -58,7 +59,7 @@ public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: Rea
     /// if there is no such element.
     public subscript(_ indexPath: IndexPath) -> SectionElement {
         guard indexPath.count == 2 else {
-            fatalError("Firn: an index path of \(indexPath.count) indices names no element; give section and item.")
+            stopProgram("an index path of \(indexPath.count) indices names no element; give section and item.")
         }
         return self[indexPath[0]][indexPath[1]]
     }
@@ -123,5 +124,5 @@ extension SectionedResults: Sendable {}
 
 @inline(never)
 func stopForIndex(_ index: Int, count: Int, what: String) -> Never {
-    fatalError("Firn: index \(index) is out of bounds of \(count) \(what).")
+    stopProgram("index \(index) is out of bounds of \(count) \(what).")
 }

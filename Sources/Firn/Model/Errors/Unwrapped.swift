@@ -1,19 +1,30 @@
 import Foundation
 
 /// The value inside any number of optionals and `AnyHashable`s; nil for `nil` and `NSNull`.
+@inline(__always)
 func unwrapped(_ any: Any?) -> Any? {
-    var value = any
-    while let some = value {
-        let kind = TypeKind(type(of: some))
-        if kind.isOptional, let optional = some as? any _OptionalProtocol {
+    guard let some = any, isWrapper(type(of: some)) else { return any }
+    return contents(some)
+}
+
+@inline(__always)
+private func isWrapper(_ type: Any.Type) -> Bool {
+    TypeKind(type).isOptional || type == AnyHashable.self || type == NSNull.self
+}
+
+@inline(never)
+private func contents(_ wrapper: Any) -> Any? {
+    var value: Any? = wrapper
+    while let some = value, isWrapper(type(of: some)) {
+        if TypeKind(type(of: some)).isOptional, let optional = some as? any _OptionalProtocol {
             value = content(optional)
         } else if type(of: some) == AnyHashable.self, let hashable = some as? AnyHashable {
             value = hashable.base
         } else {
-            return kind.mayBeClass && some is NSNull ? nil : some
+            return nil  // NSNull
         }
     }
-    return nil
+    return value
 }
 
 /// What an optional wraps, whose type is known only now. Its cast is one to the same type.
@@ -26,9 +37,12 @@ private func content<O: _OptionalProtocol>(_ optional: O) -> Any? { optional as!
 /// Linux it makes an object of each dictionary and array in the value, whatever the class is. The recursion that does
 /// so overflows the stack at some thousand levels.
 func instance<T>(_ any: Any?, of type: T.Type) -> T? {
-    guard let value = unwrapped(any), isInstance(value) else { return nil }
-    return value as? T
+    unwrapped(any).flatMap { bareInstance($0, of: type) }
 }
+
+/// `instance` of a value that is unwrapped.
+@inline(__always)
+func bareInstance<T>(_ value: Any, of type: T.Type) -> T? { isInstance(value) ? value as? T : nil }
 
 /// The value of a type that is inside any number of optionals and `AnyHashable`s: `instance`, for a type that may be no
 /// class.

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// An object whose properties are reached by their names, for code that does not know its class.
 ///
@@ -67,12 +68,12 @@ extension ObjectBase {
     /// The collection of a property by its name, with dynamic objects as elements.
     fileprivate final func location(_ name: String, _ kind: CollectionKind) -> CollectionLocation {
         guard isManaged else {
-            fatalError(
-                "Firn: an unmanaged object of \(classInfo.name) has no dynamic collections. Add it to a realm first.")
+            stopProgram(
+                "an unmanaged object of \(classInfo.name) has no dynamic collections. Add it to a realm first.")
         }
         if !_row.isCurrent { _row = _relocate(_row) }
         guard let property = classInfo.property(named: name), property.shape.collection == kind else {
-            fatalError("Firn: \(classInfo.name).\(name) is not a \(kind).")
+            stopProgram("\(classInfo.name).\(name) is not a \(kind).")
         }
         return CollectionLocation(_row, property)
     }
@@ -129,7 +130,7 @@ extension Realm {
         _ typeName: String, value: Any = [String: Any](), update: UpdatePolicy = .error
     ) -> DynamicObject {
         do { return try dynamicCreate(typeName, value: value, update: update, isValidating: false) } catch {
-            fatalError("Firn: dynamicCreate(\"\(typeName)\"): \(error)")
+            stopProgram("dynamicCreate(\"\(typeName)\"): \(error)")
         }
     }
 
@@ -167,8 +168,8 @@ extension _RealmInstance {
     /// The binding of a class by its name. Stops the program if the realm does not have the class.
     fileprivate func binding(named name: String) -> TableBinding {
         guard let binding = schema.table(named: name) else {
-            fatalError(
-                "Firn: the realm has no class \(name). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
+            stopProgram(
+                "the realm has no class \(name). Add it to Configuration.objectTypes, or register it with Realm.register before opening."
             )
         }
         return binding

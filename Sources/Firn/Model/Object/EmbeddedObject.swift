@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// The base class of objects that belong to another one, their parent.
 ///
 /// ```swift
@@ -36,7 +38,7 @@ open class EmbeddedObject: ObjectBase, ThreadConfined {
     /// `Object.init(value:)`, which stops the program for the same reasons.
     public convenience init(value: Any) {
         self.init()
-        do { try populate(from: value) } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
+        do { try populate(from: value) } catch { stopProgram("\(type(of: self))(value:): \(error)") }
     }
 
     /// An unmanaged object with values from untyped data: `init(value:)` for data that may be wrong.

@@ -1,3 +1,4 @@
+import FirnStorage
 import Foundation
 import FirnCore
 
@@ -22,8 +23,8 @@ extension ObjectBase {
         let binding = TableBinding.of(_row)
         if binding.info.primaryKey.map({ binding.column($0) }) == column {
             guard let migration = realm.migration else {
-                fatalError(
-                    "Firn: \(name(column)) is the primary key, which can't be changed once the object is managed. Create another object."
+                stopProgram(
+                    "\(name(column)) is the primary key, which can't be changed once the object is managed. Create another object."
                 )
             }
             migration.freeKeys(of: binding.table)
@@ -54,7 +55,7 @@ extension ObjectBase {
 
     @inline(never)
     private final func stopForRequired(_ column: Int) -> Never {
-        fatalError("Firn: \(name(column)) can't be set to nil, because requiredProperties() names it.")
+        stopProgram("\(name(column)) can't be set to nil, because requiredProperties() names it.")
     }
 
     /// Sets a string, without copying it first if its UTF-8 bytes are contiguous.
@@ -106,7 +107,7 @@ extension ObjectBase {
         get { anyValue(property(key)) }
         set {
             do { try setAny(property(key), newValue) } catch {
-                fatalError("Firn: \(type(of: self))[\"\(key)\"]: \(error)")
+                stopProgram("\(type(of: self))[\"\(key)\"]: \(error)")
             }
         }
     }
@@ -120,7 +121,7 @@ extension ObjectBase {
     /// The property with a name. Stops the program if there is none.
     private final func property(_ name: String) -> PropertyInfo {
         guard let property = property(named: name) else {
-            fatalError("Firn: \(classInfo.missingPropertyText(name)).")
+            stopProgram("\(classInfo.missingPropertyText(name)).")
         }
         return property
     }

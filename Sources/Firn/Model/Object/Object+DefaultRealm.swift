@@ -1,3 +1,6 @@
+import FirnCore
+import FirnStorage
+
 /// The class that a static function of `Object` is called on. Only `Object` and its subclasses conform.
 ///
 /// A static method of `Object` itself could not return `Results<Self>`; a protocol extension can.
@@ -127,7 +130,7 @@ extension ObjectKind {
     /// Opens the default realm on the calling thread. Stops the program if that is not possible.
     private static func defaultRealm(_ file: StaticString, _ line: UInt) -> Realm {
         do { return try Realm(file: file, line: line) } catch {
-            fatalError("Firn: the default realm could not be opened: \(error)")
+            stopProgram("the default realm could not be opened: \(error)", at: CallSite(file, line))
         }
     }
 }

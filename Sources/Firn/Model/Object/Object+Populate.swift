@@ -10,8 +10,8 @@ enum ValueSource {
     /// An object as it was before the migration that runs. Properties that it lacks, because they were added or
     /// renamed, are those of its new form.
     case old(ObjectBase, new: ObjectBase)
-    /// The labelled children of a class or struct, its superclasses' included.
-    case mirror([String: Any])
+    /// The labelled children of a class or struct, its superclasses' included, and the instance if it is a class's.
+    case mirror([String: Any], of: AnyObject?)
 
     init(_ any: Any, for info: ClassInfo) throws {
         guard let value = unwrapped(any) else { throw ValueFault("an object of \(info.name) can't be made from nil") }
@@ -50,7 +50,7 @@ enum ValueSource {
             guard children.isEmpty || children.keys.contains(where: { info.property(named: $0) != nil }) else {
                 throw ValueFault(value, isNot: info.type)
             }
-            self = .mirror(children)
+            self = .mirror(children, of: isInstance(value) ? value as AnyObject : nil)
         }
         if case .array(let array) = self {
             let count = info.stored.count
@@ -70,7 +70,7 @@ enum ValueSource {
         case .array(let array): return position < array.count ? .some(array[position]) : nil
         case .object(let object): return try Self.value(property, of: object)
         case .old(let object, let new): return try Self.value(property, of: object) ?? Self.value(property, of: new)
-        case .mirror(let children): return children[property.name].map { .some($0) }
+        case .mirror(let children, _): return children[property.name].map { .some($0) }
         }
     }
 
@@ -93,6 +93,31 @@ extension ObjectBase {
 
     /// Sets a property of this unmanaged object, or the contents of its collection, to what `any` stands for.
     final func setUnmanaged(_ property: PropertyInfo, _ any: Any?) throws {
+        if let any, property.shape.assign(any, at: address + property.valueOffset) { return }
         try property.wrapper.set(address + property.offset, any, of: self)
+    }
+}
+
+extension _PropertyType {
+    /// Assigns a value of exactly the property's type, without the generic calls that convert others. False if it is of
+    /// another type, or if the property's type is not a common one.
+    fileprivate func assign(_ any: Any, at memory: UnsafeMutableRawPointer) -> Bool {
+        // A type of the application's own may lie in memory as the value that it is stored as.
+        func assign<T, Stored>(_ type: T.Type, _ store: (T) -> Stored) -> Bool {
+            guard swiftType == Stored.self, Swift.type(of: any) == type, let value = any as? T else { return false }
+            memory.assumingMemoryBound(to: Stored.self).pointee = store(value)
+            return true
+        }
+        switch self.memory {
+        case .bool: return assign(Bool.self) { $0 }
+        case .int: return assign(Int.self) { $0 }
+        case .double: return assign(Double.self) { $0 }
+        case .string: return assign(String.self) { $0 }
+        case .date: return assign(Date.self) { $0 }
+        case .optionalInt: return assign(Int.self) { Optional($0) }
+        case .optionalDouble: return assign(Double.self) { Optional($0) }
+        case .optionalString: return assign(String.self) { Optional($0) }
+        case .opaque, .int8, .int16, .int32, .float: return false
+        }
     }
 }

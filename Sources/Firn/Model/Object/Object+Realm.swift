@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 extension ObjectBase {
     /// The realm that manages the object; nil if it is unmanaged. Still returned after the object was deleted. O(1).
@@ -64,7 +65,9 @@ extension ObjectBase {
     /// What `freeze()` does, for a call made at a line of the program.
     public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         guard isManaged else {
-            fatalError("Firn: an unmanaged object of \(classInfo.name) can't be frozen. Add it to a realm first.")
+            stopProgram(
+                "an unmanaged object of \(classInfo.name) can't be frozen. Add it to a realm first.",
+                at: CallSite(file, line))
         }
         if isFrozen { return self }
         if !_row.isCurrent { _row = _relocate(_row) }
@@ -83,7 +86,9 @@ extension ObjectBase {
     /// What `thaw()` does, for a call made at a line of the program.
     public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
         guard isManaged else {
-            fatalError("Firn: an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.")
+            stopProgram(
+                "an unmanaged object of \(classInfo.name) can't be thawed. Add it to a realm first.",
+                at: CallSite(file, line))
         }
         guard isFrozen else { return self }
         let live = _RealmInstance.of(_row).thaw(at: CallSite(file, line))

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 /// A type whose objects a realm has: every subclass of `Object`, and every `Projection` of one. For generic code over
 /// classes.
@@ -57,7 +58,7 @@ open class Object: ObjectBase, ThreadConfined, RealmFetchable {
     /// end. `init(validating:)` throws instead.
     public convenience init(value: Any) {
         self.init()
-        do { try populate(from: value) } catch { fatalError("Firn: \(type(of: self))(value:): \(error)") }
+        do { try populate(from: value) } catch { stopProgram("\(type(of: self))(value:): \(error)") }
     }
 
     /// An unmanaged object with values from untyped data: `init(value:)` for data that may be wrong.

@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 
 // An object as a property's value: `Dog?` is a link. `Dog` compiles too, so that opening can report that a link must
 // be optional.
@@ -50,7 +51,7 @@ extension ObjectBase {
     public static func _optionalStoredFromAny(_ any: Any?) throws -> ObjectBase? {
         guard let any = unwrapped(any) else { return nil }
         // A value that only describes an object has been made an object before this is called (`Resolution`).
-        guard let object = instance(any, of: ObjectBase.self),
+        guard let object = bareInstance(any, of: ObjectBase.self),
             ObjectIdentifier(type(of: object)) == ObjectIdentifier(self)
         else {
             throw ValueFault(any, isNot: self)
@@ -68,16 +69,16 @@ extension ObjectBase {
     }
     /// Stops the program: an object is not a collection.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
-        fatalError("Firn: \(Self.self) is not a collection.")
+        stopProgram("\(Self.self) is not a collection.")
     }
     /// Stops the program: an object is not a collection.
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout ObjectBase?) -> Self {
-        fatalError("Firn: \(Self.self) is not a collection.")
+        stopProgram("\(Self.self) is not a collection.")
     }
 }
 
 private func stopForRequiredLink(_ type: ObjectBase.Type) -> Never {
-    fatalError("Firn: a link is always optional; declare the property as \(type)? instead of \(type).")
+    stopProgram("a link is always optional; declare the property as \(type)? instead of \(type).")
 }
 
 extension _Persistable where Self: ObjectBase {

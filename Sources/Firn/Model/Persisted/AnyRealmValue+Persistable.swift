@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 import Foundation
 
 extension AnyRealmValue: _Persistable, _Indexable {
@@ -74,7 +75,7 @@ extension AnyRealmValue: RealmCollectionValue {
                 let type = object.modelType
                 return .typedLink(realm.binding(of: type).table, realm.linkKey(of: object, as: type))
             }
-        } catch { fatalError("Firn: \(error)") }
+        } catch { stopProgram("\(error)") }
     }
     /// The element as the store keeps it; nil if it has an object that is not one of the realm.
     public func _existingElement(in realm: _RealmInstance) -> Value? {
@@ -89,7 +90,7 @@ extension AnyRealmValue: RealmCollectionValue {
     public var _member: _SetMember {
         switch self {
         case .object(let object): object._member
-        case .list, .dictionary: fatalError("Firn: a set of mixed values can't hold a list or a dictionary.")
+        case .list, .dictionary: stopProgram("a set of mixed values can't hold a list or a dictionary.")
         default: .value(AnyRealmValue._storeValue(self)?.unifiedNumber ?? .null)
         }
     }
@@ -100,7 +101,7 @@ extension AnyRealmValue: RealmCollectionValue {
 extension AnyRealmValue: _QueryValue {
     /// The value as the store compares it.
     public var _queryValue: Value {
-        do { return try stored { $0._queryValue } } catch { fatalError("Firn: \(error)") }
+        do { return try stored { $0._queryValue } } catch { stopProgram("\(error)") }
     }
     /// The object that the value is, or those in its collections.
     public var _queryObjects: [ObjectBase] { (try? objects) ?? [] }

@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 public import Foundation
 
 /// A decimal number of 34 digits with an exponent from -6143 to 6144: decimal128 of IEEE 754-2008.
@@ -56,7 +57,7 @@ public struct Decimal128: Sendable, BitwiseCopyable {
     /// read texts that may be wrong, use `init(string:)`.
     public init(value: Any) {
         guard let number = (value as? Decimal128) ?? Decimal128._convert(value) else {
-            fatalError("Firn: \(value) is not a decimal number; give a number, or a text such as \"12.5\".")
+            stopProgram("\(value) is not a decimal number; give a number, or a text such as \"12.5\".")
         }
         self = number
     }
@@ -163,7 +164,7 @@ extension Decimal128: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Ex
     /// The number of a literal text. Stops the program if the text is no number.
     public init(stringLiteral value: String) {
         guard let bits = DecimalBits(text: value) else {
-            fatalError("Firn: \"\(value)\" is not a decimal number; write digits, as in \"-12.5\" or \"1.5E+3\".")
+            stopProgram("\"\(value)\" is not a decimal number; write digits, as in \"-12.5\" or \"1.5E+3\".")
         }
         self.init(bits)
     }

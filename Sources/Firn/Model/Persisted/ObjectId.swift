@@ -35,7 +35,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
     /// The id of a literal. Stops the program if the literal is not 24 hexadecimal digits.
     public init(_ string: StaticString) {
         guard let id = ObjectId(hexadecimal: string.description) else {
-            fatalError("Firn: \"\(string)\" is not an ObjectId; give 24 hexadecimal digits.")
+            stopProgram("\"\(string)\" is not an ObjectId; give 24 hexadecimal digits.")
         }
         self = id
     }

@@ -1,3 +1,5 @@
+import FirnStorage
+
 /// An enum whose raw value is stored.
 ///
 /// ```swift
@@ -20,7 +22,7 @@ where RawValue: _Scalar, _Mapped == RawValue {}
 extension PersistableEnum {
     /// The first case. Stops the program if the enum has none.
     public static var _initial: RawValue._Stored {
-        guard let first = allCases.first else { fatalError("Firn: the enum \(Self.self) has no case to start with.") }
+        guard let first = allCases.first else { stopProgram("the enum \(Self.self) has no case to start with.") }
         return RawValue._wrap(first.rawValue)
     }
     /// The raw value.

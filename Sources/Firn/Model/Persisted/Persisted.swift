@@ -1,4 +1,5 @@
 public import CFirn
+import FirnStorage
 
 /// Makes a property of an `Object` one that Firn stores.
 ///
@@ -58,8 +59,8 @@ public struct Persisted<Value: _Persistable> {
     /// Not available: `@Persisted` works on properties of `Object` subclasses only.
     @available(*, unavailable, message: "@Persisted works on properties of Object subclasses only")
     public var wrappedValue: Value {
-        get { fatalError("Firn: @Persisted works on properties of Object subclasses only.") }
-        set { fatalError("Firn: @Persisted works on properties of Object subclasses only.") }
+        get { stopProgram("@Persisted works on properties of Object subclasses only.") }
+        set { stopProgram("@Persisted works on properties of Object subclasses only.") }
     }
 
     /// The value of the property: what the compiler calls for each access to it.

@@ -1,4 +1,5 @@
 public import FirnCore
+import FirnStorage
 
 /// A type whose optional `RealmProperty` can hold: every scalar, and enums.
 public protocol RealmOptionalType: _OptionalPersistable {}
@@ -152,11 +153,11 @@ extension RealmProperty: _Persistable {
     public static func _unwrap(_ stored: RealmProperty?) -> RealmProperty { stored ?? RealmProperty() }
     /// Stops the program: a box is reached through its object.
     public static func _get(_ row: _Row, _ column: Int) -> RealmProperty {
-        fatalError("Firn: a RealmProperty is never read from a row.")
+        stopProgram("a RealmProperty is never read from a row.")
     }
     /// Stops the program: a box is never stored, only its value is.
     public static func _set(_ object: ObjectBase, column: Int32, value: RealmProperty) {
-        fatalError("Firn: a RealmProperty is never stored as a whole.")
+        stopProgram("a RealmProperty is never stored as a whole.")
     }
 
     /// True: the box is kept, and its value is replaced.

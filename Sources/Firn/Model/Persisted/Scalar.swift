@@ -1,5 +1,6 @@
 import FirnBytes
 public import FirnCore
+import FirnStorage
 
 /// One value of a property or of a collection, of any of Firn's types except objects and collections. A wrapper holds
 /// it as it is.
@@ -113,8 +114,8 @@ extension _Scalar {
 /// case has.
 @inline(never)
 func stopForUnknownValue(_ value: String, _ type: Any.Type) -> Never {
-    fatalError(
-        "Firn: the store holds \(DisplayText.line(value)), which is not a value of \(type). Give the enum a case for it, let init(persistedValue:) accept it, or migrate the property."
+    stopProgram(
+        "the store holds \(DisplayText.line(value)), which is not a value of \(type). Give the enum a case for it, let init(persistedValue:) accept it, or migrate the property."
     )
 }
 

@@ -94,11 +94,12 @@ extension Persisted: AnyPersisted {
         let wrapper = at(wrapper)
         if Value._isCollection {
             let collection = Value._collection(of: object, wrapper.pointee._column, &wrapper.pointee._stored)
-            if let box = collection as? any PropertyBox { return try box.assign(value) }
-            guard let collection = collection as? any PersistedCollection else {
+            // A cast to a class costs little; one to a protocol searches for the conformance each time.
+            if let collection = (collection as? CollectionBase)?.persisted { return try collection.assign(value) }
+            guard let box = collection as? any PropertyBox else {
                 throw ValueFault("backlinks follow from the links to the object and can't be set")
             }
-            try collection.assign(value)
+            try box.assign(value)
         } else {
             wrapper.pointee._stored = try Value._storedFromAny(value)
         }
@@ -121,7 +122,7 @@ extension Persisted: AnyPersisted {
     static func clear(_ wrapper: UnsafeMutableRawPointer) { at(wrapper).pointee._stored = Value._blank }
 
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)? {
-        at(wrapper).pointee._stored as? any PersistedCollection
+        (at(wrapper).pointee._stored as? CollectionBase)?.persisted
     }
 
     static func existingBox(_ wrapper: UnsafeMutableRawPointer) -> (any PropertyBox)? {

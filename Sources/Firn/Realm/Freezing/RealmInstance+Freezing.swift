@@ -1,4 +1,5 @@
 import FirnCore
+import FirnStorage
 
 extension _RealmInstance {
     /// The frozen instance of the version shown. O(1).
@@ -6,9 +7,9 @@ extension _RealmInstance {
         check()
         if isFrozen { return self }
         if isInTransaction {
-            fatalError(
-                "Firn: \(what) can't be frozen within a write transaction, whose changes are no version yet. Commit it first."
-            )
+            stopProgram(
+                "\(what) can't be frozen within a write transaction, whose changes are no version yet. Commit it first.",
+                at: callSite)
         }
         waitForOwnCommit()
         if let frozen = shown.frozen { return frozen }

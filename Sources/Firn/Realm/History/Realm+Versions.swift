@@ -1,4 +1,5 @@
 import FirnBytes
+import FirnStorage
 public import Foundation
 import FirnCore
 
@@ -39,7 +40,7 @@ extension Realm {
     /// the log can't be read, for which `tryVersions()` throws instead, and on the wrong thread.
     public var versions: [Version] {
         do { return try tryVersions() } catch {
-            fatalError("Firn: the versions could not be read: \(error) Use tryVersions() to handle this.")
+            stopProgram("the versions could not be read: \(error) Use tryVersions() to handle this.")
         }
     }
 

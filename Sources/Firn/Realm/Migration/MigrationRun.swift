@@ -72,9 +72,9 @@ final class MigrationRun: @unchecked Sendable {
     /// Stops the program on another thread, and after the block has returned.
     private var running: Running {
         guard thread == currentThreadID() else {
-            fatalError("Firn: a migration was used on another thread than its block's.")
+            stopProgram("a migration was used on another thread than its block's.")
         }
-        guard let state else { fatalError("Firn: a migration was used after its block had returned.") }
+        guard let state else { stopProgram("a migration was used after its block had returned.") }
         return state
     }
 
@@ -147,7 +147,7 @@ final class MigrationRun: @unchecked Sendable {
         let running = running
         guard running.transaction.resolvedSchema.schema[id].primaryKey != nil else { return }
         state?.plan.freeKeys(of: id)
-        change(running.transaction) { fatalError("Firn: the primary key of a class can't be freed: \($0).") }
+        change(running.transaction) { stopProgram("the primary key of a class can't be freed: \($0).") }
     }
 
     /// Gives the transaction the plan's schema. Damage that is met stays in the transaction, whose commit throws it.
@@ -160,8 +160,8 @@ final class MigrationRun: @unchecked Sendable {
 
     func rename(_ typeName: String, from oldName: String, to newName: String) {
         func stop(_ reason: String) -> Never {
-            fatalError(
-                "Firn: renameProperty(onType: \"\(typeName)\", from: \"\(oldName)\", to: \"\(newName)\"): \(reason).")
+            stopProgram(
+                "renameProperty(onType: \"\(typeName)\", from: \"\(oldName)\", to: \"\(newName)\"): \(reason).")
         }
         let running = running
         let transaction = running.transaction

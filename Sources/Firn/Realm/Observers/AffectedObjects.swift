@@ -1,5 +1,6 @@
 import FirnCore
 import FirnQuery
+import FirnStorage
 
 /// Finds the objects of a class that a change affects: along key paths, or through any links up to four deep.
 ///
@@ -129,8 +130,8 @@ struct ObservedPath {
                 let reason =
                     table.map { $0.info.missingPropertyText(String(name)) }
                     ?? "what comes before \"\(name)\" is no object"
-                fatalError(
-                    "Firn: the key path \"\(text)\" can't be observed: \(reason). Name properties of \(binding.info.name), joined by dots."
+                stopProgram(
+                    "the key path \"\(text)\" can't be observed: \(reason). Name properties of \(binding.info.name), joined by dots."
                 )
             }
             if first == nil { first = property }
@@ -146,7 +147,7 @@ struct ObservedPath {
             table = target
         }
         guard let first else {
-            fatalError("Firn: an empty key path can't be observed. Name a property of \(binding.info.name).")
+            stopProgram("an empty key path can't be observed. Name a property of \(binding.info.name).")
         }
         property = first
         path = ReadPath(steps)

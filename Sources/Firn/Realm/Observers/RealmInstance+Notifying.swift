@@ -177,14 +177,16 @@ extension _RealmInstance {
     /// The version that a new observer begins from. Stops the program if nothing can be observed.
     func pinForObserving(at site: CallSite) -> Pin {
         check()
-        if isFrozen { fatalError("Firn: what is frozen never changes, so it can't be observed. Observe the live one.") }
+        if isFrozen {
+            stopProgram("what is frozen never changes, so it can't be observed. Observe the live one.")
+        }
         if configuration.readOnly {
-            fatalError("Firn: a realm that was opened read-only never changes, so nothing of it can be observed.")
+            stopProgram("a realm that was opened read-only never changes, so nothing of it can be observed.")
         }
         if let transaction {
             guard !transaction.hasChanges else {
-                fatalError(
-                    "Firn: an observer can't be added in a write transaction that has changed something. Add it before, or after the commit."
+                stopProgram(
+                    "an observer can't be added in a write transaction that has changed something. Add it before, or after the commit."
                 )
             }
             return transaction.base.again(at: site)
@@ -203,8 +205,8 @@ extension _RealmInstance {
     /// Stops the program if the thread could never call the observer's block.
     func checkDelivery() {
         guard let scheduler, scheduler.canDeliver else {
-            fatalError(
-                "Firn: this thread has no running run loop, so an observer's block could never be called. Pass a queue to observe(on:), or observe on the main thread."
+            stopProgram(
+                "this thread has no running run loop, so an observer's block could never be called. Pass a queue to observe(on:), or observe on the main thread."
             )
         }
     }

@@ -72,8 +72,8 @@ final class RealmObservers {
     func checkTokens(_ tokens: [NotificationToken], of realm: _RealmInstance) {
         for token in tokens {
             if let observer = token.observer, observer.realm !== realm {
-                fatalError(
-                    "Firn: withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written."
+                stopProgram(
+                    "withoutNotifying: was given a token of another realm or thread. Give tokens of the realm that is written."
                 )
             }
         }

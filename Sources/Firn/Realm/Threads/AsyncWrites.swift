@@ -193,9 +193,9 @@ final class AsyncWrites {
     private func fail(_ write: Write, _ error: Realm.Error, at callSite: CallSite) {
         switch write {
         case .block:
-            fatalError(
-                "Firn: beginAsyncWrite() at \(callSite) failed: \(error) Use writeAsync(_:onComplete:) or asyncWrite(_:) to handle this."
-            )
+            stopProgram(
+                "beginAsyncWrite() failed: \(error) Use writeAsync(_:onComplete:) or asyncWrite(_:) to handle this.",
+                at: callSite)
         case .committing(_, let onComplete): onComplete?(error)
         case .task: preconditionFailure("Firn: a task's write fails in its task")
         }

@@ -38,11 +38,15 @@ final class Carrier<Confined: ThreadConfined>: @unchecked Sendable {
     /// Stops the program if there is nothing to be carried, and on the wrong thread.
     init(_ source: Confined, at callSite: CallSite) {
         guard let realm = source.realm?.instance else {
-            fatalError("Firn: what is unmanaged has no thread, so there is no reference to it. Hand it over as it is.")
+            stopProgram(
+                "what is unmanaged has no thread, so there is no reference to it. Hand it over as it is.",
+                at: callSite)
         }
         if !realm.isFrozen { realm.check() }
         if source.isInvalidated {
-            fatalError("Firn: there is no reference to what is gone: it was deleted, or its realm was invalidated.")
+            stopProgram(
+                "there is no reference to what is gone: it was deleted, or its realm was invalidated.",
+                at: callSite)
         }
         origin = realm.isFrozen ? .frozen : realm.isInTransaction ? .transaction : .live
         // The running transaction's state is no version. Nothing is read from the one before it: it only carries.

@@ -100,7 +100,9 @@ extension Realm {
         isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async throws -> Realm {
         guard let actor = isolation else {
-            fatalError("Firn: Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).")
+            stopProgram(
+                "Realm.open needs an actor to belong to. Call it from one, or use Realm(configuration:).",
+                at: CallSite(file, line))
         }
         let callSite = CallSite(file, line)
         let opened = try await SharedStore.opened(configuration, at: callSite, actor)

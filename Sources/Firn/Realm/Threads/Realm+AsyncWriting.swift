@@ -41,8 +41,9 @@ extension Realm {
         instance.checkAsyncWriting("asyncWrite(_:)")
         instance.checkActor(isolation, "asyncWrite(_:)", instead: "write(_:) or writeAsync(_:onComplete:)")
         if isInWriteTransaction {
-            fatalError(
-                "Firn: asyncWrite(_:) would wait for the realm's own write transaction. Commit or cancel it first.")
+            stopProgram(
+                "asyncWrite(_:) would wait for the realm's own write transaction. Commit or cancel it first.",
+                at: callSite)
         }
         let writes = instance.writes
         let transaction = try await writes.transaction(isolation, configuration.fileURL, at: callSite)
@@ -151,8 +152,8 @@ extension Realm {
     ) -> AsyncTransactionId {
         instance.checkAsyncWriting("commitAsyncWrite(_:)")
         guard isInWriteTransaction else {
-            fatalError(
-                "Firn: commitAsyncWrite() without a write transaction. Call beginWrite() or beginAsyncWrite(_:) first.")
+            stopProgram(
+                "commitAsyncWrite() without a write transaction. Call beginWrite() or beginAsyncWrite(_:) first.")
         }
         return instance.writes.commit(onComplete)
     }
@@ -184,7 +185,7 @@ extension Realm {
     public func asyncRefresh(
         isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line
     ) async -> Bool {
-        checkRefreshable()
+        checkRefreshable(at: CallSite(file, line))
         instance.checkActor(isolation, "asyncRefresh()", instead: "refresh()")
         guard instance.mayRefresh else { return false }
         let (store, before) = (instance.store, instance.pin?.version)

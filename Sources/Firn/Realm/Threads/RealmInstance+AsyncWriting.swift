@@ -86,8 +86,8 @@ extension _RealmInstance {
     /// Stops the program if the caller is on no actor, or if the realm belongs to none and is not frozen.
     func checkActor(_ isolation: (any Actor)?, _ what: String, instead: String) {
         guard isolation != nil, isFrozen || scheduler?.isActor ?? false else {
-            fatalError(
-                "Firn: \(what) needs a realm of the main actor or of another actor, and to be called there. Use \(instead)."
+            stopProgram(
+                "\(what) needs a realm of the main actor or of another actor, and to be called there. Use \(instead)."
             )
         }
     }
@@ -97,14 +97,14 @@ extension _RealmInstance {
         check()
         stopIfMigrating("write asynchronously")
         if isFrozen {
-            fatalError("Firn: \(what) on a frozen realm, which can't be written. Thaw it and write to the live one.")
+            stopProgram("\(what) on a frozen realm, which can't be written. Thaw it and write to the live one.")
         }
         if configuration.readOnly {
-            fatalError("Firn: \(what) on a realm that was opened read-only. Open it for writing.")
+            stopProgram("\(what) on a realm that was opened read-only. Open it for writing.")
         }
         guard let scheduler, scheduler.canDeliver else {
-            fatalError(
-                "Firn: this thread has no running run loop, so \(what) could never run its block. Use write(_:), or a realm of the main thread, a queue or an actor."
+            stopProgram(
+                "this thread has no running run loop, so \(what) could never run its block. Use write(_:), or a realm of the main thread, a queue or an actor."
             )
         }
     }

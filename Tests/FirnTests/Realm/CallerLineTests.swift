@@ -1,0 +1,83 @@
+import Firn
+import FirnStorage
+import FirnTestSupport
+import Foundation
+import Testing
+
+/// The message of a stop begins with the line of the program that made the mistake, also where the function has no
+/// parameter for it.
+struct CallerLineTests {
+    private enum Mistake: String, CaseIterable, Codable {
+        case setting, adding, thread, actor, called
+    }
+
+    @Test(arguments: Mistake.allCases) private func aStopNamesTheCallersLine(_ mistake: Mistake) async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
+            // Tests turn it off, because most have no use for the line.
+            unsetenv("SWIFT_BACKTRACE")
+            try await Self.make(mistake)
+        }
+        #if os(Linux)
+            let error = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            let stop = try #require(error.split(separator: "\n").first { $0.contains("Fatal error: Firn: ") })
+            let line = try #require(Self.lines[mistake])
+            #expect(stop.contains("CallerLineTests.swift:\(line): Fatal error: "), "\(stop)")
+            if mistake == .thread {
+                expectMessage(result, "opened on the main thread and used on thread")
+            }
+            if mistake == .actor { expectMessage(result, "a realm of the actor Keeper", "outside of the actor") }
+        #endif
+    }
+
+    private static let lines: [Mistake: Int] = {
+        var lines: [Mistake: Int] = [:]
+        let text = (try? String(contentsOfFile: #filePath, encoding: .utf8)) ?? ""
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            for mistake in Mistake.allCases where line.hasSuffix("// stops: \(mistake.rawValue)") {
+                lines[mistake] = number + 1
+            }
+        }
+        return lines
+    }()
+
+    private actor Keeper {
+        nonisolated(unsafe) var realm: Realm?
+        func open(_ configuration: Realm.Configuration) async throws {
+            realm = try await Realm(configuration: configuration, actor: self)
+            _ = realm?.objects(Dog.self).count
+        }
+    }
+
+    private static func make(_ mistake: Mistake) async throws {
+        let configuration = Realm.Configuration(inMemoryIdentifier: "line", objectTypes: [Dog.self, Person.self])
+        if mistake == .actor {
+            let keeper = Keeper()
+            try await keeper.open(configuration)
+            _ = keeper.realm?.objects(Dog.self).count  // stops: actor
+        }
+        try await MainActor.run { try makeOnMain(mistake, configuration) }
+    }
+
+    @MainActor private static func makeOnMain(_ mistake: Mistake, _ configuration: Realm.Configuration) throws {
+        nonisolated(unsafe) let realm = try Realm(configuration: configuration)
+        nonisolated(unsafe) let dog = try realm.write { realm.create(Dog.self, value: ["id": 1]) }
+        switch mistake {
+        case .setting:
+            dog.name = "Rex"  // stops: setting
+        case .adding:
+            realm.add(Dog())  // stops: adding
+        case .called:
+            realm.beginWrite()
+            _ = dog.freeze()  // stops: called
+        case .thread:
+            let thread = Thread {
+                let name = dog.name  // stops: thread
+                print(name)
+            }
+            thread.start()
+            while !thread.isFinished { usleep(1000) }
+        case .actor: break
+        }
+        withExtendedLifetime(dog) {}
+    }
+}
