@@ -14,74 +14,104 @@
 ///
 /// The line is the innermost one on the stack that lies outside of Firn. Where none can be found, the message begins
 /// with the line of Firn that noticed the mistake: in a program without debug information or frame pointers, on
-/// platforms without Swift's `Runtime` module, if the compiler replaced the caller's frame, and where Swift's own
-/// backtraces are turned off (`SWIFT_BACKTRACE=enable=no`). It takes about a second for a large program.
+/// platforms without Swift's `Runtime` module, if the compiler made the caller's code and gave it no line, and where
+/// Swift's own backtraces are turned off (`SWIFT_BACKTRACE=enable=no`).
+///
+/// For a large program, finding it takes about a second and 100 MB. The message is on standard error before that,
+/// without the line, in case memory or time run out.
 ///
 /// Not for a forked child: finding the line takes locks that another thread may have held at the fork.
 @inline(never)
 package func stopProgram(_ message: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
-    let caller = CallerLine.find()
+    let caller = CallerLine.find(for: message)
     let (file, line) = caller.map { ($0.path, $0.line) } ?? (file, line)
     fatalError("Firn: \(message)", file: file, line: line)
 }
 
 /// A line of the program that called Firn.
-struct CallerLine {
+package struct CallerLine {
     let path: StaticString
     let line: UInt
 
     /// The innermost line on the calling thread's stack that lies outside of Firn; nil if none can be found.
-    static func find() -> CallerLine? {
+    static func find(for message: String) -> CallerLine? {
         #if os(Linux) && canImport(Runtime)
-            guard !isTurnedOff, let backtrace = try? Backtrace.capture(limit: 128), let known = backtrace.symbolicated()
-            else {
+            guard !isTurnedOff(getenv("SWIFT_BACKTRACE").map { String(cString: $0) } ?? "") else { return nil }
+            let text = Array("Firn: \(message)\n".utf8)
+            _ = text.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            guard let backtrace = try? Backtrace.capture(limit: 128), let known = backtrace.symbolicated() else {
                 return nil
             }
-            for frame in known.frames {
-                guard let symbol = frame.symbol, isCallers(symbol.rawName),
-                    let place = symbol.sourceLocation, place.line > 0, !place.path.contains("<compiler-generated>")
-                else { continue }
-                return CallerLine(path: lastingText(place.path), line: UInt(place.line))
+            let frames = known.frames.compactMap(\.symbol).map { symbol in
+                let place = symbol.sourceLocation
+                return Frame(mangled: symbol.rawName, path: place?.path ?? "", line: place?.line ?? 0)
             }
+            return find(in: frames).map { CallerLine(path: lastingText($0.path), line: UInt($0.line)) }
+        #else
+            return nil
         #endif
+    }
+
+    /// A function on the stack, and the line that runs in it; 0 if the compiler gave it none.
+    struct Frame: Equatable {
+        let mangled: String
+        let path: String
+        let line: Int
+    }
+
+    /// The innermost frame of the program, of those from `stopProgram` on outwards; nil if it has no line, since the
+    /// line of a caller would accuse the wrong function.
+    static func find(in frames: [Frame]) -> Frame? {
+        // The program may extend Firn's types, so a function's name does not say whose it is. Its file does.
+        let here = "/FirnStorage/StopProgram.swift"
+        guard let path = frames.first(where: { $0.path.hasSuffix(here) })?.path else { return nil }
+        let sources = path.dropLast(here.utf8.count) + "/"
+        for frame in frames {
+            let hasLine = frame.line > 0 && !frame.path.isEmpty && !frame.path.hasSuffix("<compiler-generated>")
+            if hasLine {
+                let isOwn =
+                    frame.path.hasPrefix(sources) || own.contains { frame.path.hasPrefix("Sources/\($0)/") }
+                // Also not the code of a package that calls back, such as one with publishers.
+                if !isOwn, !frame.path.contains("/checkouts/") { return frame }
+            } else if isCallers(frame.mangled), !isGenerated(frame.mangled) {
+                return nil
+            }
+        }
         return nil
     }
 
-    /// Whether the environment turns Swift's backtraces off, as tests of stops do.
-    private static var isTurnedOff: Bool {
-        guard let settings = getenv("SWIFT_BACKTRACE") else { return false }
-        return String(cString: settings).split(separator: ",").contains { ["enable=no", "enable=off"].contains($0) }
+    /// Whether the value of `SWIFT_BACKTRACE` turns Swift's backtraces off, as tests of stops do. The last setting
+    /// counts.
+    static func isTurnedOff(_ settings: String) -> Bool {
+        let last = settings.split(separator: ",").last { $0.hasPrefix("enable=") }
+        return last.map { ["no", "off", "false", "0", "n", "f"].contains($0.dropFirst(7).lowercased()) } ?? false
     }
 
-    /// Whether a mangled name is of a function of the program, and not of Firn or of Swift's standard library.
-    ///
-    /// It begins with its module, or with a type of the standard library that it extends, its module and an E (Swift's
-    /// ABI documentation, "Mangling"). Extensions with constraints are not recognised.
+    /// Whether a function consists of what the compiler made of a declaration: an accessor, or a thunk.
+    private static func isGenerated(_ mangled: String) -> Bool {
+        ["vM", "vs", "vg", "vr", "iM", "is", "ig", "TA", "TW", "TR", "Tr"].contains { mangled.hasSuffix($0) }
+    }
+
+    /// Whether a mangled name is of a function of the program: it begins with a module that is not Firn's (Swift's ABI
+    /// documentation, "Mangling").
     static func isCallers(_ mangled: String) -> Bool {
         if mangled == "main" { return true }
         guard mangled.hasPrefix("$s") else { return false }
         let name = mangled.utf8.dropFirst(2)
-        if let module = module(name) { return !own.contains(module.name) }
-        guard name.first == UInt8(ascii: "S"), let module = module(name.dropFirst(2)),
-            module.rest.first == UInt8(ascii: "E")
-        else { return false }
-        return !own.contains(module.name)
-    }
-
-    /// The identifier that a text begins with, its length in digits before it, and the rest; nil if there is none.
-    /// After a zero stands a text whose parts are written shorter, which is no module's.
-    private static func module(_ text: Substring.UTF8View) -> (name: String, rest: Substring.UTF8View)? {
-        let digits = text.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard digits.first != UInt8(ascii: "0"), let length = Int(String(Substring(digits))) else { return nil }
-        let name = text.dropFirst(digits.count).prefix(length)
-        guard name.count == length else { return nil }
-        return (String(Substring(name)), text[name.endIndex...])
+        let digits = name.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        // After a zero stands a text whose parts are written shorter, which is no module's.
+        guard digits.first != UInt8(ascii: "0"), let length = Int(String(Substring(digits))) else { return false }
+        let module = name.dropFirst(digits.count).prefix(length)
+        return module.count == length && !own.contains(String(Substring(module)))
     }
 
     private static let own: Set<String> = [
         "Firn", "FirnBytes", "FirnStorage", "FirnLog", "FirnQuery", "FirnCore", "FirnCombine", "FirnMetrics", "FirnRLM",
-        "RealmSwift",
+        "Realm", "RealmSwift",
     ]
+
+    /// Whether a call site, as `#fileID` gives it, is one in Firn: of a module that passes a call on.
+    package static func isOwn(fileID: String) -> Bool { own.contains(String(fileID.prefix { $0 != "/" })) }
 
     /// A text in memory that is never freed, as the literal that `fatalError` asks for: a pointer, the number of its
     /// bytes, and flags. A pointer to UTF-8 has no flag. `StaticString` is frozen, so its layout never changes.

@@ -1,5 +1,3 @@
-import FirnStorage
-
 #if !canImport(ObjectiveC)
     import Firn
     import FirnStorage

@@ -1,7 +1,6 @@
-import FirnStorage
-
 #if !canImport(ObjectiveC)
     public import Firn
+    import FirnStorage
     public import Foundation
 
     // `NSPredicate(format: "born < %@", date as CVarArg)`: on Apple's platforms each object of Objective-C is such an

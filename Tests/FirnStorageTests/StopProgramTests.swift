@@ -4,13 +4,63 @@ import Testing
 
 /// Which functions on a stack are the program's, by their mangled names.
 struct StopProgramTests {
+    private func frame(_ mangled: String, _ path: String, _ line: Int) -> CallerLine.Frame {
+        CallerLine.Frame(mangled: mangled, path: path, line: line)
+    }
+
+    /// From `stopProgram` on outwards, through a setter of Firn, one of them inlined with a relative path.
+    private var inFirn: [CallerLine.Frame] {
+        [
+            frame("$s11FirnStorage11stopProgramys5NeverOSSF", "/code/firn/Sources/FirnStorage/StopProgram.swift", 20),
+            frame("$s4Firn14_RealmInstanceC7writingyyF", "Sources/Firn/Realm/RealmInstance+Writing.swift", 181),
+            frame("$s4Firn10ObjectBaseC3setyyF", "/code/firn/Sources/Firn/Model/Object/Object+Access.swift", 63),
+        ]
+    }
+
+    @Test(arguments: [
+        "$s6Kennel4mainyyYaKF", "main", "my_c_function",
+        // Extensions of types of Firn's and of the standard library, with constraints, and a closure in one.
+        "$s4Firn5RealmV6KennelE6addDogyyF", "$s4Firn7ResultsV6KennelAC3DogCRszrlE6firstsyyF", "$sSS6KennelE5shownSSvg",
+        "$sSD6KennelSSRszrlE5shownSSvg", "$s4Firn5RealmV6KennelE6addDogyyFyycfU_",
+    ]) func theInnermostLineOfTheProgramIsFound(mangled: String) {
+        let caller = frame(mangled, "/code/kennel/Sources/Kennel/Dogs.swift", 12)
+        let main = frame("main", "/code/kennel/Sources/Kennel/main.swift", 3)
+        #expect(CallerLine.find(in: inFirn + [caller, main]) == caller)
+        // Behind what the compiler made, what the standard library calls, and a package that calls back.
+        let between = [
+            frame("$s6Kennel3DogC3ageSivM", "", 0), frame("$s6Kennel3runyyFTA", "/<compiler-generated>", 0),
+            frame("$sSa7forEachyyxKXEKF", "/<compiler-generated>", 0),
+            frame("$s11OpenCombine4SinkC7receiveyyF", "/x/.build/checkouts/OpenCombine/Sources/Sink.swift", 9),
+        ]
+        #expect(CallerLine.find(in: inFirn + between + [caller, main]) == caller)
+    }
+
+    /// The line of its caller would accuse the wrong function.
+    @Test(arguments: ["$s6Kennel3runyyF", "main"]) func aFunctionOfTheProgramWithoutALineEndsTheSearch(mangled: String)
+    {
+        let outer = frame("$s6Kennel5startyyF", "/code/kennel/Sources/Kennel/main.swift", 3)
+        for path in ["", "/<compiler-generated>", "/code/kennel/Sources/Kennel/Dogs.swift"] {
+            #expect(CallerLine.find(in: inFirn + [frame(mangled, path, 0), outer]) == nil)
+        }
+        #expect(
+            CallerLine.find(in: inFirn) == nil && CallerLine.find(in: []) == nil && CallerLine.find(in: [outer]) == nil)
+    }
+
+    @Test(arguments: [
+        ("enable=no", true), ("color=no,enable=off", true), ("enable=FALSE", true), ("enable=0", true),
+        ("enable=n", true),
+        ("enable=no,enable=yes", false), ("enable=yes,enable=no", true), ("", false), ("color=no", false),
+        ("enable=tty", false), ("disable=no", false),
+    ]) func theLastSettingTurnsItOff(settings: String, isOff: Bool) {
+        #expect(CallerLine.isTurnedOff(settings) == isOff)
+    }
+
     @Test(arguments: [
         "main", "$s6Kennel4mainyyYaKF", "$s6Kennel3DogC4name4FirnAC5RealmVSSvg", "$s11FirnKennels3runyyF",
-        // Extensions of String and Array, and a closure.
-        "$sSS6KennelE5shownSSvg", "$sSa6KennelE5shownSSvg", "$s6Kennel3runyyFyycfU_",
+        "$s6Kennel3runyyFyycfU_",
         // A function of the program that is specialised for a type of Firn's.
         "$s6Kennel4showyyxlF4Firn5RealmV_Tg5",
-    ]) func theProgramsFunctionsAreFound(mangled: String) {
+    ]) func functionsOfAModuleOfTheProgramAreItsOwn(mangled: String) {
         #expect(CallerLine.isCallers(mangled))
     }
 

@@ -36,8 +36,8 @@ public class CollectionBase {
     /// Whether the collection belongs to a frozen realm and never changes. O(1). May be read on any thread.
     public final var isFrozen: Bool { (location ?? nest?.owner)?.realm.isFrozen ?? false }
 
-    /// The collection, if it can be set: not for backlinks, which follow from links.
-    var persisted: (any PersistedCollection)? { nil }
+    /// The collection itself, without the search for the conformance that a cast would need.
+    var persisted: any PersistedCollection { preconditionFailure("Firn: \(Self.self) is no persisted collection") }
 
     /// What the collection is called in messages.
     class var noun: String { preconditionFailure("Firn: \(Self.self) has no noun") }

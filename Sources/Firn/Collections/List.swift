@@ -64,7 +64,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "list" }
-    override var persisted: (any PersistedCollection)? { self }
+    override var persisted: any PersistedCollection { self }
     override func dropUnmanaged() { unmanaged = [] }
 
     // MARK: Reading

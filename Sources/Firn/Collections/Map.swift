@@ -59,7 +59,7 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "map" }
-    override var persisted: (any PersistedCollection)? { self }
+    override var persisted: any PersistedCollection { self }
     override func dropUnmanaged() { entriesHere = [:] }
 
     // MARK: Reading

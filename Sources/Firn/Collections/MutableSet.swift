@@ -49,7 +49,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     public convenience init() { self.init(at: nil) }
 
     override class var noun: String { "set" }
-    override var persisted: (any PersistedCollection)? { self }
+    override var persisted: any PersistedCollection { self }
 
     // MARK: Reading
 

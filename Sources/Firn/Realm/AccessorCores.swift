@@ -1,5 +1,4 @@
 import CFirn
-import FirnStorage
 
 /// The cores of a realm: what its accessors read at each access, and what counts the accessors.
 ///

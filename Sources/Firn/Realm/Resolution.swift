@@ -463,6 +463,7 @@ extension Resolution {
             location.element = key.map { "\"\($0)\"" } ?? "\(elements.count)"
             do {
                 let mixed = try mixed(try AnyRealmValue(untyped: element), at: location)
+                if property.shape.collection == .set { try mixed.checkMember() }
                 elements.append(MixedElement(key: key, mixed: mixed))
             } catch let fault as ValueFault { throw fault.inside("[\(location.element ?? "")]") }
         }

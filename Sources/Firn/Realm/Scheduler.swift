@@ -77,7 +77,7 @@ final class Scheduler: @unchecked Sendable {
     }
 
     /// Whether this is the main thread, or a thread that runs the main queue.
-    private static var isOnMain: Bool {
+    static var isOnMain: Bool {
         if Thread.isMainThread { return true }
         // First the mark, which is set when it is first read.
         let mark = mainMark
@@ -129,7 +129,7 @@ final class Scheduler: @unchecked Sendable {
 
     var isQueue: Bool { if case .queue = kind { true } else { false } }
 
-    /// What it is called in messages. Threads are numbered in the order in which they open realms.
+    /// What it is called in messages. A thread gets its number when it first uses Firn.
     var text: String {
         switch kind {
         case .main: "the main thread"

@@ -155,10 +155,13 @@ package struct CallSite: Sendable, CustomStringConvertible {
 }
 
 /// Stops the program because of a mistake at a call site, which the message begins with. A call through a protocol
-/// has no line; the line is found then as for a call that names none.
+/// has no line, and one that another module of Firn passes on has that module's; the line is found then as for a call
+/// that names none.
 @inline(never)
 package func stopProgram(_ message: String, at callSite: CallSite) -> Never {
-    if callSite.line == 0 { stopProgram(message) }
+    if callSite.line == 0 || CallerLine.isOwn(fileID: "\(callSite.file)") {
+        stopProgram(message, file: callSite.file, line: callSite.line)
+    }
     fatalError("Firn: \(message)", file: callSite.file, line: callSite.line)
 }
 

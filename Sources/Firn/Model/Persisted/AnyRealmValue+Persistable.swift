@@ -94,6 +94,13 @@ extension AnyRealmValue: RealmCollectionValue {
         default: .value(AnyRealmValue._storeValue(self)?.unifiedNumber ?? .null)
         }
     }
+    /// Throws if a set can't hold the value.
+    func checkMember() throws(ValueFault) {
+        switch self {
+        case .list, .dictionary: throw ValueFault("a set of mixed values can't hold a list or a dictionary")
+        default: break
+        }
+    }
     /// The object's row, if the element is a managed object.
     public var _rowMember: _SetMember? { if case .object(let object) = self { object._rowMember } else { nil } }
 }

@@ -17,6 +17,19 @@ private class MaybeNamed: Object {
 
 /// The rules for single objects, their keys and their links.
 @Suite(.timeLimit(.minutes(20))) struct ObjectRuleTests {
+    /// A set of mixed values refuses a list and a dictionary, which stop the program where no error can be thrown.
+    @Test func aSetOfMixedValuesRefusesCollections() throws {
+        let realm = try memoryRealm(Box.types)
+        for elements in [[["a": 7]], [[1, 2]], [3, ["a": [1]] as [String: Any]]] as [[Any]] {
+            let value = ["set": elements] as [String: Any]
+            #expect(throws: Realm.Error.self) { try Box(validating: value) }
+            try realm.write {
+                #expect(throws: Realm.Error.self) { try realm.create(Box.self, validating: value) }
+            }
+            #expect(realm.objects(Box.self).isEmpty)
+        }
+    }
+
     /// A key may be optional (SPEC S47). At most one object has a nil key, found by `forPrimaryKey: nil` (SPEC S66,
     /// SEMANTICS 30).
     @Test func anOptionalPrimaryKeyIsNilForOneObjectAtMost() throws {
