@@ -23,22 +23,29 @@
 /// Not for a forked child: finding the line takes locks that another thread may have held at the fork.
 @inline(never)
 package func stopProgram(_ message: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
-    let caller = CallerLine.find(for: message)
-    let (file, line) = caller.map { ($0.path, $0.line) } ?? (file, line)
+    var (file, line) = (file, line)
+    if CallerLine.canBeFound {
+        let text = Array("Firn: \(message)\n".utf8)
+        _ = text.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        if let caller = CallerLine.find() { (file, line) = (CallerLine.lastingText(caller.path), UInt(caller.line)) }
+    }
     fatalError("Firn: \(message)", file: file, line: line)
 }
 
-/// A line of the program that called Firn.
-package struct CallerLine {
-    let path: StaticString
-    let line: UInt
+/// The line of the program that called Firn.
+package enum CallerLine {
+    /// Whether the platform and the environment let it be found.
+    static var canBeFound: Bool {
+        #if os(Linux) && canImport(Runtime)
+            !isTurnedOff(getenv("SWIFT_BACKTRACE").map { String(cString: $0) } ?? "")
+        #else
+            false
+        #endif
+    }
 
     /// The innermost line on the calling thread's stack that lies outside of Firn; nil if none can be found.
-    static func find(for message: String) -> CallerLine? {
+    static func find() -> Frame? {
         #if os(Linux) && canImport(Runtime)
-            guard !isTurnedOff(getenv("SWIFT_BACKTRACE").map { String(cString: $0) } ?? "") else { return nil }
-            let text = Array("Firn: \(message)\n".utf8)
-            _ = text.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
             guard let backtrace = try? Backtrace.capture(limit: 128), let known = backtrace.symbolicated() else {
                 return nil
             }
@@ -46,7 +53,7 @@ package struct CallerLine {
                 let place = symbol.sourceLocation
                 return Frame(mangled: symbol.rawName, path: place?.path ?? "", line: place?.line ?? 0)
             }
-            return find(in: frames).map { CallerLine(path: lastingText($0.path), line: UInt($0.line)) }
+            return find(in: frames)
         #else
             return nil
         #endif
@@ -115,7 +122,7 @@ package struct CallerLine {
 
     /// A text in memory that is never freed, as the literal that `fatalError` asks for: a pointer, the number of its
     /// bytes, and flags. A pointer to UTF-8 has no flag. `StaticString` is frozen, so its layout never changes.
-    private static func lastingText(_ text: String) -> StaticString {
+    static func lastingText(_ text: String) -> StaticString {
         let bytes = Array(text.utf8)
         let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count)
         copy.initialize(from: bytes, count: bytes.count)

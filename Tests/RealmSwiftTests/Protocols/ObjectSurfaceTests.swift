@@ -50,53 +50,40 @@ private protocol ObjectBaseSurface: AnyObject, Hashable, CustomStringConvertible
 }
 extension ObjectBase: ObjectBaseSurface {}
 
-private protocol ObjectSurface: AnyObject, ThreadConfined {
+/// What objects and embedded ones have alike.
+private protocol StoredObjectSurface: AnyObject, ThreadConfined {
     init()
     var realm: Realm? { get }
     var objectSchema: ObjectSchema { get }
     var isInvalidated: Bool { get }
     var isFrozen: Bool { get }
     var description: String { get }
-    static func primaryKey() -> String?
     static func ignoredProperties() -> [String]
-    static func indexedProperties() -> [String]
     static func propertiesMapping() -> [String: String]
     static func sharedSchema() -> ObjectSchema?
     static func className() -> String
     subscript(key: String) -> Any? { get set }
     func dynamicList(_ propertyName: String) -> List<DynamicObject>
-    func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject>
-    func dynamicMap<Key: _MapKey>(_ propertyName: String) -> Map<Key, DynamicObject?>
     func freeze() -> Self
     func thaw() -> Self?
-    func value(forKey key: String) -> Any?
-    func setValue(_ value: Any?, forKey key: String)
     func observe<T: ObjectBase>(
         keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (ObjectChange<T>) -> Void
     ) -> NotificationToken
 }
+
+private protocol ObjectSurface: StoredObjectSurface {
+    static func primaryKey() -> String?
+    static func indexedProperties() -> [String]
+    func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject>
+    func dynamicMap<Key: _MapKey>(_ propertyName: String) -> Map<Key, DynamicObject?>
+    func value(forKey key: String) -> Any?
+    func setValue(_ value: Any?, forKey key: String)
+}
 extension Object: ObjectSurface {}
 
-private protocol EmbeddedSurface: AnyObject, ThreadConfined {
-    init()
-    var realm: Realm? { get }
-    var objectSchema: ObjectSchema { get }
-    var isInvalidated: Bool { get }
-    var isFrozen: Bool { get }
-    var description: String { get }
-    static func ignoredProperties() -> [String]
-    static func propertiesMapping() -> [String: String]
-    static func sharedSchema() -> ObjectSchema?
-    static func className() -> String
-    subscript(key: String) -> Any? { get set }
-    func dynamicList(_ propertyName: String) -> List<DynamicObject>
-    func freeze() -> Self
-    func thaw() -> Self?
+private protocol EmbeddedSurface: StoredObjectSurface {
     func observe<T: ObjectBase>(on queue: DispatchQueue?, _ block: @escaping (ObjectChange<T>) -> Void)
         -> NotificationToken
-    func observe<T: ObjectBase>(
-        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (ObjectChange<T>) -> Void
-    ) -> NotificationToken
     func observe<T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on queue: DispatchQueue?, _ block: @escaping (ObjectChange<T>) -> Void
     ) -> NotificationToken

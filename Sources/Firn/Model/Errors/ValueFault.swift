@@ -10,6 +10,9 @@ struct ValueFault: Error, CustomStringConvertible {
 
     init(_ reason: String) { self.reason = reason }
 
+    /// A list or dictionary is to be an element of a set of mixed values.
+    static var collectionInSet: ValueFault { ValueFault("a set of mixed values can't hold a list or a dictionary") }
+
     /// An object that is to be created has the primary key of an existing object.
     init(existing info: ClassInfo, _ key: Value) {
         reason =

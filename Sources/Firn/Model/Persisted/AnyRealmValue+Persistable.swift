@@ -90,14 +90,14 @@ extension AnyRealmValue: RealmCollectionValue {
     public var _member: _SetMember {
         switch self {
         case .object(let object): object._member
-        case .list, .dictionary: stopProgram("a set of mixed values can't hold a list or a dictionary.")
+        case .list, .dictionary: stopProgram("\(ValueFault.collectionInSet).")
         default: .value(AnyRealmValue._storeValue(self)?.unifiedNumber ?? .null)
         }
     }
     /// Throws if a set can't hold the value.
     func checkMember() throws(ValueFault) {
         switch self {
-        case .list, .dictionary: throw ValueFault("a set of mixed values can't hold a list or a dictionary")
+        case .list, .dictionary: throw ValueFault.collectionInSet
         default: break
         }
     }

@@ -130,7 +130,7 @@ extension Persisted: AnyPersisted {
     }
 
     static func managedCollection(of object: ObjectBase, _ column: Int32) -> (any PersistedCollection)? {
-        Value._frozenCollection(of: object, column) as? any PersistedCollection
+        (Value._frozenCollection(of: object, column) as? CollectionBase)?.persisted
     }
 
     static var valueOffset: Int {
