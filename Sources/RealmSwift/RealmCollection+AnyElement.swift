@@ -31,6 +31,32 @@ extension RealmCollection {
         filtered(predicateFormat, args)
     }
 
+    /// The elements for which the condition holds, live. Stops the program if they are not objects, and as Firn's does.
+    @_disfavoredOverload
+    public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { filtered(isIncluded) }
+
+    // MARK: Aggregates
+
+    /// The smallest value of a property; nil if there are no values. Stops the program if the elements are not objects,
+    /// and as Firn's does.
+    @_disfavoredOverload
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
+
+    /// The largest value of a property; nil if there are no values. Stops the program if the elements are not objects,
+    /// and as Firn's does.
+    @_disfavoredOverload
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
+
+    /// The sum of a property; 0 if there are no values. Stops the program if the elements are not objects, and as
+    /// Firn's does.
+    @_disfavoredOverload
+    public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
+
+    /// The average of a property; nil if there are no values. Stops the program if the elements are not objects, and as
+    /// Firn's does.
+    @_disfavoredOverload
+    public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
+
     // MARK: Values by key
 
     /// The values of a property of each element, as objects: with `NSNull` for nil, and numbers as `NSNumber`. For

@@ -38,7 +38,7 @@ public import Foundation
 /// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.
 ///
 /// In a transaction that has met damage, changes do nothing, and the transaction throws.
-public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
+public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCollection, MutableCollection {
     /// The elements while unmanaged.
     private var unmanaged: [Element] = []
 

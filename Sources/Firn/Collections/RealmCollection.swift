@@ -106,13 +106,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// are read: see `Results` for the cost of that. Stops the program if the condition compares with an object of
     /// another realm, if it takes an aggregate of something that is not a collection, if the collection is unmanaged,
     /// and on the wrong thread.
-    public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
-        let expression = isIncluded(Query(.root)).expression
-        _source.check(expression.objects)
-        do { return Results(try _source.filtered(expression.condition)) } catch {
-            stopProgram("where { } on \(Element.self): \(error)")
-        }
-    }
+    public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { filtered(isIncluded) }
 
     /// The elements for which the text holds, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")`.
     ///
@@ -211,30 +205,22 @@ extension RealmCollection where Element: _QueriedObject {
     ///
     /// - Returns: nil also if `V` is of another kind, as an `Int` for a date. A number that `V` can't represent is cut
     ///   off, as 2.7 to 2, or is the nearest that `V` has.
-    public func min<V: MinMaxType>(ofProperty property: String) -> V? {
-        aggregate(.min, property).flatMap { V(_aggregate: $0) }
-    }
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
     /// The largest value of a property; nil if there are no values. Nil and NaN are passed over. Costs and stops as
     /// `min(ofProperty:)` does.
-    public func max<V: MinMaxType>(ofProperty property: String) -> V? {
-        aggregate(.max, property).flatMap { V(_aggregate: $0) }
-    }
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
     /// The sum of a property; 0 if there are no values. Nil is passed over.
     ///
     /// Integers are added exactly, and the sum is then the nearest 64-bit integer. Floating-point numbers are added as
     /// doubles: a NaN makes the sum NaN, or 0 as an integer. As an integer it is cut off. If it is beyond the range of
     /// `V`, it is the nearest number that an integer type has, and infinity in a floating-point type. Costs and stops
     /// as `min(ofProperty:)` does.
-    public func sum<V: AddableType>(ofProperty property: String) -> V {
-        aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero
-    }
+    public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
     /// The average of a property; nil if there are no values. Nil is passed over and not counted.
     ///
     /// A NaN makes the average NaN, or nil as an integer. As an integer it is cut off. If it is beyond the type's
     /// range, it is the nearest number that the type has. Costs and stops as `min(ofProperty:)` does.
-    public func average<V: AddableType>(ofProperty property: String) -> V? {
-        aggregate(.average, property).flatMap { V(_aggregate: $0) }
-    }
+    public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
 
     /// The smallest value of a property; nil if there are no values: `dogs.min(of: \.age)`. NaN is passed over. Costs
     /// and stops as `min(ofProperty:)` does.
@@ -311,15 +297,6 @@ extension RealmCollection where Element: _QueriedObject {
         self.aggregate(aggregate, path).flatMap { V._Mapped(_aggregate: $0) }.map { V._known($0) }
     }
 
-    private func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
-        do {
-            if realm == nil { return try KeyPathValue.aggregate(aggregate, of: self, property) }
-            return try _source.aggregate(aggregate) { () throws(QueryError) in try PropertyPath(parsing: property) }
-        } catch {
-            stopProgram("\(aggregate) of \(Element.self).\(property): \(error)")
-        }
-    }
-
     private func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> Value? {
         if realm == nil { return self.aggregate(aggregate, path.text) }
         do { return try _source.aggregate(aggregate) { path } } catch {
@@ -333,6 +310,39 @@ extension RealmCollection {
     package func filtered(_ predicateFormat: String, _ args: [Any]) -> Results<Element> {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch {
             stopProgram("filter(\"\(predicateFormat)\") on \(Element.self): \(error)")
+        }
+    }
+
+    package func filtered(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
+        let expression = isIncluded(Query(.root)).expression
+        _source.check(expression.objects)
+        do { return Results(try _source.filtered(expression.condition)) } catch {
+            stopProgram("where { } on \(Element.self): \(error)")
+        }
+    }
+
+    package func minByName<V: MinMaxType>(_ property: String) -> V? {
+        aggregate(.min, property).flatMap { V(_aggregate: $0) }
+    }
+
+    package func maxByName<V: MinMaxType>(_ property: String) -> V? {
+        aggregate(.max, property).flatMap { V(_aggregate: $0) }
+    }
+
+    package func sumByName<V: AddableType>(_ property: String) -> V {
+        aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero
+    }
+
+    package func averageByName<V: AddableType>(_ property: String) -> V? {
+        aggregate(.average, property).flatMap { V(_aggregate: $0) }
+    }
+
+    fileprivate func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
+        do {
+            if realm == nil { return try KeyPathValue.aggregate(aggregate, of: self, property) }
+            return try _source.aggregate(aggregate) { () throws(QueryError) in try PropertyPath(parsing: property) }
+        } catch {
+            stopProgram("\(aggregate) of \(Element.self).\(property): \(error)")
         }
     }
 

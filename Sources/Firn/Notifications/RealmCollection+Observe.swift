@@ -220,6 +220,19 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _Q
     ) -> NotificationToken {
         observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
     }
+
+    /// Calls `block` on an actor, with the actor's own map, for changes of the given properties:
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
+    /// lead to a stored property.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Value.Wrapped>], on actor: A, isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, RealmMapChange<Self>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> NotificationToken {
+        await observe(
+            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, isolation: isolation, block, file: file,
+            line: line)
+    }
 }
 
 extension RealmCollection where Element: _QueriedObject {

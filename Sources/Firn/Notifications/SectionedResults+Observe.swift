@@ -72,6 +72,21 @@ extension SectionedResults where SectionElement: _QueriedObject {
     ) -> NotificationToken {
         observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
     }
+
+    /// Calls `block` on an actor, with the actor's own sections, for changes of the given properties:
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
+    /// lead to a stored property.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<SectionElement>], on actor: A,
+        isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, SectionedResultsChange<SectionedResults>) -> Void,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> NotificationToken {
+        await observe(
+            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, isolation: isolation, block, file: file,
+            line: line)
+    }
 }
 
 extension ResultsSection: RealmSectionedResult {
@@ -124,5 +139,20 @@ extension ResultsSection where Element: _QueriedObject {
         line: UInt = #line
     ) -> NotificationToken {
         observe(keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: queue, block, file: file, line: line)
+    }
+
+    /// Calls `block` on an actor, with the actor's own section, for changes of the given properties:
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
+    /// lead to a stored property.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Element>], on actor: A,
+        isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, SectionedResultsChange<ResultsSection>) -> Void,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> NotificationToken {
+        await observe(
+            keyPaths: keyPaths.map { TracedKeyPath.of($0).name }, on: actor, isolation: isolation, block, file: file,
+            line: line)
     }
 }

@@ -61,21 +61,33 @@ extension Query where T: _QueryTextual {
     }
 }
 
+/// Conditions on data. Their `options` are for signatures that RealmSwift has: data have neither case nor accents, and
+/// `where` stops the program for any but an empty set.
 extension Query where T: _QueryBytes {
     /// Whether the data contain `value`. All data that are not nil contain an empty `value`. Nil matches only a `value`
     /// of nil.
-    public func contains(_ value: T) -> Query<Bool> { bytes(.contains, value) }
+    public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        bytes(.contains, value, options: options)
+    }
     /// Whether the data begin with `value`. Nil matches only a `value` of nil.
-    public func starts(with value: T) -> Query<Bool> { bytes(.beginsWith, value) }
+    public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
+        bytes(.beginsWith, value, options: options)
+    }
     /// Whether the data end with `value`. Nil matches only a `value` of nil.
-    public func ends(with value: T) -> Query<Bool> { bytes(.endsWith, value) }
+    public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
+        bytes(.endsWith, value, options: options)
+    }
     /// Whether the data are equal to `value`: the same as `==`.
-    public func equals(_ value: T) -> Query<Bool> { bytes(.equal, value) }
+    public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        bytes(.equal, value, options: options)
+    }
     /// Whether the data differ from `value`: the same as `!=`.
-    public func notEquals(_ value: T) -> Query<Bool> { bytes(.notEqual, value) }
+    public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        bytes(.notEqual, value, options: options)
+    }
 
-    private func bytes(_ operation: Comparison.Operation, _ value: T) -> Query<Bool> {
-        Query<Bool>(.compare(expression, operation, value))
+    private func bytes(_ operation: Comparison.Operation, _ value: T, options: StringOptions) -> Query<Bool> {
+        Query<Bool>(.compare(expression, operation, .value(value._queryValue), options: options.comparison))
     }
 }
 

@@ -11,6 +11,27 @@ private class Numbers: Object {
 }
 
 @Suite(.timeLimit(.minutes(20))) struct ListTests {
+    /// Swift's algorithms that change a collection in place, on a list and through its property.
+    @Test func aListIsSortedReversedAndPartitionedInPlace() throws {
+        func check(_ person: Person) {
+            person.numbers.append(objectsIn: [5, 1, 4, 2, 3])
+            person.numbers.sort()
+            #expect(Array(person.numbers) == [1, 2, 3, 4, 5])
+            person.numbers.reverse()
+            #expect(Array(person.numbers) == [5, 4, 3, 2, 1])
+            let half = person.numbers.partition { $0 < 3 }
+            #expect(half == 3 && person.numbers[half...].allSatisfy { $0 < 3 } && person.numbers.count == 5)
+            var list = person.numbers
+            list.shuffle()
+            #expect(list === person.numbers && list.sorted() == [1, 2, 3, 4, 5])
+            list[1..<3].sort(by: >)
+            #expect(person.numbers[1] >= person.numbers[2] && person.numbers.count == 5)
+        }
+        check(Person())
+        let realm = try memoryRealm()
+        try realm.write { check(realm.create(Person.self)) }
+    }
+
     /// Every edit does the same to an unmanaged list, to a managed one, and to an array (SPEC R46).
     @Test(arguments: [1, 2, 3] as [UInt64])
     func editsBehaveLikeThoseOfAnArray(seed: UInt64) throws {

@@ -148,6 +148,24 @@ extension Query: MixedQuerySurface where T == AnyRealmValue {}
             } == ["12", "1", "1", "2", "2", "12", "2", "1", "2"])
     }
 
+    @Test func genericCodeQueriesElementsOfAnyType() {
+        func heights<C: RealmCollection>(_ collection: C) -> [Double?] {
+            [
+                collection.min(ofProperty: "height"), collection.max(ofProperty: "height"),
+                collection.sum(ofProperty: "height"), collection.average(ofProperty: "height"),
+            ]
+        }
+        func count<T: RealmCollectionValue>(_ list: List<T>, _ isIncluded: (Query<T>) -> Query<Bool>) -> Int {
+            list.where(isIncluded).count
+        }
+        #expect(heights(realm.objects(Peak.self)) == [2362, 3967, 6329, 3164.5])
+        let high = highAndLow(realm).0
+        #expect(count(high.neighbours) { $0.height < 3000 } == 1 && count(high.neighbours) { $0.id == 1 } == 0)
+        let unmanaged = List<Peak>()
+        unmanaged.append(Peak(3, "Dom", height: 4545))
+        #expect(heights(unmanaged) == [4545, 4545, 4545, 4545])
+    }
+
     @Test func mixedValuesAreComparedThroughTheirRequirements() {
         func notes<Q: MixedQuerySurface>(_ a: Q) -> [Query<Bool>] {
             [a == .int(4), a > .int(3), a[0] == .int(1), a[1]["a"] == .string("b"), a.any == .int(1)]

@@ -113,6 +113,17 @@ extension Realm.UpdatePolicy: UpdatePolicySurface {}
         }
     }
 
+    @Test func twoErrorsAreEqualIfTheirCasesAre() {
+        enum Weather: Error { case storm(Int), snow }
+        let errors: [any Error] = [
+            Weather.storm(1), Weather.snow, Realm.Error(.fail), CocoaError(.fileNoSuchFile), CancellationError(),
+        ]
+        for (index, error) in errors.enumerated() {
+            #expect(errors.map { $0 == error } == errors.indices.map { $0 == index })
+        }
+        #expect(Weather.storm(1) as any Error == Weather.storm(2) as any Error)
+    }
+
     @Test func policiesAndNotificationsHaveRealmSwiftsCases() {
         func names<N: NotificationSurface>(_: N.Type) -> [String] {
             [N.didChange.rawValue, N.refreshRequired.rawValue, N(rawValue: "RLMRealmDidChangeNotification")!.rawValue]

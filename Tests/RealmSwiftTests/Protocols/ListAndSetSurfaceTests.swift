@@ -29,7 +29,7 @@ private protocol ListSurface: AnyObject {
 extension List: ListSurface {}
 
 /// A list's ranges are slices of it, which is also the type of its subsequences.
-private protocol SlicedSurface: Collection where SubSequence == Slice<Self> {
+private protocol SlicedSurface: MutableCollection where SubSequence == Slice<Self> {
     subscript(bounds: Range<Int>) -> Slice<Self> { get set }
 }
 extension List: SlicedSurface {}

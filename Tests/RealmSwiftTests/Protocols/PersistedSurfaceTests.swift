@@ -37,6 +37,11 @@ private protocol EncodablePersistedSurface {
 }
 extension Persisted: EncodablePersistedSurface where Value: Encodable {}
 
+private protocol EnumSurface: PersistableEnum {
+    init()
+}
+extension Rock: EnumSurface {}
+
 private protocol CustomSurface: CustomPersistable {
     associatedtype PersistedType
     init(persistedValue: PersistedType)
@@ -105,6 +110,8 @@ class Cairn: Object, Codable {
         func index<P: IndexSurface>(_: P.Type) -> P { P(indexed: true) }
         func origin<P: OriginSurface>(_: P.Type) -> P { P(originProperty: "neighbours") }
         #expect(plain(Persisted<Int>.self, 1).count == 2)
+        func start<E: EnumSurface>(_: E.Type) -> E { E() }
+        #expect(start(Rock.self) == .granite)
         let made: [Any] = [
             key(Persisted<Int>.self), index(Persisted<String>.self), origin(Persisted<LinkingObjects<Peak>>.self),
         ]

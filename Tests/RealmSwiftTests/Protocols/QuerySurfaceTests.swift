@@ -76,6 +76,15 @@ private protocol OptionalTextQuerySurface {
 }
 extension Query: OptionalTextQuerySurface where T == String? {}
 
+private protocol DataQuerySurface {
+    func contains(_ value: Data, options: StringOptions) -> Query<Bool>
+    func starts(with value: Data, options: StringOptions) -> Query<Bool>
+    func ends(with value: Data, options: StringOptions) -> Query<Bool>
+    func equals(_ value: Data, options: StringOptions) -> Query<Bool>
+    func notEquals(_ value: Data, options: StringOptions) -> Query<Bool>
+}
+extension Query: DataQuerySurface where T == Data {}
+
 private protocol EnumQuerySurface {
     var rawValue: Query<String> { get }
     static func == (lhs: Self, rhs: Rock) -> Query<Bool>
@@ -183,6 +192,20 @@ extension StringOptions: StringOptionsSurface {}
             ]
         }
         #expect(found(6) { optional($0.climate.persistableValue) } == ["2", "2", "2", "", "1", "1"])
+    }
+
+    @Test func dataAreComparedThroughTheirRequirements() throws {
+        func data<Q: DataQuerySurface>(_ a: Q) -> [Query<Bool>] {
+            [
+                a.contains(Data([2]), options: []), a.starts(with: Data([1]), options: []),
+                a.ends(with: Data([3]), options: []), a.equals(Data([1, 2]), options: []),
+                a.notEquals(Data([1, 2]), options: []),
+            ]
+        }
+        try realm.write {
+            for peak in realm.objects(Peak.self) { peak.picture = peak.id == 1 ? Data([1, 2]) : Data([2, 3]) }
+        }
+        #expect(found(5) { data($0.picture) } == ["12", "1", "2", "1", "2"])
     }
 
     @Test func storedFormsAreComparedThroughTheirRequirements() {

@@ -207,8 +207,6 @@ class Mug: Object, ObjectLike {
     @Persisted var named: Map<String, Mug?>
     @Persisted(originProperty: "mugs") var shelves: LinkingObjects<Mug>
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
-    /// RealmSwift's parameter is an `Object`, which a witness of Firn's, with an `ObjectBase`, can't stand for.
-    func isSameObject(as object: Object?) -> Bool { isSameObject(as: object as ObjectBase?) }
     override class func primaryKey() -> String? { nil }
 }
 

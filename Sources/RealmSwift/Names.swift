@@ -1,0 +1,27 @@
+import Firn
+import FirnStorage
+
+// RealmSwift's functions for which Firn has another form, or none.
+
+/// Whether two errors are the same case of the same type, whatever they carry: the same domain and code.
+public func == (lhs: any Error, rhs: any Error) -> Bool { lhs._domain == rhs._domain && lhs._code == rhs._code }
+
+extension PersistableEnum {
+    /// The first case. Stops the program if the enum has none.
+    public init() {
+        guard let first = Self.allCases.first else { stopProgram("the enum \(Self.self) has no case to start with.") }
+        self = first
+    }
+}
+
+extension Object {
+    /// Whether both are the same row of the same realm: `ObjectBase.isSameObject(as:)`, as a requirement of a protocol.
+    @_disfavoredOverload
+    public final func isSameObject(as object: Object?) -> Bool { isSameObject(as: object as ObjectBase?) }
+}
+
+extension EmbeddedObject {
+    /// Whether both are the same row of the same realm: `ObjectBase.isSameObject(as:)`, as a requirement of a protocol.
+    @_disfavoredOverload
+    public final func isSameObject(as object: EmbeddedObject?) -> Bool { isSameObject(as: object as ObjectBase?) }
+}
