@@ -36,10 +36,10 @@ import Testing
     /// neither alive nor known to be dead, and as many bytes of garbage as were counted.
     @Test(arguments: 1...6) func aWalkFindsOnlyNodesThatAreAliveOrKnownToBeDead(seed: UInt64) throws {
         let folder = TemporaryFolder()
-        var options = HolesTests.People.options(folder.path + "/store")
+        var options = People.options(folder.path + "/store")
         let work = Guarded<(@Sendable () -> Void)?>(.unranked, nil)
         options.duringCompaction = { work.withLock { $0 }?() }
-        let people = Guarded(.unranked, try HolesTests.People(options, PosixStorage.shared, count: 3000))
+        let people = Guarded(.unranked, try People(options, PosixStorage.shared, count: 3000))
         let store = people.withLock { $0.store }
         let random = Guarded(.unranked, SeededRandom(seed: seed))
         @Sendable func change(most: Int) {
@@ -72,7 +72,7 @@ import Testing
             #expect(people.withLock { $0.fault(pin.snapshot) } == nil)
             if round % 4 == 3 { store._checkInvariants() }
         }
-        #expect(try HolesTests.hasHoles(store))
+        #expect(try store.hasHoles())
         people.withLock { #expect($0.fault(store.pin().snapshot) == nil) }
     }
 }

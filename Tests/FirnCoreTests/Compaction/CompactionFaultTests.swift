@@ -84,7 +84,7 @@ import Testing
                 exit(damage.path.hasSuffix(".checkpoint") && damage.description.contains("firn verify") ? 7 : 1)
             }
             let store = try Store(options, storage: PosixStorage.shared)
-            try CompactionTests.fill(store, 2000)
+            try People.fill(store, 2000)
             try store.compact()
             try store.close()
             let file = try PosixStorage.shared.open(folder.path + "/store/checkpoint/0000000001.checkpoint", .readWrite)

@@ -8,33 +8,6 @@ import Testing
 
 /// A compaction changes where a version is stored, and nothing of its content.
 @Suite(.timeLimit(.minutes(20))) struct CompactionTests {
-    /// Adds a table of `count` people with a text each, in transactions of 5,000.
-    static func fill(_ store: Store, _ count: Int) throws {
-        let transaction = try store.beginWrite()
-        try transaction.makeTable(
-            "Person",
-            [
-                ColumnSchema(name: "id", type: .int), ColumnSchema(name: "name", type: .string),
-                ColumnSchema(name: "age", type: .int, isIndexed: true),
-            ])
-        try transaction.commit()
-        var next = 0
-        while next < count {
-            let transaction = try store.beginWrite()
-            for id in next..<min(next + 5000, count) { try add(id, transaction) }
-            try transaction.commit()
-            next += 5000
-        }
-    }
-
-    static func add(_ id: Int, _ transaction: WriteTransaction) throws {
-        var row = transaction.beginRow(TableID(0))
-        transaction.fill(&row, column: 0, value: .int(Int64(id)))
-        transaction.fill(&row, column: 1, value: .string("person number \(id), born to be one of many"))
-        transaction.fill(&row, column: 2, value: .int(Int64(id % 90)))
-        try transaction.endRow(row)
-    }
-
     private static func check(_ snapshot: Snapshot, _ count: Int, age: (Int) -> Int = { $0 % 90 }) {
         let table = snapshot.table(TableID(0))
         #expect(table.count == count)

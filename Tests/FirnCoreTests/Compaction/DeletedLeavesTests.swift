@@ -49,7 +49,7 @@ import Testing
     func deletedLeavesOfACheckpointAreGarbageAsSoonAsNoVersionHoldsThem(_ keys: Range<Int64>) throws {
         let folder = TemporaryFolder()
         var store = try Store(Self.options(folder), storage: PosixStorage.shared)
-        try CompactionTests.fill(store, 3000)
+        try People.fill(store, 3000)
         _ = try #require(try store.compact())
         #expect(try Self.garbage(store) == store.context.checkpointGarbage.load(ordering: .relaxed))
         var held: Pin? = store.pin()

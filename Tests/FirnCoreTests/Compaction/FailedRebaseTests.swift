@@ -26,7 +26,7 @@ import Testing
             } catch { Issue.record("\(error)") }
         }
         let store = try Store(options, storage: storage)
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         _ = try store.compact()
         let change = try store.beginWrite()
         for key in Int64(0)..<2000 { change.set(TableID(0), column: 2, key: key, to: .int(key % 7)) }

@@ -7,63 +7,6 @@ import Testing
 
 /// The blocks of dead nodes are returned to the file system, and no reader is affected.
 @Suite(.timeLimit(.minutes(20))) struct HolesTests {
-    /// A store of people, and its expected content.
-    struct People {
-        let store: Store
-        var ages: [Int64]
-        var names: [String]
-
-        static func options(_ folder: String) -> StoreOptions {
-            var options = StoreOptions(log: LogOptions(folder: folder, verify: .everything))
-            options.log?.usesThreads = false
-            options.log?.reserveByteCount = 0
-            options.compaction.isAutomatic = false
-            return options
-        }
-
-        init(_ folder: String, _ storage: any Storage, count: Int = 2000) throws {
-            try self.init(People.options(folder), storage, count: count)
-        }
-
-        init(_ options: StoreOptions, _ storage: any Storage, count: Int) throws {
-            store = try Store(options, storage: storage)
-            try CompactionTests.fill(store, count)
-            ages = (0..<count).map { Int64($0 % 90) }
-            names = (0..<count).map { "person number \($0), born to be one of many" }
-        }
-
-        /// The same people in a store that was opened again.
-        init(_ store: Store, like other: People) {
-            self.store = store
-            ages = other.ages
-            names = other.names
-        }
-
-        /// Changes the names and ages of some people.
-        mutating func change(_ people: some Sequence<Int>, to round: Int) throws {
-            let transaction = try store.beginWrite()
-            for person in people {
-                ages[person] = Int64(round)
-                names[person] = "person \(person) in round \(round), and all of it changed"
-                transaction.set(TableID(0), column: 2, key: Int64(person), to: .int(ages[person]))
-                transaction.set(TableID(0), column: 1, key: Int64(person), to: .string(names[person]))
-            }
-            try transaction.commit()
-        }
-
-        /// The first difference between a version and the expected content; nil if there is none.
-        func fault(_ snapshot: Snapshot) -> String? {
-            let table = snapshot.table(TableID(0))
-            guard table.count == ages.count else { return "\(table.count) people" }
-            for person in ages.indices {
-                let key = Int64(person)
-                if table.value(2, of: key) != .int(ages[person]) { return "the age of \(person)" }
-                if table.value(1, of: key) != .string(names[person]) { return "the name of \(person)" }
-            }
-            return nil
-        }
-    }
-
     private static func allocated(_ folder: String) throws -> Int {
         try PosixStorage.shared.list(folder + "/checkpoint").reduce(0) {
             $0 + (try PosixStorage.shared.status(folder + "/checkpoint/" + $1)?.allocatedByteCount ?? 0)
@@ -77,11 +20,6 @@ import Testing
         return (people, try allocated(path))
     }
 
-    static func hasHoles(_ store: Store) throws -> Bool {
-        let checkpoint = try #require(store.log?.checkpoint)
-        return try !CheckpointState.decode(checkpoint.state).holes.isEmpty
-    }
-
     @Test func replacedNodesTakeNoBlocksAndNothingElseIsWritten() throws {
         let folder = TemporaryFolder()
         let path = folder.path + "/store"
@@ -93,7 +31,7 @@ import Testing
             #expect(try Self.allocated(path) < first * 5 / 4 + 64 << 10)
         }
         #expect(people.fault(people.store.pin().snapshot) == nil)
-        #expect(try Self.hasHoles(people.store))
+        #expect(try people.store.hasHoles())
         people.store._checkInvariants()
         try people.store.close()
 
@@ -167,7 +105,7 @@ import Testing
             try people.change(0..<2000, to: round)
             try people.store.compact(garbageShare: 10)
         }
-        #expect(try !Self.hasHoles(people.store))
+        #expect(try !people.store.hasHoles())
         #expect(before.fault(try #require(held).snapshot) == nil)
         held = nil
     }
@@ -259,7 +197,7 @@ import Testing
         try people.change(0..<2000, to: 1)
         try people.store.compact(garbageShare: 10)
         #expect(storage.disk.count(.deallocate) == 0)
-        #expect(try !Self.hasHoles(people.store))
+        #expect(try !people.store.hasHoles())
         // The other process has not followed yet.
         #expect(old.fault(try #require(other).pin().snapshot) == nil)
         // If everything is garbage, everything is rewritten, and the other process keeps its files.
@@ -293,7 +231,7 @@ import Testing
         }
         try people.store.compact(garbageShare: 10)
         storage.beforeEachCall(nil)
-        #expect(try Self.hasHoles(people.store))
+        #expect(try people.store.hasHoles())
         #expect(storage.disk.count(.deallocate) == 0)
         // The files that it has open are removed when no process has them open any more.
         func useAndClose() throws {

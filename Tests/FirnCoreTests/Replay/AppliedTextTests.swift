@@ -15,7 +15,7 @@ import Testing
         _ new: [Int64: Value], replacing text: [UInt8], with bytes: [UInt8]
     ) throws -> [Int64: Value] {
         let store = try Store(StoreOptions(log: nil), storage: MemoryStorage())
-        try CompactionTests.fill(store, 3)
+        try People.fill(store, 3)
         var changes = Changeset(version: 9, time: 0)
         changes.tables[TableID(0)] = TableChanges()
         changes.tables[TableID(0)]?.updated = [1: new.mapValues { CellChange(new: $0, old: .string("before")) }]

@@ -26,7 +26,7 @@ import Testing
     @Test("after the log has grown, closing writes it, and then opening replays nothing") func due() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         let last = store.publishedVersion
         try store.close()
         let again = try Self.open(storage)
@@ -43,7 +43,7 @@ import Testing
     func noCompactionAfterClosing() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         store.compaction.thread.stop()
         let ran = Guarded(.unranked, 0)
         for deadline in [nil, .max] as [Int64?] {
@@ -67,7 +67,7 @@ import Testing
         var options = Self.options()
         options.compaction.closingLogByteCount = 1 << 20
         var store = try Self.open(storage, options)
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         try store.close()
         #expect(try storage.list("/store/checkpoint").isEmpty)
         options = Self.options()
@@ -92,7 +92,7 @@ import Testing
         options.log?.folder = folder.path + "/store"
         let storage = PosixStorage.shared
         let store = try Self.open(storage, options)
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         let other = try Self.open(storage, options)
         options.log?.access = .readOnly
         let reader = try Self.open(storage, options)
@@ -111,7 +111,7 @@ import Testing
     {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         let other = try Self.open(storage.disk.newProcess())
         try other.catchUp()
         // A transaction that does not end.
@@ -128,7 +128,7 @@ import Testing
         var off = Self.options()
         off.compaction.isAutomatic = false
         let store = try Self.open(storage, isFirst ? off : Self.options())
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         let other = try Self.open(storage.disk.newProcess(), isFirst ? Self.options() : off)
         store.letOthersWrite()
         try (isFirst ? other : store).close()
@@ -139,7 +139,7 @@ import Testing
     @Test("a process that ends gives up the writer lock that it got too late") func lateTurn() throws {
         let storage = SimulatedStorage(seed: 1)
         let store = try Self.open(storage)
-        try CompactionTests.fill(store, 300)
+        try People.fill(store, 300)
         let mine = storage.disk.newProcess()
         let other = try Self.open(mine)
         try other.catchUp()
@@ -163,7 +163,7 @@ import Testing
         func make() throws -> (SimulatedStorage, Store) {
             let storage = SimulatedStorage(seed: 1)
             let store = try Self.open(storage)
-            try CompactionTests.fill(store, 300)
+            try People.fill(store, 300)
             return (storage, store)
         }
         let (trial, first) = try make()
@@ -190,7 +190,7 @@ import Testing
         for code in [StorageError.Code.noSpace, .io] {
             let storage = SimulatedStorage(seed: 1)
             let store = try Self.open(storage)
-            try CompactionTests.fill(store, 300)
+            try People.fill(store, 300)
             storage.inject(
                 SimulatedFault(code, times: 1000) { $0.operation == .write && $0.path.hasSuffix(".checkpoint") })
             if code == .noSpace {
@@ -215,7 +215,7 @@ import Testing
         options.compaction.logByteCount = (least: 1 << 10, most: 1 << 10)
         options.compaction.closingLogByteCount = 1 << 10
         let store = try Store(options, storage: PosixStorage.shared)
-        try CompactionTests.fill(store, 20_000)
+        try People.fill(store, 20_000)
         try store.close()
         let again = try Store(options, storage: PosixStorage.shared)
         #expect(again.log?.checkpoint?.version == again.publishedVersion)
@@ -242,7 +242,7 @@ import Testing
         var options = Self.options()
         if moment == .beforeRebase { options.duringCompaction = { begin() } }
         let store = try Self.open(storage, options)
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         let last = store.publishedVersion
         holder.withLock { $0 = store }
         storage.beforeEachCall { call in
@@ -284,7 +284,7 @@ import Testing
         // Nor does it depend on checkpoints.
         options.compaction.isAutomatic = false
         let store = try Self.open(storage, options)
-        try CompactionTests.fill(store, 300)
+        try People.fill(store, 300)
         let last = store.publishedVersion
         #expect(store.log!.durableVersion < last)
         let transaction = isWriting ? try store.beginWrite() : nil
@@ -309,11 +309,11 @@ import Testing
             while !mayGoOn.withLock({ $0 }) { sleepThread(nanoseconds: 100_000) }
         }
         let store = try Self.open(storage, options)
-        try CompactionTests.fill(store, 300)
+        try People.fill(store, 300)
         let compaction = try StorageThread.start(name: "compaction") { _ = try? store.compact() }
         while !isCompacting.withLock({ $0 }) { sleepThread(nanoseconds: 100_000) }
         let transaction = try store.beginWrite()
-        for id in 300..<600 { try CompactionTests.add(id, transaction) }
+        for id in 300..<600 { try People.add(id, transaction) }
         try transaction.commit()
         let last = store.publishedVersion
         #expect(store.log!.durableVersion < last)

@@ -16,7 +16,7 @@ import Testing
         log.usesThreads = false
         log.reserveByteCount = 0
         source = try Store(StoreOptions(log: log), storage: MemoryStorage())
-        try CompactionTests.fill(source, Self.count)
+        try People.fill(source, Self.count)
         pin = source.pin()
     }
 

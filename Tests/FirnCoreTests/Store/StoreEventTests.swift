@@ -30,7 +30,7 @@ import Testing
 
     @Test func anAutomaticCheckpointIsReported() throws {
         let store = try open()
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         #expect(TestTimeout.awaits { events.count > 0 })
         guard case .compacted(let report, let nanoseconds)? = events.all.withLock({ $0.first }) else {
             Issue.record("\(events.all.withLock { $0 })")
@@ -52,7 +52,7 @@ import Testing
             SimulatedFault(.permissionDenied, number: 13) {
                 $0.operation == .create && $0.path.hasSuffix(".checkpoint")
             })
-        try CompactionTests.fill(store, 2000)
+        try People.fill(store, 2000)
         #expect(TestTimeout.awaits { events.count > 0 })
         guard case .compactionFailed(let error)? = events.all.withLock({ $0.first }) else {
             Issue.record("\(events.all.withLock { $0 })")
