@@ -4,7 +4,7 @@
 //
 // Each block of Swift in CATALOG/NAME.md must be a region of a test: the lines between `// article: NAME` and `// end`,
 // whatever their indentation. The regions of an article stand in the order of its blocks. The first block of an article
-// needs no region if it begins with an import: it has what the others need, and `Tools/check pages` compiles and runs
+// needs no region if it begins with an import. It has what the others need, and `Tools/check pages` compiles and runs
 // it. Exit status 1 if one differs.
 import Foundation
 

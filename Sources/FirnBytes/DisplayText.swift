@@ -1,17 +1,21 @@
 /// Makes text safe for a terminal and for readers of messages.
 ///
-/// Text from a store, a file's name or a caller may contain characters that move the cursor, reverse the direction of
-/// the text after them, or can't be seen. The following are shown as escapes such as `\u{202E}`: control characters,
-/// line and paragraph separators, format characters (bidirectional overrides among them), characters that are
-/// private, unassigned or invisible, and combining marks that have no letter before them or are more than `markLimit`
-/// in a row. All other characters are shown as they are, so text in any language stays readable.
+/// Text from a store, a file's name or a caller may contain characters that mislead a reader. They may move the cursor,
+/// reverse the direction of the text after them, or be invisible. These are shown as escapes such as `\u{202E}`:
+/// - control characters;
+/// - line and paragraph separators;
+/// - format characters, bidirectional overrides among them;
+/// - characters that are private, unassigned or invisible;
+/// - combining marks that have no shown character before them, or that follow `markLimit` others in a row.
+///
+/// All other characters are shown as they are, so text in any language stays readable.
 public struct DisplayText {
     /// How many combining marks in a row are shown. More of them only smear the lines above and below. No language
     /// needs as many.
     public static let markLimit = 8
 
-    /// How many combining marks have come since the last other character that was shown; `markLimit` if there is no
-    /// such character for a mark to stand on.
+    /// How many combining marks have come since the last other character that was shown. It is `markLimit` if a mark
+    /// has no such character to stand on.
     private var marks = markLimit
 
     public init() {}

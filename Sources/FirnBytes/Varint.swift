@@ -1,11 +1,12 @@
-/// Encodes integers in as few bytes as they need: seven bits per byte, the lowest first, the top bit set in all but
-/// the last byte (LEB128).
+/// Encodes integers in as few bytes as they need (LEB128).
+///
+/// Each byte holds seven bits, the lowest first. The top bit is set in all bytes but the last.
 ///
 /// ```
 /// 300 = 0b10_0101100   →   1_0101100  0_0000010
 /// ```
-/// Signed integers are mapped to unsigned ones first (zigzag: 0, -1, 1, -2 … become 0, 1, 2, 3 …), so that small
-/// negative ones are short too.
+/// Signed integers are mapped to unsigned ones first, so that small negative ones are short too (zigzag). For example,
+/// 0, -1, 1 and -2 become 0, 1, 2 and 3.
 public enum Varint {
     /// No 64-bit integer takes more bytes than this.
     public static let maximumByteCount = 10

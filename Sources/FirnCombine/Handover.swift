@@ -80,9 +80,9 @@
         public struct ThreadSafe<Upstream: Publisher> where Upstream.Output: ThreadConfined {
             fileprivate let upstream: Upstream
 
-            /// Publishes the values on a serial queue, as those of the queue's own realm. What has been deleted
-            /// meanwhile is left out, and so is, with an error in the log, what comes while the realm can't be opened
-            /// for the queue. Each value holds its version until it has been received.
+            /// Publishes the values on a serial queue, as those of the queue's own realm. A value that has been deleted
+            /// meanwhile is left out. A value that comes while the realm can't be opened for the queue is left out,
+            /// too, with an error in the log. Each value holds its version until it has been received.
             public func receive(on queue: DispatchQueue) -> AnyPublisher<Upstream.Output, Upstream.Failure> {
                 upstream
                     .map { value in

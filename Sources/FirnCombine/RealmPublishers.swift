@@ -35,8 +35,8 @@
             private var queue: DispatchQueue?
             private var save: (NotificationToken) -> Void = { _ in }
 
-            /// - Parameter observe: begins to observe on a queue, or on the realm's own thread, queue or actor, and
-            ///   calls a block with what is to be published. Nil is the end. Returns nil if there is nothing to
+            /// - Parameter observe: begins to observe on a queue, or on the realm's own thread, queue or actor. It
+            ///   calls a block with what is to be published. Nil is the end. It returns nil if there is nothing to
             ///   observe.
             init(
                 _ observe: @escaping (DispatchQueue?, @escaping (Output?) -> Void) -> NotificationToken?

@@ -1,8 +1,8 @@
 /// Who may read and write a file that Firn makes: the permission bits of the owner, the group and all others, as
 /// `chmod` has them.
 ///
-/// A new file gets exactly these bits, whatever the process's umask: a caller that asks for a wider mode means it,
-/// and nobody gets more than was asked for.
+/// A new file gets exactly these bits, whatever the process's umask. A caller that asks for a wider mode means it, and
+/// nobody gets more than was asked for.
 public struct FileMode: Sendable, Hashable {
     public let bits: UInt16
 

@@ -19,9 +19,9 @@ import CFirn
 ///   User code may run with right 3 (write blocks, migrations). During an opening, which is right 1, the migration
 ///   block and `onDamage` run too. With no other right does user code run.
 /// - **Locks** (`Lock`, `Guarded`, `GlobalLock`) guard a few fields for a few instructions. While a thread holds one,
-///   it does not wait, take a right, fork, call user code, or make a system call that may block (`expectNone`). Most
-///   of them are innermost: no lock is taken while one is held. If a lock guards something that may hold closures of
-///   the application, that is taken out under the lock and released after it, because a `deinit` is user code too.
+///   it does not wait, take a right, fork, call user code, or make a system call that may block (`expectNone`). Most of
+///   them are innermost: no lock is taken while one is held. If a lock guards something that may hold closures of the
+///   application, that is taken out under the lock and released after it. A `deinit` is user code too.
 ///
 /// Some system calls are made under locks all the same. None of them waits for another thread or process:
 /// - `CheckpointMapping` reads pieces of 64 KiB under `.mapping` if files are not mapped (`readsByMapping` is false,

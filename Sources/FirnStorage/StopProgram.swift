@@ -12,10 +12,12 @@
 /// Stops the program because of a mistake of its own, with a message that begins with the line that made it:
 /// `/home/ann/Kennel/main.swift:12: Fatal error: Firn: ...`.
 ///
-/// The line is the innermost one on the stack that lies outside of Firn. Where none can be found, the message begins
-/// with the line of Firn that noticed the mistake: in a program without debug information or frame pointers, on
-/// platforms without Swift's `Runtime` module, if the compiler made the caller's code and gave it no line, and where
-/// Swift's own backtraces are turned off (`SWIFT_BACKTRACE=enable=no`).
+/// The line is the innermost one on the stack that lies outside of Firn. If none can be found, the message begins with
+/// the line of Firn that noticed the mistake. This happens:
+/// - in a program without debug information or frame pointers;
+/// - on platforms without Swift's `Runtime` module;
+/// - if the compiler made the caller's code and gave it no line;
+/// - if Swift's own backtraces are turned off (`SWIFT_BACKTRACE=enable=no`).
 ///
 /// For a large program, finding it takes about a second and 100 MB. The message is on standard error before that,
 /// without the line, in case memory or time run out.
@@ -66,7 +68,7 @@ package enum CallerLine {
         let line: Int
     }
 
-    /// The innermost frame of the program, of those from `stopProgram` on outwards; nil if it has no line, since the
+    /// The innermost frame of the program, searched from `stopProgram` outwards. Returns nil if it has no line: the
     /// line of a caller would accuse the wrong function.
     static func find(in frames: [Frame]) -> Frame? {
         // The program may extend Firn's types, so a function's name does not say whose it is. Its file does.

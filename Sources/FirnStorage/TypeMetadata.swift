@@ -2,8 +2,8 @@ import CFirn
 
 /// The Swift types that the program's images declare, as the linker listed them.
 ///
-/// It finds every type that is not generic in the executable and in each loaded shared library, private and local
-/// types included, whether or not the image is stripped. It does not find generic types, which do not exist before
+/// It finds every type that is not generic in the executable and in each loaded shared library, private and local types
+/// included. It does so whether or not the image is stripped. It does not find generic types, which do not exist before
 /// their first use, nor the types of images whose file can't be read. A call costs about 0.3 ms.
 public enum TypeMetadata {
     /// Calls `body` with the address of each type's context descriptor.

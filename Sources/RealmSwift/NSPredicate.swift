@@ -60,8 +60,8 @@
 
     extension RealmPredicate {
         /// A condition with the meaning of one of Foundation's: made from a text, from a Boolean, or from other such
-        /// ones by `NSCompoundPredicate`. Stops the program for one that was made from a block, or that is a copy of
-        /// another one: nobody can know what a block tests.
+        /// ones by `NSCompoundPredicate`. Stops the program if `predicate` was made from a block, or is a copy of
+        /// another one. Nobody can know what a block tests.
         public init(_ predicate: NSPredicate) {
             if let text = PredicateTexts.shared.text(of: predicate) {
                 self = text

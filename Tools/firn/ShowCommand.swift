@@ -71,8 +71,8 @@ struct ShowCommand: ParsableCommand {
         private(set) var schema: DecodedSchema?
         private(set) var lastVersion: UInt64 = 0
         private(set) var findings: [Finding]
-        /// The objects, by table, whose primary keys are looked up in older versions: those with updates, edit scripts
-        /// or further elements of a collection, and deleted ones whose old values were not logged.
+        /// The objects, by table, whose primary keys are looked up in older versions. They have updates, edit scripts
+        /// or further elements of a collection, or they were deleted and their old values were not logged.
         private(set) var wanted: [Int: Set<Int64>] = [:]
 
         /// At most this many objects are looked up, so that memory stays bounded.

@@ -7,8 +7,9 @@ struct TreeCopy {
     let folder: [UInt8]
     private let things: [Found]
 
-    /// Chooses the folder to copy, with nothing in it that can't be copied: the one with the most small files among
-    /// those of at most `limit` entries, or else the one with the fewest entries.
+    /// Chooses the folder to copy, with nothing in it that can't be copied. Among the folders of at most `limit`
+    /// entries, it is the one with the most small files. If there is no such folder, it is the folder with the fewest
+    /// entries.
     static func choosePart(_ found: [Found], limit: Int = 2000) -> TreePath? {
         var entries: [TreePath: Int] = [:]
         var files: [TreePath: Int] = [:]
@@ -87,8 +88,13 @@ struct TreeCopy {
         return plan
     }
 
-    /// Names and contents that have troubled other programs: no content, not UTF-8, a line break, 255 bytes, a link
-    /// in a loop, a link to nothing.
+    /// Names and contents that have troubled other programs:
+    /// - no content;
+    /// - a name that is not UTF-8;
+    /// - a name with a line break;
+    /// - a name of 255 bytes;
+    /// - a link in a loop;
+    /// - a link to nothing.
     private static let newNames: [[UInt8]] = [
         Array("empty".utf8), Array("not UTF-8 ".utf8) + [0xFF, 0xFE], Array("two\nlines".utf8),
         Array(repeating: UInt8(ascii: "n"), count: 255),

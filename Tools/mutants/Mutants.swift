@@ -13,9 +13,11 @@ import Foundation
 /// raise(to: writtenVersion)
 /// ```
 ///
-/// - `kind`: `expression` (both are expressions of one type), `statements` (both are complete statements that declare
-///   nothing the code behind them needs; the mutant may be empty), or `text` (the mutant replaces the original as it
-///   is, with the word MUTANT for "it is on").
+/// - `kind`: one of these:
+///   - `expression`: both are expressions of one type.
+///   - `statements`: both are complete statements that declare nothing the code behind them needs. The mutant may be
+///     empty.
+///   - `text`: the mutant replaces the original as it is, with the word MUTANT for "it is on".
 /// - `tests`: a regular expression for `swift test --filter`, for the tests that should see it first. Optional.
 /// - `equivalent`: why no test can see it. It is run all the same: if it is seen, the explanation is wrong.
 struct Mutant: Sendable {

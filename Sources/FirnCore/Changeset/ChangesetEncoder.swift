@@ -1,17 +1,20 @@
 import FirnBytes
 
-/// Writes a changeset block by block, and passes each part on as soon as it is full, so that compressing and writing
-/// it overlap with encoding the next one.
+/// Writes a changeset block by block. Each part is passed on as soon as it is full, so that compressing and writing it
+/// overlap with encoding the next one.
 ///
 /// The calls come in the order of the blocks: `schema`, then for each table `beginTable`, its rows, cells and
 /// scripts, and at the end `flush`. A row's insert comes before updates of its cells. Changes that are reported cell
 /// by cell (`updated`, `deleted(_:_:)`) are collected and written by column, at the latest when the next table
 /// begins. The nodes they refer to must stay valid until then.
 ///
-/// Cost (measured in release on a 2-core AMD EPYC, 256 rows at a time): 14 ns for a `Person` of 9 properties that
-/// is inserted in a run (148 bytes), 29 ns for an updated integer, 100 ns for an updated string, 0.65 µs for a
-/// changeset of one new object. Memory: the part that is being filled, and a few hundred KiB for the locations of
-/// values.
+/// Cost (measured in release on a 2-core AMD EPYC, 256 rows at a time):
+/// - 14 ns for a `Person` of 9 properties that is inserted in a run (148 bytes)
+/// - 29 ns for an updated integer
+/// - 100 ns for an updated string
+/// - 0.65 µs for a changeset of one new object
+///
+/// Memory: the part that is being filled, and a few hundred KiB for the locations of values.
 struct ChangesetEncoder: ~Copyable {
     /// Takes a part that is full, or the last one, and returns an empty writer to continue with. That is the same one
     /// if the part was processed at once.

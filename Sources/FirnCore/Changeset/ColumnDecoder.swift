@@ -2,8 +2,8 @@ import FirnBytes
 
 /// Reads a run of values of one column as `ColumnCoding` wrote it, from untrusted bytes.
 ///
-/// Creating a decoder checks every length, so that no read afterwards goes beyond the bytes, whatever they contain.
-/// It allocates nothing (except for collections and blobs) and copies no values: the memory of the part and of the
+/// Creating a decoder checks every length, so that no read afterwards goes beyond the bytes, whatever they contain. It
+/// allocates nothing (except for collections and blobs) and copies no values. So the memory of the part and of the
 /// blobs must stay valid while the decoder is used.
 ///
 /// Values are read in order by `next…`. Values of fixed-width types can also be read in ranges, into a chunk's

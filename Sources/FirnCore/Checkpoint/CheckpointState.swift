@@ -149,8 +149,8 @@ extension CheckpointMapping {
         return (mapping, version)
     }
 
-    /// Returns how many bytes of addresses a mapping reserves that begins with `byteCount` bytes: enough for what
-    /// later checkpoints may add before everything is written again. Addresses cost nothing.
+    /// Returns how many bytes of addresses a mapping that begins with `byteCount` bytes reserves. They are enough for
+    /// what later checkpoints may add before everything is written again. Addresses cost nothing.
     static func reservedByteCount(for byteCount: Int) -> Int { 8 * byteCount + (1 << 30) }
 
     func add(

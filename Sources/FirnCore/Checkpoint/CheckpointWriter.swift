@@ -4,12 +4,12 @@ import FirnLog
 /// Writes a version out: every node that it reaches and that is not in the checkpoint's mapping yet, children before
 /// parents.
 ///
-/// The chunks of one column of the (at most 64) leaves below one inner node are written one after the other, so that
-/// a scan of a column reads that column alone. The leaves follow, so that nodes with references lie together.
+/// At most 64 leaves lie directly below one inner node. Their chunks are written column by column, one after the other,
+/// so that a scan of a column reads that column alone. The leaves follow, so that nodes with references lie together.
 ///
 /// A writer belongs to one thread. The version must be pinned while it runs. The transactions that make the next
-/// versions go on beside it, and may append rows behind those of this version's last leaf in the very chunks that are
-/// read here: only the rows that this version counts are read.
+/// versions go on beside it. They may append rows to the very chunks of this version's last leaf that are read here. So
+/// only the rows that this version counts are read.
 struct CheckpointWriter: ~Copyable {
     private let snapshot: Snapshot
     private let file: CheckpointFileWriter
@@ -70,9 +70,8 @@ struct CheckpointWriter: ~Copyable {
         return forwarding.find(address)?.ref
     }
 
-    /// Writes a copy of a node; `change` stores the references that it has in the file. In a node that is copied
-    /// completely, the bytes that it does not use are zero in the copy: on the heap they hold whatever the program
-    /// freed there.
+    /// Writes a copy of a node; `change` stores the references that it has in the file. In a complete copy, the bytes
+    /// that the node does not use are zero, because on the heap they hold whatever the program freed there.
     mutating func append(
         _ node: Node, byteCount: Int? = nil, rows: Int = 0, _ change: (Node) -> Void = { _ in }
     ) -> UInt64 {

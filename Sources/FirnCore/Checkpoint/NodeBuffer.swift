@@ -4,7 +4,7 @@ import CFirn
 /// followed by the next.
 struct NodeBuffer: ~Copyable {
     /// Bytes at which the buffer is written. A commit's sync waits for what the system is writing out at that moment,
-    /// so the pieces are small: at the compactor's rate one is written every millisecond.
+    /// so the pieces are small. At the compactor's rate one is written every millisecond.
     static let pieceByteCount = 64 << 10
 
     private var memory: UnsafeMutableRawPointer

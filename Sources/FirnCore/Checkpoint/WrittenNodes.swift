@@ -1,7 +1,7 @@
 import FirnLog
 
-/// The nodes of a checkpoint's file that nothing reaches from the beginning, because the version that it was written
-/// from has been replaced meanwhile and the newest version no longer uses them. They are known to be dead at once; a
+/// The nodes of a checkpoint's file that nothing reaches from the beginning. The version that the file was written from
+/// has been replaced meanwhile, and the newest version no longer uses these nodes. They are known to be dead at once; a
 /// walk of the version would find them only at the next checkpoint (`CleaningPlan`).
 ///
 /// A node ends where the next one begins. A dictionary of texts is reached if one of the chunks that name it is

@@ -1,8 +1,8 @@
 /// The content of one cell of a variable column, and its address. It is found in a chunk, or in an encoded chunk
 /// without decoding that.
 ///
-/// The bytes belong to the store. They are valid as long as the version that they were read from is pinned; those of
-/// compressed text, until the thread has decoded 16 other nodes (see `Node.isScratch`).
+/// The bytes belong to the store. They are valid as long as the version that they were read from is pinned. The bytes
+/// of compressed text are valid only until the thread has decoded 16 other nodes (see `Node.isScratch`).
 @frozen
 public struct VariableCell {
     /// The length in the cell's slot: the value's length, or a number that says what else the cell is.

@@ -6,8 +6,8 @@ import FirnLog
 /// One walk of the version's nodes in the mapping shows exactly what is live in the files. Then the parts of the files
 /// with the smallest live share are cleared: their live nodes are written to the new file. The nodes above are written
 /// there, too, because they refer to the moved ones. So only a part of the store is rewritten at a time. A held version
-/// keeps no more than that part beside the newest version's nodes. (This is the cleaning of segments of a
-/// log-structured file system, Rosenblum and Ousterhout 1992, with trees for the segment summaries.)
+/// keeps no more than that part beside the newest version's nodes. Log-structured file systems clean their segments in
+/// the same way (Rosenblum and Ousterhout 1992). Here trees take the role of their segment summaries.
 ///
 /// A plan belongs to one thread; the version must be pinned.
 final class CleaningPlan {
@@ -159,7 +159,7 @@ final class CleaningPlan {
 }
 
 extension Snapshot {
-    /// Calls `body` with the address of each node in a mapping that the root or a node on the heap refers to; some
+    /// Calls `body` with the address of each node in a mapping that the root or a node on the heap refers to. Some
     /// addresses come more than once. O(nodes on the heap).
     func forEachOnDiskNode(below mapping: CheckpointMapping, _ body: (UInt) -> Void) {
         func walk(_ address: UnsafeMutableRawPointer, _ shape: NodeShape) {

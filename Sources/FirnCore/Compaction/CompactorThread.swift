@@ -2,8 +2,8 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// Where a compactor works: one checkpoint at a time, on a thread of its own if the rule asks for one, or on the thread
-/// that calls `Store.compact`.
+/// Where a compactor works, one checkpoint at a time. It works on a thread of its own if the rule asks for a
+/// checkpoint, or on the thread that calls `Store.compact`.
 ///
 /// `lock` guards everything except four atomics: `asked`, which keeps the commits after the one that asked from
 /// asking again, `stopping`, `hurrying` and `ending`.
@@ -54,17 +54,16 @@ final class CompactorThread: @unchecked Sendable {
     /// The error that kept the last automatic checkpoint from being written; nil if there was none.
     var lastFailure: StoreError? { lock.withLock { failure } }
 
-    /// Runs `body` while no other checkpoint is written. Throws `.closed` once the store is being closed: nothing
-    /// begins after `stop`, because what an unfinished checkpoint leaves behind may belong to another process by
-    /// then.
+    /// Runs `body` while no other checkpoint is written. Throws `.closed` once the store is being closed. Nothing
+    /// begins after `stop`, because what an unfinished checkpoint leaves behind may belong to another process by then.
     func run<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
         lock.lock()
         while isRunning { changed.wait(lock) }
         return try runAlone(body)
     }
 
-    /// Runs `body` in the same way, but does nothing if another checkpoint is still being written at `deadline`, a
-    /// time of the monotonic clock in nanoseconds.
+    /// Runs `body` in the same way, but does nothing if another checkpoint is still being written at `deadline`. That
+    /// is a time of the monotonic clock in nanoseconds.
     func run(until deadline: Int64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
         lock.lock()
         while isRunning {

@@ -1,7 +1,7 @@
 import CFirn
 
-/// Maps the nodes of a version to where they were written: from a node's address to its new reference, and for a
-/// chunk the number of rows that were written.
+/// Maps the nodes of a version to where they were written. A node's address leads to its new reference, and for a chunk
+/// also to the number of rows that were written.
 ///
 /// It is an open-addressing table in raw memory, with 16 bytes per entry, because there is one entry for each node.
 /// It belongs to one thread at a time.

@@ -1,6 +1,6 @@
 import FirnLog
 
-/// Replaces the newest version's tree by an equal one: nodes that are in the new checkpoint are used there, and newer
+/// Replaces the newest version's tree by an equal one. Nodes that are in the new checkpoint are used there, and newer
 /// ones become copies that refer to it. After that only held versions need the old nodes, and the heap is free again.
 ///
 /// 1. `Forwarding` says where each node of the checkpoint's version P was written. A node of a later version was made
@@ -94,8 +94,8 @@ struct Rebase {
                 // Nobody has seen the copy yet.
                 if !isWritten { writer.retire(NodeRef(target).node) }
             default:
-                // The tip's nodes on the heap claim what they refer to in the file. (What was in the mapping before was
-                // claimed when the nodes that lead to it were validated.)
+                // The tip's nodes on the heap claim what they refer to in the file. What was in the mapping before was
+                // claimed when the nodes that lead to it were validated.
                 if isWritten, let claim = shape.claim(ref.node) { mapping.claim(target, claim) }
                 return target
             }
@@ -148,15 +148,15 @@ struct Rebase {
         versions.addDead(dead, after: before.stamp)
     }
 
-    /// Returns the offset in the mapping that a node was written to, if the tip uses it from there; nil if the tip
-    /// has a copy, or the node was not written.
+    /// Returns the offset in the mapping that a node was written to, if the tip uses it from there. Returns nil if the
+    /// tip has a copy, or if the node was not written.
     private func offsetInMapping(of address: UInt) -> Int? {
         guard let target = forwarding.find(address)?.ref, target & 1 == 1 else { return nil }
         return Int(target & ~1)
     }
 
     /// Records what is dead in files: nodes that died before they could become part of the tip, and nodes that have
-    /// moved, which the versions up to the one before reach at their old offsets.
+    /// moved. The versions up to the one before reach the moved nodes at their old offsets.
     ///
     /// - Returns: by how many bytes the garbage in the files has grown.
     mutating func noteDead(_ before: Pin) -> Int {

@@ -1,8 +1,9 @@
 /// When a checkpoint is tried again that failed because the disk was full.
 ///
 /// Each try writes what fits and removes it again, so tries that can't succeed must not follow each other with every
-/// commit. The next one comes after a second, and then each time after twice as long, up to five minutes; or as soon
-/// as much of what was missing is there, because something was deleted. It comes also if nobody commits any more.
+/// commit. The next one comes after a second, and then each time after twice as long, up to five minutes. It comes
+/// earlier, as soon as much of what was missing is there because something was deleted. It comes also if nobody commits
+/// any more.
 struct SpaceRetry {
     private static let delays: (first: Int64, longest: Int64) = (1_000_000_000, 300_000_000_000)
 

@@ -1,8 +1,8 @@
 extension StoreSchema {
     /// Returns this schema, an earlier form of `later`, with the tables, columns and indexes that were added since.
     /// Added tables are empty, and added columns blank. What was removed since stays as long as it existed. What was
-    /// added and then removed is there from the beginning, so that each schema between the two can be extended in
-    /// turn and follow the one before.
+    /// added and then removed is there from the beginning. So each schema between the two can be extended in turn, and
+    /// follow the one before.
     func extended(to later: StoreSchema) -> StoreSchema {
         var result = self
         for (index, table) in later.tables.enumerated() {
@@ -41,8 +41,8 @@ extension StoreSchema {
 }
 
 /// Shows past versions in today's schema. The schema of each version is extended on the way
-/// (`StoreSchema.extended(to:)`), which costs nothing for rows that are added later, and columns that have become
-/// optional or required since are converted at the end. It belongs to its `PastStore`.
+/// (`StoreSchema.extended(to:)`), which costs nothing for rows that are added later. Columns that have become optional
+/// or required since are converted at the end. It belongs to its `PastStore`.
 final class PastSchema {
     /// Today's schema.
     let target: StoreSchema

@@ -50,8 +50,8 @@ extension BytesIndexTree {
     private static func merge(_ parent: SlottedPage, leftIndex: Int, writer: NodeWriter) -> Bool {
         guard leftIndex >= 0, leftIndex + 1 < parent.count else { return false }
         let right = SlottedPage(parent.child(leftIndex + 1))
-        // The eighth that stays free also has space for an inner page's bound, which is in the parent: the right
-        // page's own first separator is only a hint, and may be shorter.
+        // The eighth that stays free also has space for an inner page's bound, which is in the parent. The right page's
+        // own first separator is only a hint, and may be shorter.
         guard SlottedPage(parent.child(leftIndex)).used + right.used <= SlottedPage.entryByteCapacity / 8 * 7 else {
             return false
         }
@@ -70,8 +70,8 @@ extension BytesIndexTree {
         return true
     }
 
-    /// Shrinks the root: a root with one child is replaced by it, an empty root is removed, and a leaf with few pairs
-    /// becomes a small one.
+    /// Shrinks the root. A root with one child is replaced by the child, an empty root is removed, and a leaf with few
+    /// pairs becomes a smaller one.
     private static func trimRoot(_ root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         var page = SlottedPage(NodeRef(root.pointee).node)
         while !page.isLeaf, page.count == 1 {

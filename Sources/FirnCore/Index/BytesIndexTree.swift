@@ -10,9 +10,9 @@
 /// separator of a page is not read.
 ///
 /// A page is split when an entry doesn't fit, at the right edge of the tree so that the left page stays full. After a
-/// removal, a page that is less than half full is merged with a neighbour if the two together fill at most 7/8 of a
-/// page. (Entries are never redistributed between neighbours: that could lengthen a separator, and the parent may
-/// have no space for it.)
+/// removal, a page less than half full is merged with a neighbour if both together fill at most 7/8 of a page. Entries
+/// are never redistributed between neighbours. That could lengthen a separator, and the parent may have no space for
+/// it.
 ///
 /// All calls are O(log n) unless they say otherwise. Values are above `Int64.min` and below `Int64.max`.
 enum BytesIndexTree {

@@ -40,8 +40,8 @@ extension ColumnIndex {
         precondition(bytes.count <= Limits.indexKeyByteCount - 8, "Firn: an index can't find prefixes above 120 bytes")
         assert(type == .string || type == .data)
         let lower = IndexKey.withBytes(bytes) { BytesIndexTree.lowerBound($0, in: root) }
-        // The upper bound is the least key above all keys with the prefix: the last byte that is not 0xFF is raised
-        // by one, and what follows it is dropped. If all bytes are 0xFF, the tag in front is raised.
+        // The upper bound is the least key above all keys with the prefix. To make it, the last byte that is not 0xFF
+        // is raised by one, and what follows it is dropped. If all bytes are 0xFF, the tag in front is raised.
         let upper = IndexKey.withKey(
             { encoder in
                 guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return encoder.append(UInt8(2)) }

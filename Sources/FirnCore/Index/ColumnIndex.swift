@@ -1,9 +1,14 @@
 /// The index of a column: which tree it is, and how the column's values become keys.
 ///
-/// It is made from a column's schema. Copying it costs nothing, so a transaction keeps one for each indexed column.
-/// An entry is (the value's key, the object's key); `object` is an object key throughout. Strings and data above
-/// `Limits.indexKeyByteCount` bytes, mixed collections and decimals are only found as **candidates**: the caller
-/// compares them with the row (`isExact`), and uses `forEachObject` rather than `firstObject`.
+/// It is made from a column's schema. Copying it costs nothing, so a transaction keeps one for each indexed column. An
+/// entry is (the value's key, the object's key); `object` is an object key throughout.
+///
+/// Some values are only found as **candidates**:
+/// - strings and data above `Limits.indexKeyByteCount` bytes
+/// - decimals
+/// - numbers and collections in a mixed column
+///
+/// The caller compares candidates with the row (`isExact`), and uses `forEachObject` rather than `firstObject`.
 ///
 /// A link column's index is its backlinks, an integer index tree of (target, source). It has no entries for null.
 struct ColumnIndex {

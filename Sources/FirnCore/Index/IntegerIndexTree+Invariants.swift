@@ -3,8 +3,12 @@ import FirnBytes
 extension IntegerIndexTree {
     /// Throws if the tree breaks an invariant. O(n).
     ///
-    /// Checks kinds, levels, the order of pairs within and across leaves, separators, counts, how full the nodes are,
-    /// and that no node is younger than its parent.
+    /// Checks:
+    /// - kinds and levels
+    /// - the order of pairs within and across leaves
+    /// - separators and counts
+    /// - how full the nodes are
+    /// - that no node is younger than its parent
     static func checkInvariants(_ root: NodeRef) throws(Damage) {
         guard !root.isNone else { return }
         let node = root.node

@@ -46,8 +46,8 @@ extension IntegerIndexTree {
         if inner.child(index).count < minimum { rebalance(inner, index: index, writer: writer) }
     }
 
-    /// Shrinks the root: a root with one child is replaced by it, an empty root is removed, and a leaf with few pairs
-    /// becomes a small one.
+    /// Shrinks the root. A root with one child is replaced by the child, an empty root is removed, and a leaf with few
+    /// pairs becomes a smaller one.
     private static func trimRoot(_ root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         var node = NodeRef(root.pointee).node
         while node.width != 0, node.count == 1 {

@@ -1,8 +1,8 @@
 /// A persistent, counted B+tree of pairs (key, value), ordered by key and then by value.
 ///
-/// The same pair may occur more than once. The tree is the index of a column whose values are numbers, with object
-/// keys as values (`IndexKey` maps the numbers to unsigned ones of the same order). It also holds the backlinks of a
-/// link column: (target, source).
+/// The same pair may occur more than once. The tree is the index of a column whose values are numbers. Its keys are
+/// these numbers, mapped to unsigned ones of the same order (`IndexKey`). Its values are object keys. It also holds the
+/// backlinks of a link column: (target, source).
 ///
 /// ```
 /// leaf    0             32                    32 + 8c
@@ -370,7 +370,7 @@ struct IntegerIndexInner {
     }
 }
 
-/// Searches in the ascending keys of a node, without branches on the data: the keys searched for are random, so a
+/// Searches in the ascending keys of a node, without branches on the data. The keys searched for are random, so a
 /// branch would be mispredicted half the time.
 ///
 /// A node's keys fill eight cache lines. The search compares one key of each line first, then the eight of one line:

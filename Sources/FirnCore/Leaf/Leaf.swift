@@ -11,7 +11,7 @@ import CFirn
 /// ```
 ///
 /// `count` is the number of rows. `keys` is 0 if the rows' keys are the first key and its successors, which is the
-/// usual case; otherwise it is the reference of a fixed chunk of i64, ascending. The reference of a removed column's
+/// usual case. Otherwise it is the reference of a fixed chunk of i64, ascending. The reference of a removed column's
 /// chunk is 0.
 @frozen
 public struct Leaf {

@@ -16,8 +16,8 @@
 /// ```
 ///
 /// In a cell the block is not aligned. A set's elements ascend by `Value.order`. The block does not contain its own
-/// length: the caller that holds it knows the length (from the cell, or the leaf's `capacity`), and each change
-/// returns the new one.
+/// length. The caller that holds it knows the length (from the cell, or the leaf's `capacity`), and each change returns
+/// the new one.
 struct ElementBlock {
     let base: UnsafeMutableRawPointer
     let layout: ElementLayout
@@ -38,8 +38,8 @@ struct ElementBlock {
         nonmutating set { base.storeBytes(of: UInt16(newValue), as: UInt16.self) }
     }
 
-    /// The start of what lies behind the count: the values of a fixed block, the null flags of a nullable one, or the
-    /// elements of a variable one.
+    /// The start of what lies behind the count. A fixed block has its values there, a nullable one its null flags, and
+    /// a variable one its elements.
     @inline(__always)
     var content: UnsafeMutableRawPointer { base + NodeLayout.ElementBlock.headerByteCount }
 

@@ -24,7 +24,7 @@ package struct ElementLayout: Equatable, Sendable {
     }
 
     /// The most bytes of a key or value that are stored in the block. A longer one is a blob. A map's entry has a key
-    /// and a value, and one entry must fit in half a leaf, so that an overfull leaf can always be split in two.
+    /// and a value. One entry must fit in half a leaf, so that an overfull leaf can always be split in two.
     var partByteCount: Int { collection == .map ? Limits.inlineByteCount / 2 : Limits.inlineByteCount }
 }
 

@@ -1,7 +1,7 @@
 /// A collection as stored in a row: its element block, or the root of its tree.
 ///
-/// It is a view that owns nothing. It is valid as long as the version that it was read from is pinned, or, within a
-/// write transaction, until the row or the collection is written.
+/// It is a view that owns nothing. It is valid as long as the version that it was read from is pinned. Within a write
+/// transaction, it is valid until the row or the collection is written.
 @frozen
 package struct ListCell {
     package let layout: ElementLayout

@@ -48,7 +48,7 @@ extension ListDifference {
         return indices
     }
 
-    /// The difference of two lists in which each element occurs once: patience sorting finds the longest increasing
+    /// The difference of two lists in which each element occurs once. Patience sorting finds the longest increasing
     /// sequence of old indices among the elements of the new list.
     private mutating func compare<Identity: Hashable>(
         _ oldIndices: [Identity: Int], oldCount: Int, new: UnsafeBufferPointer<Identity>, offset: Int

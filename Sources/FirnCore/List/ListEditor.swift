@@ -1,8 +1,8 @@
 /// Changes one collection within a transaction.
 ///
-/// The editor takes over the cell's content: the caller must store the result of `finish()` in the cell, because the
-/// old tree's nodes may be retired by then. A short collection is copied to the scratch memory and edited there. If
-/// it grows beyond `Limits.inlineByteCount`, it becomes a tree. A tree that shrinks below half of that becomes inline
+/// The editor takes over the cell's content. The caller must store the result of `finish()` in the cell, because the
+/// old tree's nodes may be retired by then. A short collection is copied to the scratch memory and edited there. If it
+/// grows beyond `Limits.inlineByteCount`, it becomes a tree. A tree that shrinks below half of that becomes inline
 /// again.
 ///
 /// ```

@@ -51,8 +51,8 @@ extension ListCell {
     /// All elements, as `element(at:)` gives them. As with `values`, there are fewer once damage has been met. O(n).
     package var elements: [Value] { layout.collection == .map ? entries.map { .map([$0]) } : values }
 
-    /// Whether a set or map stays in order if an element is inserted at an index, in front of the one that is there,
-    /// or replaces that one. Always true of a list. O(log n).
+    /// Whether a set or map stays in order if an element is inserted at an index, or replaces the one there. An
+    /// inserted element comes in front of the one there. Always true of a list. O(log n).
     func keepsOrder(_ element: Value, at index: Int, replacing: Bool) -> Bool {
         guard layout.collection != .list else { return true }
         let next = replacing ? index + 1 : index

@@ -42,8 +42,8 @@ struct BitSet {
         }
     }
 
-    /// Returns the first number from `start` on that is a member (or is not one, if `isMember` is false); `end` if
-    /// there is none below it.
+    /// Returns the first number from `start` on that is a member, or that is no member if `isMember` is false. Returns
+    /// `end` if there is none below it.
     private func next(from start: Int, to end: Int, isMember: Bool) -> Int {
         var number = start
         while number < end {

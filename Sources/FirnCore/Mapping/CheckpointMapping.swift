@@ -7,11 +7,11 @@ import Synchronization
 /// The files of a checkpoint in memory: nodes that are read in place.
 ///
 /// Every file is mapped at its offset in one reserved range of addresses. A node is **validated** when it is first
-/// reached: its checksum is compared, and its references, which are distances in the mapping, become addresses. This
-/// is done in memory that is private to the process, so a page that holds references costs memory once one of its
-/// nodes has been validated; nodes that hold references lie together for that reason. One bit per 32 bytes says
-/// whether a node has been validated. The bit is read whenever a reference to a node of a file is followed
-/// (`firn_disk_node`), which costs some 2 ns.
+/// reached: its checksum is compared, and its references, which are distances in the mapping, become addresses. This is
+/// done in memory that is private to the process. So a page that holds references costs memory once one of its nodes
+/// has been validated. For that reason, nodes that hold references lie together. One bit per 32 bytes says whether a
+/// node has been validated. The bit is read whenever a reference to a node of a file is followed (`firn_disk_node`),
+/// which costs some 2 ns.
 ///
 /// No two validated nodes share a byte: what validating one node writes is never part of another node that was
 /// checked before. A second bit per 32 bytes says which units the validated nodes cover; only validation reads it.
@@ -251,8 +251,8 @@ final class CheckpointMapping: @unchecked Sendable {
         }
     }
 
-    /// Sets the function that validates a node. This is done for each mapping, not in the initializer of a lazy
-    /// global: a child that is forked during the first use of such a global would wait for it forever.
+    /// Sets the function that validates a node. This is done for each mapping, not in the initializer of a lazy global.
+    /// A child that is forked during the first use of such a global would wait for it forever.
     private static func install() {
         firn_set_validate { mapping, address in
             Unmanaged<CheckpointMapping>.fromOpaque(mapping.pointee.owner).takeUnretainedValue().validate(address)
@@ -260,7 +260,8 @@ final class CheckpointMapping: @unchecked Sendable {
     }
 
     /// Validates the node at `address` and returns it. If the node is damaged, records the damage and returns a
-    /// stand-in; if nobody would learn of the damage that way, reports it to the application and stops the program.
+    /// stand-in. If nobody would learn of the damage that way, or no stand-in can be made, reports it to the
+    /// application and stops the program.
     private func validate(_ address: UInt) -> UnsafeMutableRawPointer {
         if let damage = tryValidate(address) {
             if let standIn = standIn(address), DamageRecord.note(damage) { return standIn.address }
@@ -408,7 +409,7 @@ final class CheckpointMapping: @unchecked Sendable {
         return nil
     }
 
-    /// Adds the units of a node, and of all nodes below it that are not in the set yet, to the set; returns damage
+    /// Adds a node's units to the set, and the units of all nodes below it that are not in the set yet. Returns damage
     /// that is met.
     func mark(from address: UInt, in units: inout BitSet) -> StoreDamage? {
         let offset = Int(address - UInt(bitPattern: base))

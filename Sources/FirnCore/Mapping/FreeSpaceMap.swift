@@ -2,10 +2,10 @@ import FirnStorage
 
 /// Records where in a mapping the nodes lie that the newest version no longer reaches.
 ///
-/// A node of a file is **waiting** as long as an older version may reach it, and **free** once none does. Runs of
-/// dead nodes that contain whole blocks of the file system become **holes**: a checkpoint that does not reach them
-/// lists them. Once it is the checkpoint that the store begins from, the blocks in them that are free are punched,
-/// and the others as soon as they become free. A check of the file does not read what lies in a hole.
+/// A node of a file is **waiting** as long as an older version may reach it, and **free** once none does. Runs of dead
+/// nodes that contain whole blocks of the file system become **holes**: a checkpoint that does not reach them lists
+/// them. Once the store begins from that checkpoint, the free blocks in its holes are punched. The other blocks are
+/// punched as soon as they become free. A check of the file does not read what lies in a hole.
 ///
 /// Ranges are ranges of offsets in the mapping, and consist of complete nodes.
 struct FreeSpaceMap {

@@ -1,9 +1,9 @@
 import FirnBytes
 
-/// Checks a node of a checkpoint against what it must be (`NodeClaim`), when the node is validated. Every number in
-/// it is bounded by the node's own length, by what its parent counts, and by the schema, so that code that reads the
-/// node afterwards need not check any number again. The node's checksum has been found right before; that says
-/// nothing about who made it.
+/// Checks a node of a checkpoint against what it must be (`NodeClaim`), when the node is validated. Every number in it
+/// is bounded by the node's own length, by what its parent counts, and by the schema. So code that reads the node
+/// afterwards need not check any number again. The node's checksum has been found right before; that says nothing about
+/// who made it.
 ///
 /// Cost: O(bytes of the node), as for the checksum.
 struct NodeCheck {
@@ -218,8 +218,8 @@ struct NodeCheck {
             "an inner node counts \(total) entries, where \(claim.count ?? 0) were expected")
     }
 
-    /// Returns how many entries a node of a level can have below it if each leaf has at most `leaf`; never more than
-    /// fits in a claim.
+    /// Returns how many entries a node of a level can have below it if each leaf has at most `leaf`. Never returns more
+    /// than fits in a claim.
     private static func most(_ leaf: Int, level: Int) -> Int { leaf << min(6 * level, 46 - 10) }
 
     private mutating func rowInner(_ table: Int) throws(Damage) {

@@ -1,9 +1,9 @@
 /// What a node of a checkpoint must be, according to the node that refers to it and to the schema.
 ///
-/// A node's own bytes do not say what table or column it serves. Code that reads a node trusts its parent for that,
-/// and checks nothing again. So a parent, when it is validated, enters a claim for each of its children, and a child
-/// is checked against its claim when it is validated: `NodeCheck`. Roles only lead downwards (root, table, rows by
-/// falling level, leaf, chunk, tree by falling level, blob), so no path through validated nodes is a circle.
+/// A node's own bytes do not say what table or column it serves. Code that reads a node trusts its parent for that, and
+/// checks nothing again. So a parent, when it is validated, enters a claim for each of its children. A child is checked
+/// against its claim when it is validated (`NodeCheck`). Roles only lead downwards, so no path through validated nodes
+/// is a circle. Their order is: root, table, rows by falling level, leaf, chunk, tree by falling level, blob.
 enum NodeRole: Hashable {
     case root
     /// A table's node, by the table's number.
@@ -51,8 +51,8 @@ struct NodeClaim: Hashable {
     }
 }
 
-/// The claims on the nodes of a mapping, by unit: a hash table of 16 bytes per entry, with one entry for each node
-/// that a validated node refers to. It is guarded by the mapping's lock.
+/// The claims on the nodes of a mapping, by unit. They are in a hash table of 16 bytes per entry, with one entry for
+/// each claimed node. It is guarded by the mapping's lock.
 struct NodeClaims: ~Copyable {
     /// ```
     /// key    ┌ unit + 1 (44 bits) ┬ kind of role (4) ┬ its detail (16) ┐      0: free

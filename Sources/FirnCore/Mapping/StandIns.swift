@@ -1,9 +1,9 @@
 import CFirn
 
 /// Makes the nodes that are read in place of a mapping's damaged ones, by work that will throw (`DamageRecord`). A
-/// stand-in has the kind and shape that the parent expects, with as many rows, entries or elements as the parent counts
-/// there, all of them blank. None holds a key that an object can have. Stand-ins are made on the heap when they are
-/// first needed, and live as long as their mapping. Guarded by the mapping's lock.
+/// stand-in has the kind and shape that the parent expects. It has as many rows, entries or elements as the parent
+/// counts there, all of them blank. None holds a key that an object can have. Stand-ins are made on the heap when they
+/// are first needed, and live as long as their mapping. Guarded by the mapping's lock.
 final class StandIns {
     private let schema: ResolvedSchema
     private var made: [NodeClaim: Node] = [:]

@@ -18,8 +18,8 @@ extension Node {
     /// Calls `body` with the address of each field of the node that holds a reference, and what it is. A reference may
     /// be 0.
     ///
-    /// The fields are listed here and nowhere else. Walks over memory add what a reference leads to (`NodeShape`),
-    /// validation adds what it must lead to (`NodeCheck`), and walks over files need no more than this
+    /// The fields are listed here and nowhere else. Walks over memory add what a reference leads to (`NodeShape`), and
+    /// validation adds what it must lead to (`NodeCheck`). Walks over files need no more than this
     /// (`OnDiskNode.forEachRef`).
     ///
     /// It reads the kind, the number of children, tables or columns, and in a page of an index the slots. So a node of

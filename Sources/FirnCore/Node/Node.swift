@@ -1,7 +1,7 @@
 import CFirn
 
-/// A block of raw memory that versions are built of: an inner node, a leaf, a chunk, a blob, or a node of an index or
-/// list.
+/// A block of raw memory that versions are built of. It is an inner node, a leaf, a chunk, a blob, or a node of an
+/// index or list.
 ///
 /// ```
 ///  0        8        16   17   18      20       24         28       32
@@ -133,8 +133,8 @@ public struct Node: Equatable {
     }
 }
 
-/// A reference from one node to another: 0 for none, an address on the heap, or, with its lowest bit set, the address
-/// of an on-disk node.
+/// A reference from one node to another. It is 0 for none, or an address on the heap. With its lowest bit set, it is
+/// the address of an on-disk node.
 ///
 /// Addresses of nodes are multiples of 16, so the lowest bits are free. A reference with the bit may lead to a node
 /// that is not yet validated: following it validates the node once, checksum included (`CheckpointMapping`). A

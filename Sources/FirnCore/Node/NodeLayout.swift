@@ -6,9 +6,14 @@ import CFirn
 /// No other file states these numbers, with two exceptions. `firn_layout.h` and `firn_mapping.h` state the numbers
 /// that C code uses, and `ChunkLayout` states the bytes of a slot, which a schema must know.
 ///
-/// The type that reads and writes a kind of node draws it: `Node`, `OnDiskNode`, `RootNode`, `TableNode`, `RowNode`,
-/// `Leaf`, `Chunk`, `Blob`, `ChunkEncoding`, `IntegerIndexTree`, `IntegerIndexProgression`, `SlottedPage`, `ListTree`
-/// and `ElementBlock`. `Node.forEachRefField` lists the fields that are references.
+/// The type that reads and writes a kind of node draws it:
+/// - any node: `Node`, `OnDiskNode`
+/// - the row trees: `RootNode`, `TableNode`, `RowNode`, `Leaf`
+/// - values: `Chunk`, `Blob`, `ChunkEncoding`
+/// - indexes: `IntegerIndexTree`, `IntegerIndexProgression`, `SlottedPage`
+/// - collections: `ListTree`, `ElementBlock`
+///
+/// `Node.forEachRefField` lists the fields that are references.
 ///
 /// All of these numbers are computed properties, so that they are constants wherever they are inlined. Other modules
 /// would load a stored one from memory. The public ones are needed by code that is inlined into the application's

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Memory for nodes in a mapped scratch file, in pages of 4 KiB.
 ///
-/// The system writes the pages to the file when memory is short, or when it is asked to (`SpillPool.writeOut`), and
+/// The system writes the pages to the file when memory is short, or when it is asked to (`SpillPool.writeOut`). It
 /// reads them back when they are accessed. The file has no name, so nothing is left of it whatever happens to the
 /// process, and no other process can map it.
 ///
@@ -17,9 +17,9 @@ import Synchronization
 ///
 /// A node in an arena has `Node.spilledBit` set in its kind; the word before it names the arena.
 ///
-/// **Pages are the unit of allocation** (as lines are in Immix). A transaction puts its nodes one after another into
-/// a run of free pages (`SpillCursor`), and a page is free again when the last node that overlaps it is freed. So a
-/// page holds nodes that were made at about the same time, which a version needs together or not at all.
+/// **Pages are the unit of allocation** (as lines are in Immix). A transaction puts its nodes one after another into a
+/// run of free pages (`SpillCursor`). A page is free again when the last node that overlaps it is freed. So a page
+/// holds nodes that were made at about the same time, which a version needs together or not at all.
 ///
 /// For each page, `counts` has the number of nodes that overlap it, plus one while the page belongs to a cursor. It
 /// is changed atomically; a count leaves 0 only under the pool's lock. That lock also guards `births` and

@@ -4,9 +4,9 @@ import Synchronization
 /// A store's memory in scratch files. It holds the nodes that transactions make while the heap is full, or all nodes
 /// if versions may be spilled (`ActiveVersionPolicy.spill`).
 ///
-/// Chunks and blobs are kept apart from all other nodes. They are nearly all of the bytes, and are mostly written
-/// once and read in order. The few other nodes (leaves, indexes, inner nodes) are accessed again and again in no
-/// order, and each would bring its neighbours back from the disk.
+/// Chunks and blobs are kept apart from all other nodes. They are nearly all of the bytes, and are mostly written once
+/// and read in order. The few other nodes (leaves, indexes, inner nodes) are accessed again and again in no order. Each
+/// would bring its neighbours back from the disk.
 ///
 /// `lock` guards `outage`.
 final class SpillHeap: @unchecked Sendable {

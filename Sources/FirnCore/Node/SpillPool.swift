@@ -108,8 +108,8 @@ final class SpillPool: @unchecked Sendable {
         return SpillCursor(arena, pages, birth: stamp)
     }
 
-    /// Finds free pages and takes them: first after the last ones, then in the other arenas that have enough free
-    /// pages to be worth a search. The lock is held.
+    /// Finds free pages and takes them. It looks first after the last ones, then in the other arenas that have enough
+    /// free pages to be worth a search. The lock is held.
     private func find(_ count: Int) -> (arena: SpillArena, pages: Range<Int>)? {
         lock.assertHeld()
         for step in 0..<(arenas.isEmpty ? 0 : arenas.count + 1) {

@@ -274,8 +274,8 @@ extension WriteTransaction {
     /// Sets text or data of a column that has no index: most of the work of a long replay. Returns false, and does
     /// nothing, if there are nulls or blobs among the values.
     ///
-    /// The loop changes no reference counts: an atomic operation waits for all stores before it, and these stores go
-    /// to memory that is in no cache. (That took a third of the time.)
+    /// The loop changes no reference counts. An atomic operation waits for all stores before it, and these stores go to
+    /// memory that is in no cache. That wait took a third of the time.
     private func updateBytes(_ cells: inout ChangesetBlock.Cells, _ schema: ColumnSchema) throws -> Bool {
         let first = cells.new.position
         guard let bytes = cells.new.nextBytes(ofRows: cells.keys.count) else { return false }

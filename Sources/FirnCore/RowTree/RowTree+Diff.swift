@@ -6,8 +6,9 @@ extension RowTree {
         private var a = Cursor()
         private var b = Cursor()
 
-        /// Whether two nodes of one table are the same: by their address, or, if one of them is in a checkpoint, by
-        /// birth stamp and first key, which no other node of the table has.
+        /// Whether two nodes of one table are the same. They are if their addresses are equal. If one of them is in a
+        /// checkpoint, equal birth stamps, levels and first keys also suffice. No other node of the table has all
+        /// three.
         @inline(__always)
         private static func isSame(_ x: Node, _ y: Node) -> Bool {
             x == y || x.stamp == y.stamp && (x.isOnDisk || y.isOnDisk) && x.level == y.level && x.firstKey == y.firstKey
@@ -97,7 +98,7 @@ extension RowTree {
         }
     }
 
-    /// Rows that two versions both have, in leaves that differ: the rows from `oldStart` on of the old leaf are the
+    /// Rows that two versions both have, in leaves that differ. The rows from `oldStart` on of the old leaf are the
     /// rows from `newStart` on of the new one.
     struct Kept {
         let old: Leaf

@@ -53,8 +53,8 @@ enum RowTree {
         return Int(rank) + Leaf(node).lowerBound(key)
     }
 
-    /// Calls `body` with each leaf and the position of its first row, from the leaf that holds the row at `position`
-    /// on, until `body` returns false.
+    /// Calls `body` with each leaf and the position of its first row. Begins with the leaf that holds the row at
+    /// `position`, and ends when `body` returns false.
     static func forEachLeaf(in root: UInt64, from position: Int = 0, _ body: (Leaf, Int) -> Bool) {
         guard root != 0 else { return }
         _ = visit(NodeRef(root).node, start: 0, from: position, body)

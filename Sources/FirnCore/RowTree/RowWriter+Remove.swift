@@ -3,9 +3,9 @@ extension RowWriter {
     /// leaf.
     private static let smallLeaf = Limits.rowsPerLeaf / 4
 
-    /// Removes the row with `key`. Nodes that its cells own must be retired already. The rows after it move forward
-    /// at once, so a committed leaf and a leaf inside a transaction look alike, and no reader ever has to skip a
-    /// deleted row.
+    /// Removes the row with `key`. Nodes that its cells own must be retired already. The rows after it move forward at
+    /// once. So a committed leaf and a leaf inside a transaction look alike, and no reader ever has to skip a deleted
+    /// row.
     func remove(_ key: Int64) {
         writer.layoutChanged()
         let isEmpty = remove(key, table.rows)
@@ -59,7 +59,7 @@ extension RowWriter {
                 leaf.firstKey = keys.load(0)
             }
             // Removing the last row needs no chunk to change: rows from the count on do not exist. Nobody looks at
-            // their marks again: a later row at that index is an inserted one, or comes from a neighbour into a chunk
+            // their marks again. A later row at that index is an inserted one, or comes from a neighbour into a chunk
             // that is resized.
             if row < count - 1 {
                 for column in 0..<layouts.count where layouts[column] != nil {
@@ -68,7 +68,7 @@ extension RowWriter {
             }
         }
         leaf.count = count - 1
-        // A later row may be written at the index of a removed last row only in chunks that no version shares, so the
+        // A later row may be written at the index of a removed last row only in chunks that no version shares. So the
         // leaf gets chunks of its own.
         if row == count - 1 {
             for column in 0..<layouts.count where layouts[column] != nil { _ = ownChunk(leaf, column) }

@@ -8,7 +8,7 @@
 ///                  ref    i64         i64        u32           two refs per column
 /// ```
 ///
-/// `index` is the root of the column's index (0 if it has none, or the index is empty), `back` the root of the tree
+/// `index` is the root of the column's index, or 0 if it has none or the index is empty. `back` is the root of the tree
 /// of (target key, own key) pairs of a column of links.
 struct TableNode {
     let node: Node

@@ -1,8 +1,8 @@
 import FirnStorage
 import Synchronization
 
-/// What a store's compactor knows from one checkpoint to the next: how many bytes of the checkpoint's files are live,
-/// dead and in holes, and the thread that it works on. Everything here is guarded by itself.
+/// What a store's compactor knows from one checkpoint to the next. That is how many bytes of the checkpoint's files are
+/// live, dead and in holes, and the thread that it works on. Everything here is guarded by itself.
 final class CompactionState: Sendable {
     let thread = CompactorThread()
     /// The bytes of the nodes that the checkpoint's version reaches: how much data there is, for the compaction rule.

@@ -13,7 +13,8 @@ extension Compactor {
     func startIfDue(_ log: Log) { startIfDue(log, after: .nothing) }
 
     /// Starts what is due. What can't have become due by the work before is left out, so that the thread doesn't work
-    /// without end: a removal doesn't follow another one, and after a checkpoint the memory that is still used is held.
+    /// without end. A removal doesn't follow another one. After a checkpoint, the memory that is still used is held, so
+    /// it makes nothing due.
     private func startIfDue(_ log: Log, after before: Before) {
         guard log.options.usesThreads else { return }
         let rule = options.compaction
@@ -62,7 +63,7 @@ extension Compactor {
         }
     }
 
-    /// Whether a checkpoint is due because of the memory that the newest version takes: a few bytes of the log may
+    /// Whether a checkpoint is due because of the memory that the newest version takes. A few bytes of the log may
     /// change many leaves, and each of them is then on the heap or in scratch files.
     private func isHeapDue(live: Int) -> Bool {
         let limit = max(options.transactionMemoryByteCount, live / 4)

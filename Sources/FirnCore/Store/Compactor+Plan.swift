@@ -145,9 +145,9 @@ extension Compactor {
             .map(\.range)
     }
 
-    /// Notes that the store begins from a checkpoint from now on. `stamp` is the stamp of the checkpoint's version.
-    /// (It is called only after publishing: a hole in a checkpoint that is never published may be live in the one
-    /// before.)
+    /// Notes that the store begins from a checkpoint from now on. `stamp` is the stamp of the checkpoint's version. It
+    /// is called only after publishing, because a hole in a checkpoint that is never published may be live in the one
+    /// before.
     func notePublished(_ checkpoint: Checkpoint, _ plan: CheckpointPlan, stamp: UInt64) {
         state.liveByteCount.store(
             Compactor.liveByteCount(

@@ -69,8 +69,8 @@ extension Compactor {
         return state.spaceRetry.withLock { $0.isDue(at: now, needed: needed, space: space) }
     }
 
-    /// Notes that a checkpoint failed because the disk was full, and returns when the next one may be tried: at once
-    /// if much of what was missing has come since it began.
+    /// Notes that a checkpoint failed because the disk was full, and returns when the next one may be tried. That is at
+    /// once if much of what was missing has come since the failed one began.
     ///
     /// - Parameter needs: what it needed and found.
     func noteFullDisk(_ log: Log, _ needs: (needed: Int, space: Int)) -> Int64 {

@@ -3,8 +3,8 @@ import FirnStorage
 
 /// What a store keeps for its past: which versions are retained, and the past versions opened last.
 ///
-/// Each of the two is guarded by its own lock, which is held for a few instructions: a `PastStore` is taken out while
-/// a thread works with it. So two threads may open versions at the same time; at worst both replay the same commits.
+/// Each of the two is guarded by its own lock, which is held for a few instructions. A `PastStore` is taken out while a
+/// thread works with it. So two threads may open versions at the same time; at worst both replay the same commits.
 final class History: Sendable {
     /// How many opened past stores are kept; the least recently used one is dropped first.
     ///

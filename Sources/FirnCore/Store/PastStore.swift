@@ -48,9 +48,9 @@ package struct PastVersion {
     }
 }
 
-/// A store in memory in which past versions of another store are replayed: it applies the commits of the other's log,
-/// forwards, up to the version wanted. Versions between are never made. Versions that somebody holds, and those
-/// opened last, share what they have in common.
+/// A store in memory in which past versions of another store are replayed. It applies the commits of the other's log,
+/// forwards, up to the version wanted. Versions between are never made. Versions that somebody holds, and those opened
+/// last, share what they have in common.
 ///
 /// It is used by one thread at a time: the thread that took it out of `History`, or that holds the lock of `History`.
 final class PastStore: @unchecked Sendable {
@@ -77,7 +77,8 @@ final class PastStore: @unchecked Sendable {
     /// The version reached.
     var tip: UInt64 { max(store.publishedVersion, base.version) }
     /// Whether a version can be shown. Before the first replay the store has only what the base holds, in the base's
-    /// schema, and the number before the base's; but version 0 has nothing to show.
+    /// schema. Its number is then the one before the base's. But version 0 can be shown at once, because it holds
+    /// nothing.
     var isShown: Bool { store.publishedVersion >= base.version }
     var target: StoreSchema { schema.target }
     var canContinue: Bool { schema.canContinue }
@@ -127,8 +128,9 @@ final class PastStore: @unchecked Sendable {
 }
 
 extension Store {
-    /// Returns the versions from which past ones can be replayed, oldest first, each with all later commits in the
-    /// log: the empty version, unless the beginning of the log was removed, and the checkpoints that are listed.
+    /// Returns the versions from which past ones can be replayed, oldest first. The log has all commits after each of
+    /// them. They are the empty version, unless the beginning of the log was removed, and the checkpoints that are
+    /// listed.
     func historyBases(_ log: Log, _ checkpoints: [Checkpoint]) throws(StoreError) -> [HistoryBase] {
         var bases: [HistoryBase] = []
         let first = try logged(log.firstVersion)

@@ -15,8 +15,9 @@ final class ChangeJournal: @unchecked Sendable {
     /// How many cursors are at each position.
     private var cursorCounts: [UInt64: Int] = [:]
     private var lastCursor = 0
-    /// What is known of several versions together, so that observers that have seen the same version share it: by the
-    /// version after which it begins, the newest that was asked for. Kept while a cursor is at that version.
+    /// What is known of several versions together, by the version after which it begins. Observers that have seen the
+    /// same version share it. It ends with the newest version that was asked for. Kept while a cursor is at that
+    /// version.
     private var composed: [UInt64: Composed] = [:]
 
     private typealias Composed = (through: UInt64, summary: ChangeSummary)
@@ -25,10 +26,10 @@ final class ChangeJournal: @unchecked Sendable {
 
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
-    /// As many summaries are kept apart. Older ones become one, so that an observer that is shown nothing for long
-    /// costs memory for the objects that change and the edits of lists, and not for each commit. A version between two
-    /// that became one can only be reached by comparing, which does not find an assignment of an equal value. So they
-    /// stay apart if an observer has been shown that version, or may yet be: if somebody holds it.
+    /// As many summaries are kept apart. Older ones become one. So an observer that is shown nothing for long costs
+    /// memory for the objects that change and the edits of lists, not for each commit. A version between two that
+    /// became one can only be reached by comparing, which does not find an assignment of an equal value. So they stay
+    /// apart if an observer has been shown that version, or may yet be: if somebody holds it.
     private static let limit = 64
 
     /// - Parameter active: returns the versions that somebody holds or may yet hold, ascending.
@@ -143,8 +144,9 @@ package final class ChangeCursor: Sendable {
         self.id = id
     }
 
-    /// Returns what changed between two versions. If the summary of some version between them was not kept (it was
-    /// written before the cursor was made), the two are compared by their values instead.
+    /// Returns what changed between two versions. The summary of a version that was written before the cursor was made
+    /// may not have been kept. If a summary between the two versions is missing, they are compared by their values
+    /// instead.
     package func changes(from old: Pin, to new: Pin) -> ChangeSummary {
         precondition(old.version <= new.version, "Firn: changes can only be read forwards")
         return store.changeJournal.changes(after: old.version, through: new.version) {

@@ -1,14 +1,14 @@
 import FirnLog
 import FirnStorage
 
-/// The checkpoint that a store writes when it is closed, so that the next opening has next to nothing to replay.
-/// (SQLite does the same when the last connection closes.)
+/// The checkpoint that a store writes when it is closed, so that the next opening has next to nothing to replay. SQLite
+/// does the same when the last connection closes.
 extension Store {
     /// Waits for running writes, makes everything durable and closes the log. Versions that are pinned stay readable.
     ///
     /// If the log has grown since the last checkpoint, another one is written first
-    /// (`CompactionRule.closingLogByteCount`), so that the next opening has next to nothing to replay. That takes as
-    /// long as writing what has changed. If the disk is full, the changes stay in the log.
+    /// (`CompactionRule.closingLogByteCount`). So the next opening has next to nothing to replay. The checkpoint takes
+    /// as long as writing what has changed. If the disk is full, the changes stay in the log.
     ///
     /// - Throws: the error that kept the log from becoming durable or the checkpoint from being written, except for a
     ///   full disk during the checkpoint. The store is closed in any case.
@@ -48,8 +48,8 @@ extension Store {
     /// Writes the checkpoint that is due, after waiting for one that is being written, which no longer limits its
     /// speed.
     ///
-    /// Does nothing if the rule wants no checkpoint, if another process that can write keeps the store open (the last
-    /// of them writes the checkpoint), or if nothing can be written any more.
+    /// Does nothing if the rule wants no checkpoint, or if nothing can be written any more. Also does nothing if
+    /// another process that can write keeps the store open, because the last of them writes the checkpoint.
     func writeClosingCheckpoint() throws(StoreError) {
         guard let log, options.compaction.isAutomatic, !isReadOnly, !log.isForked else { return }
         // Before any waiting, as in `prepareForExit`.
@@ -75,8 +75,8 @@ extension Store {
         try logged(log.sync())
     }
 
-    /// Prepares the end of a process that has the store open: syncs what `.relaxed` has not synced yet, and writes
-    /// the checkpoint that `close` would write. The store stays open, because other threads may still use it.
+    /// Prepares the end of a process that has the store open. Syncs what `.relaxed` has not synced yet, and writes the
+    /// checkpoint that `close` would write. The store stays open, because other threads may still use it.
     ///
     /// Each time that it needs the write lock it waits for a second at most. The running transaction may be the
     /// exiting thread's own, or may wait for this thread. Then the log stays as it is, and the next opening replays

@@ -7,8 +7,8 @@ extension Store {
     /// Readers and the writer continue meanwhile; the writer waits for a few milliseconds while the manifest is
     /// replaced.
     ///
-    /// If more than a sixteenth of the checkpoint before is no longer reached, everything is written again, so that
-    /// the files are about as small as they can be. But while an older version is held, its files stay, so everything
+    /// If more than a sixteenth of the checkpoint before is no longer reached, everything is written again. So the
+    /// files become about as small as they can be. But while an older version is held, its files stay, so everything
     /// would be stored twice. Then the compaction does only what the rule would do.
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).

@@ -13,8 +13,8 @@ import FirnStorage
 /// 3. When others wait, the thread that ends a transaction (`letOthersWrite`) or the follower's thread releases the
 /// lock.
 ///
-/// All of it happens under `queue`, the process's write lock, which guards what changes here: the tip, the log's
-/// position, and whether this process may write. A thread waits for the kernel's lock without it.
+/// All of it happens under `queue`, the process's write lock. It guards what changes here: the tip, the log's position,
+/// and whether this process may write. A thread waits for the kernel's lock without it.
 extension Store {
     // MARK: Following
 
@@ -118,9 +118,8 @@ extension Store {
     /// Releases the kernel's lock that this process has acquired and not used. Otherwise the process would keep it as
     /// long as it lives, and no other process would write.
     ///
-    /// The release needs the write lock, whose holder may be about to write with the kernel's lock. So it happens
-    /// when the write lock is free, and does not happen if another thread of this process has used the kernel's lock
-    /// by then.
+    /// The release needs the write lock, whose holder may be about to write with the kernel's lock. So it happens when
+    /// the write lock is free. It does not happen if another thread of this process has used the kernel's lock by then.
     private func dropWritingWhenFree(_ log: Log) {
         guard log.isAboutToWrite else { return }
         queue.request { [self] in

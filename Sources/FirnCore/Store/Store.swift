@@ -4,9 +4,9 @@ import Synchronization
 
 /// A store: its versions, its log, and the one lock under which it is written.
 ///
-/// Any thread may pin, read and wait; transactions follow one another. The steps of a commit are: write lock →
-/// changeset → log → version table (the *tip*) → release of the write lock → durable → published. So the next writer
-/// begins from the tip while the disk still works, and nobody sees what is not durable.
+/// Any thread may pin, read and wait; transactions follow one another. A commit's steps are: write lock → changeset →
+/// log → version table (the *tip*) → release of the write lock → durable → published. So the next writer begins from
+/// the tip while the disk still works, and nobody sees what is not durable.
 ///
 /// * `versions` (guarded by its own lock) holds every active version, and publishes them in order.
 /// * `queue` is the write lock.
@@ -187,8 +187,8 @@ package final class Store: TransactionOwner {
         return versions.pinPublished(at: callSite)
     }
 
-    /// Pins the newest published version in place of the version that `own` pins: by moving that pin, which allocates
-    /// nothing, if the caller has the only reference to it.
+    /// Pins the newest published version in place of the version that `own` pins. If the caller has the only reference
+    /// to that pin, moves it, which allocates nothing.
     package func pin(replacing own: inout Pin?, at callSite: CallSite) -> Pin {
         if isForked { stopInForkedChild("a store") }
         let own = OwnPin(&own)

@@ -6,11 +6,11 @@ import Synchronization
 package struct StoreOptions: Sendable {
     /// Where the log is and how it is written; nil for a store in memory, which is lost when it is closed.
     package var log: LogOptions?
-    /// The bytes of nodes on the heap, of all versions together, from which on transactions write new nodes to a
-    /// scratch file in the store's folder. Stores in memory never spill.
+    /// The bytes that the nodes of all versions together may take on the heap. Beyond that, transactions write new
+    /// nodes to a scratch file in the store's folder. Stores in memory never spill.
     ///
-    /// A store also compacts itself when the newest version has more than this, and more than a quarter of the live
-    /// data, outside of its checkpoint.
+    /// A store also compacts itself when the newest version has too much outside of its checkpoint. That is more than
+    /// this number of bytes, and more than a quarter of the live data.
     package var transactionMemoryByteCount = 1 << 30
     /// A transaction is refused while more versions than this are active. The newest version is active, and so is each
     /// version that something in this or another process holds. At least 1; nil for no limit.
@@ -20,8 +20,8 @@ package struct StoreOptions: Sendable {
     package var maximumRetainedByteCount: Int?
     /// What a transaction does that one of these two limits refuses.
     package var activeVersionPolicy = ActiveVersionPolicy.fail
-    /// Whether the files of a checkpoint are mapped. If false, the pieces that are needed are read into memory
-    /// instead: for a volume whose device may vanish, because reading a mapping of it would then stop the program.
+    /// Whether the files of a checkpoint are mapped. If false, the pieces that are needed are read into memory instead.
+    /// This is for a volume whose device may vanish, because reading a mapping of it would then stop the program.
     package var readsByMapping = true
     /// Called with damage that a getter meets, before the program stops, because a getter can't throw. It is called
     /// on the thread that met the damage, and must not use the store.
@@ -33,7 +33,7 @@ package struct StoreOptions: Sendable {
     /// The bytes by which a transaction's nodes grow between two flushes of `StreamedInserts`. Copying the last leaf
     /// at each flush costs a fiftieth of that.
     package var streamedByteCount = 4 << 20
-    /// About how many bytes of the log are read at most to open a retained version: a checkpoint is kept for every so
+    /// About how many bytes of the log are read at most to open a retained version. A checkpoint is kept for every so
     /// many bytes of the log.
     package var historyCheckpointByteCount = 256 << 20
     /// Called while a compaction runs, between writing the checkpoint and replacing the tree that it was written from.

@@ -74,7 +74,7 @@ extension WriteTransaction {
     }
 
     /// Stops the program if the transaction belongs to another thread, because a release changes that thread's lists.
-    /// (Who may use the realm of a queue or an actor is not known here.)
+    /// Who may use the realm of a queue or an actor is not known here.
     fileprivate func checkThread() {
         guard let core, (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask != 0 else { return }
         stopProgram(

@@ -31,8 +31,7 @@ final class TransactionWorkspace {
 
     func takeWriter() -> NodeWriter.Memory? {
         // Not `Optional.take`: without optimisation, Swift 6.3.1 still finds a value in `writer?.deallocate()` after
-        // it, and so the memory was freed a second time (swiftc -Onone: a struct of pointers, set to nil by generic
-        // code).
+        // it. So the memory was freed a second time (swiftc -Onone: a struct of pointers, set to nil by generic code).
         let taken = writer
         writer = nil
         return taken

@@ -154,8 +154,8 @@ final class WriteQueue: @unchecked Sendable {
         if claimant === waiter { claimant = nil }
     }
 
-    /// Calls `ready` once the caller has the lock: at once if it is free, otherwise on the thread that releases it,
-    /// or on a new thread.
+    /// Calls `ready` once the caller has the lock. That is at once if the lock is free. Otherwise the thread that
+    /// releases the lock makes the call, or a new thread does.
     func request(_ ready: @escaping @Sendable () -> Void) {
         lock.lock()
         if isTaken.load(ordering: .relaxed) {

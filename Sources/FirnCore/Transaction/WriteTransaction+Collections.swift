@@ -133,8 +133,8 @@ extension WriteTransaction {
         }
     }
 
-    /// The table of the embedded objects that a column links to, whose objects the transaction deletes when they lose
-    /// their parents; nil for other columns, and in replay, because the changeset has these deletions.
+    /// The table of the embedded objects that a column links to. The transaction deletes these objects when they lose
+    /// their parents. Nil for other columns. Also nil in replay, because the changeset has these deletions.
     @inline(__always)
     func ownedTable(_ id: TableID, _ column: Int) -> TableID? {
         let layout = resolvedSchema.tables[id.index]

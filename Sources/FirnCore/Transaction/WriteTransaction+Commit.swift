@@ -32,7 +32,7 @@ extension WriteTransaction {
         try owner.commit(self, pins: pins)
     }
 
-    /// Writes the commit to the log and does not wait: the write lock is released and the version is the tip, but
+    /// Writes the commit to the log and does not wait. The write lock is released and the version is the tip. But
     /// nobody sees it before `Store.waitUntilPublished` or `whenPublished` reports that it is durable.
     package func commitWithoutWaiting(pins: Bool = false) throws(StoreError) -> CommittedVersion {
         try owner.commitWithoutWaiting(self, pins: pins)

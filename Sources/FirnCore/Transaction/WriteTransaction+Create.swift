@@ -75,7 +75,7 @@ extension WriteTransaction {
         enterIndexes(fresh)
     }
 
-    /// Enters an object into its indexes and its targets' backlinks, whatever its primary key: a changeset may insert
+    /// Enters an object into its indexes and its targets' backlinks, whatever its primary key. A changeset may insert
     /// it before it deletes the object that has the same key.
     func enterIndexes(_ fresh: FreshRow) {
         let plan = plan(fresh.table)
@@ -101,8 +101,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Enters an object into the index of its integer primary key, if that is the table's only index, there are no
-    /// links, and the key is above all others. Returns false otherwise.
+    /// Enters an object into the index of its integer primary key. Does so only if that is the table's only index,
+    /// there are no links, and the key is above all others. Returns false otherwise.
     @inline(__always)
     private func appendToLoneKey(_ fresh: FreshRow, _ plan: AppendPlan) -> Bool {
         guard plan.loneIntegerKey >= 0 else { return false }

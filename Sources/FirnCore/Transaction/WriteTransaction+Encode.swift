@@ -4,9 +4,9 @@ import FirnLog
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`, and returns the commit's time.
     ///
-    /// If the disk is full, a transaction that removes more than it adds is written once more, without its old values
-    /// and into the space of the reserve: an application must always be able to make room by deleting, however much
-    /// it deletes at once.
+    /// If the disk is full, a transaction that removes more than it adds is written once more. This time it leaves out
+    /// its old values, and may use the space of the reserve. An application must always be able to make room by
+    /// deleting, however much it deletes at once.
     func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
         var frees = false
         do {
@@ -76,9 +76,9 @@ extension WriteTransaction {
     /// The most bytes that a commit may add which is written into the reserve.
     private static let reserveAdded = 256 << 10
 
-    /// Whether a transaction may use the reserve. What it removes is compared with what it adds, in bytes: a list
-    /// that is emptied counts, and so does a long text that becomes a short one. (Each such commit makes the store's
-    /// values shorter, so there can't be many that give nothing back.)
+    /// Whether a transaction may use the reserve. What it removes is compared with what it adds, in bytes. So a list
+    /// that is emptied counts, and so does a long text that becomes a short one. Each such commit makes the store's
+    /// values shorter, so there can't be many that give nothing back.
     private static func mayUseReserve(_ amounts: (added: Int, removed: Int)) -> Bool {
         amounts.added < amounts.removed && amounts.added <= reserveAdded
     }

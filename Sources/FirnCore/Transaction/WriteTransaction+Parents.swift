@@ -1,6 +1,6 @@
 extension WriteTransaction {
-    /// Calls `body` with each object of a table that is not linked to exactly once, as embedded objects must be, and
-    /// with how many links lead to it. O(n log n) for n objects.
+    /// Calls `body` with each object of a table that is not linked to exactly once, and with the number of links to it.
+    /// Embedded objects must be linked to exactly once. O(n log n) for n objects.
     package func forEachWithoutOneParent(_ id: TableID, _ body: (_ key: Int64, _ parents: Int) -> Void) {
         let incoming = resolvedSchema.tables[id.index].incoming.map { (table($0.table), $0.column) }
         forEachObject(of: id) { key in

@@ -244,10 +244,10 @@ package final class WriteTransaction {
     /// Whether no version and no transaction snapshot sees a row's cell, so that it is written in place in a chunk
     /// that they share.
     ///
-    /// That is so if the row is in the last chunk that the last held state has in the column, behind the last row
-    /// that the state has there.
+    /// That is so if the row is in the last chunk that the last held state has in the column. It must also lie behind
+    /// the last row that the state has there.
     ///
-    /// The row's position decides. Its key alone says nothing: a checkpoint may contain any keys, so an object that
+    /// The row's position decides. Its key alone says nothing: a checkpoint may contain any keys. So an object that
     /// versions see may have a key that its table has yet to assign. But a row with a lower key is never fresh. So a
     /// change of such an object does not read the last leaf, which may be damaged.
     func isFresh(_ id: TableID, column: Int, leaf: Leaf, row: Int) -> Bool {

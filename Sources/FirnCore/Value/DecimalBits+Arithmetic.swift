@@ -1,8 +1,8 @@
 /// Arithmetic of decimal128, as IEEE 754-2008 describes it: each result is the exact one, rounded once, half to even.
 ///
-/// A result that is exact has the exponent that the standard prefers, if its digits allow that: the lower one of the
-/// operands' exponents for sums, the sum of both for products, the difference for quotients. A NaN stays what it is,
-/// but does not signal any more.
+/// A result that is exact has the exponent that the standard prefers, if its digits allow that. For sums this is the
+/// lower one of the operands' exponents, for products their sum, and for quotients their difference. A NaN stays what
+/// it is, but does not signal any more.
 extension DecimalBits {
     /// What 34 digits and the exponents of decimal128 allow.
     static var digitCount: Int { 34 }
@@ -67,7 +67,7 @@ extension DecimalBits {
                 exponent: lower)
         }
         // Both as multiples of 10^scale. If they are farther apart than 38 digits, what is left over of the second
-        // number is far behind the digits of a result, and only decides how it is rounded.
+        // number is far behind the digits of a result. It only decides how the result is rounded.
         let scale = max(lower, exponent - 38)
         let x = WideCoefficient(coefficient, timesPowerOfTen: exponent - scale)
         let (y, rest) =

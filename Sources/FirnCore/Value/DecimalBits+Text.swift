@@ -37,8 +37,8 @@ extension DecimalBits {
         }
     }
 
-    /// The text by which the number can be made again, bit by bit, apart from the payload of a NaN: as IEEE 754-2008
-    /// and the specification of General Decimal Arithmetic say for `to-scientific-string`.
+    /// The text by which the number can be made again, bit by bit, apart from the payload of a NaN. It is what IEEE
+    /// 754-2008 and the specification of General Decimal Arithmetic say for `to-scientific-string`.
     package var text: String {
         let sign = isNegative ? "-" : ""
         if isNaN { return sign + (isSignalingNaN ? "sNaN" : "NaN") }

@@ -48,8 +48,13 @@ enum FixedCoding {
     }
 }
 
-/// A value of any column type as plain bytes without a length: fixed types as in `FixedCoding`, strings as UTF-8,
-/// data as it is, mixed values as in `MixedCoding`. Null has no bytes.
+/// A value of any column type as plain bytes without a length:
+/// - fixed types as in `FixedCoding`
+/// - strings as UTF-8
+/// - data as it is
+/// - mixed values as in `MixedCoding`
+///
+/// Null has no bytes.
 enum PlainCoding {
     static func load(_ bytes: UnsafeRawBufferPointer, as type: ColumnType) -> Value {
         switch type {

@@ -1,6 +1,6 @@
 extension Value {
-    /// The total order of all values: negative if `a` comes before `b`, positive if it comes after `b`, 0 if they are
-    /// equal in this order.
+    /// The total order of all values. The result is negative if `a` comes before `b`, positive if it comes after `b`,
+    /// and 0 if they are equal in this order.
     ///
     /// * null < bool < numbers < string < data < date < object id < uuid < links < lists < sets < maps.
     /// * Numbers of all types compare by their exact value, also beyond 2^53. −0 and 0 are equal, and so are 1, 1.0

@@ -24,9 +24,9 @@ package enum ActiveVersionPolicy: Sendable, Equatable {
     /// The transaction waits up to this many seconds for a holder to release a version, then fails as with `fail`. It
     /// does not hold the write lock while it waits.
     case wait(seconds: Double)
-    /// The transaction goes on. The oldest held versions no longer count: what they need is written to scratch files
-    /// in the store's folder, and its memory is returned to the system. If that is not possible, the transaction
-    /// fails as with `fail`.
+    /// The transaction goes on. The oldest held versions no longer count. What they need is written to scratch files in
+    /// the store's folder, and its memory is returned to the system. If that is not possible, the transaction fails as
+    /// with `fail`.
     ///
     /// All nodes of such a store lie in scratch files from the beginning, so a store without files can't have this
     /// policy.

@@ -4,9 +4,9 @@
 /// goes, and that q is the active version before it. Then p's dead nodes that were born after q are freed, and the
 /// rest pass to q. (ZFS's dead lists follow the same rule.)
 ///
-/// A **bucket** holds the dead nodes born in (low, high], where both bounds were active when the bucket was made. q
-/// was active before any of p's nodes died, and bounds only ever vanish from below. So q is never strictly inside a
-/// bucket: a bucket is freed or passed on as a whole, in O(1).
+/// A **bucket** holds the dead nodes born in (low, high], where both bounds were active when the bucket was made.
+/// Version q was active before any of p's nodes died, and bounds only ever vanish from below. So q is never strictly
+/// inside a bucket: a bucket is freed or passed on as a whole, in O(1).
 struct DeadList {
     struct Bucket {
         /// Birth stamps in the bucket are above this stamp ...
@@ -19,8 +19,8 @@ struct DeadList {
     /// Ascending by birth.
     private(set) var buckets: [Bucket] = []
 
-    /// Sorts a transaction's dead nodes by birth stamp into the intervals between `active` stamps (ascending; the
-    /// last is the stamp of the version after which they died).
+    /// Sorts a transaction's dead nodes by birth stamp into the intervals between `active` stamps. The stamps ascend,
+    /// and the last is the stamp of the version after which the nodes died.
     init(_ nodes: NodeList, active: ArraySlice<UInt64>) {
         nodes.forEach { node in
             // Nearly all dead nodes of a commit were born in the last interval, or in the interval of a node just

@@ -10,8 +10,8 @@ package final class Pin: @unchecked Sendable {
     package var version: UInt64 { pinned.version }
     /// When it was committed, in nanoseconds since 1970.
     package var time: Int64 { pinned.time }
-    /// The pinned version. Reading it stops the program in a process that was forked off the one that made the pin:
-    /// the child has its parent's memory, but what lies in files may have changed since.
+    /// The pinned version. Reading it stops the program in a process that was forked after the pin was made. The child
+    /// has its parent's memory, but what lies in files may have changed since.
     package var snapshot: Snapshot {
         if isForked { stopInForkedChild("a version of a store") }
         return pinned.snapshot
@@ -109,7 +109,7 @@ package final class Pin: @unchecked Sendable {
 /// A pin's link in the chain of its version's pins, guarded by the version table's lock.
 ///
 /// This is raw memory, not references between pins. A pin that is being deinitialized has no reference count left to
-/// retain, and the last release of another pin must not happen under the lock, because its `deinit` takes that lock.
+/// retain. And the last release of another pin must not happen under the lock, because its `deinit` takes that lock.
 struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
@@ -154,9 +154,9 @@ package struct CallSite: Sendable, CustomStringConvertible {
     package var description: String { line == 0 ? "\(file)" : "\(file):\(line)" }
 }
 
-/// Stops the program because of a mistake at a call site, which the message begins with. A call through a protocol
-/// has no line, and one that another module of Firn passes on has that module's; the line is found then as for a call
-/// that names none.
+/// Stops the program because of a mistake at a call site, which the message begins with. A call through a protocol has
+/// no line. A call that another module of Firn passes on has that module's line. In both cases the line is found as for
+/// a call that names none.
 @inline(never)
 package func stopProgram(_ message: String, at callSite: CallSite) -> Never {
     if callSite.line == 0 || CallerLine.isOwn(fileID: "\(callSite.file)") {

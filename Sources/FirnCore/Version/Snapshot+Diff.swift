@@ -1,5 +1,5 @@
 extension Snapshot {
-    /// Returns what differs between this version and a later one, compared by values: a column that was assigned the
+    /// Returns what differs between this version and a later one, compared by values. A column that was assigned the
     /// value it already had does not count. Both versions must be pinned and belong to one store.
     ///
     /// Cost: O(nodes changed and the rows in them).
@@ -57,7 +57,7 @@ extension TableSummary {
             return UnsafeRawBufferPointer(start: a.address(i), count: a.node.width)
                 .elementsEqual(UnsafeRawBufferPointer(start: b.address(j), count: b.node.width))
         case .variable:
-            // Do not compare through `a` and `b`: once damage has been met, each value that is compared is unpacked
+            // Do not compare through `a` and `b`. Once damage has been met, each value that is compared is unpacked
             // again, and these chunks lie in memory that is reused for it.
             if let x = kept.old.cell(column, i).ownNode, let y = kept.new.cell(column, j).ownNode, x == y {
                 return true

@@ -1,13 +1,13 @@
 extension TableView {
-    /// Calls `body` with the key of each object of this table whose link (or list or set of links) in `column` leads
-    /// to `target`, ascending, until `body` returns false. An object that links to `target` several times is reported
-    /// as many times. O(log n) and the links found.
+    /// Calls `body` with the key of each object of this table whose link in `column` leads to `target`, ascending,
+    /// until `body` returns false. The column may also hold lists or sets of links. An object that links to `target`
+    /// several times is reported as many times. O(log n) and the links found.
     package func forEachSource(of target: Int64, _ column: Int, _ body: (Int64) -> Bool) {
         IntegerIndexTree.forEachValue(of: UInt64(bitPattern: target), in: backlinks(column), body)
     }
 
-    /// Calls `body` as the other `forEachSource` does, with each object of this table that has a mixed value in
-    /// `column` which links to an object of any table.
+    /// Calls `body` as the other `forEachSource` does, with each object of this table whose mixed value in `column`
+    /// links to the object `target` of `table`. That may be any table.
     package func forEachSource(of target: Int64, in table: TableID, mixed column: Int, _ body: (Int64) -> Bool) {
         IntegerIndexTree.forEachValue(of: MixedLinks.backlinkKey(table, target), in: backlinks(column), body)
     }

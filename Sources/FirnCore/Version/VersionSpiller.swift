@@ -7,10 +7,10 @@ import FirnStorage
 /// Its nodes lie in mapped scratch files (`SpillHeap`): their pages are written to these files, and the system takes
 /// their memory back. The addresses stay the same; a thread that reads such a page waits for the disk.
 ///
-/// The work goes by pages. Every page with a node that was born before the version came about is written out, once:
-/// what earlier versions needed has been written already, and what the newest version shares with it is read back
-/// when it is used. A compaction accesses what the newest version leaves behind, so these pages are written out once
-/// more after it.
+/// The work goes by pages. Every page with a node that was born before the version came about is written out once. What
+/// earlier versions needed has been written already. What the newest version shares with it is read back when it is
+/// used. A compaction accesses what the newest version leaves behind, so these pages are written out once more after
+/// it.
 ///
 /// `lock` guards all state; nothing is written while it is held.
 final class VersionSpiller: @unchecked Sendable {

@@ -4,12 +4,12 @@ import FirnStorage
 /// Counts how many versions are active, and what they retain.
 ///
 /// **Active** are the versions that a holder holds (other than the store itself, such as the compactor), and the tip.
-/// The count is of the versions that will be active when all that is written is published, so a version that only
-/// waits to be published is not counted. Transaction snapshots are not versions, but what they retain counts as
-/// retained. Entries of one version count as one.
+/// The count is of the versions that will be active when all that is written is published. So a version that only waits
+/// to be published is not counted. Transaction snapshots are not versions, but what they retain counts as retained.
+/// Entries of one version count as one.
 ///
-/// The counts are updated at each change: a version is held from the first holder of any of its entries to the last
-/// one of any of them.
+/// The counts are updated at each change. A version is held from the first holder of any of its entries to the last one
+/// of any of them.
 extension VersionTable {
     /// Whether a version is written out, so that it needs no memory and is not counted.
     enum Spill {

@@ -382,8 +382,8 @@ final class VersionTable: @unchecked Sendable {
         return index < entries.count ? entries[index] : nil
     }
 
-    /// Handles an entry that has lost its last counted holder, or a pin of the store's when nobody else held it;
-    /// returns the nodes that only this entry reached. The lock is held.
+    /// Handles an entry that has lost its last counted holder, or a pin of the store's when nobody else held it.
+    /// Returns the nodes that only this entry reached. The lock is held.
     private func releaseHolder(_ entry: Entry, isCounted: Bool) -> NodeList {
         lock.assertHeld()
         if isCounted { countReleased(entry) }

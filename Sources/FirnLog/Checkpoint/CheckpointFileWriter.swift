@@ -1,9 +1,8 @@
 import FirnBytes
 import FirnStorage
 
-/// Writes one file of a checkpoint, front to back. It belongs to one thread at a time. The file is no part of the
-/// store until `Log.publish` names it in the manifest; if it was not finished, it is removed when the writer is
-/// released.
+/// Writes one file of a checkpoint, front to back. It belongs to one thread at a time. The file is no part of the store
+/// until `Log.publish` names it in the manifest. If it was not finished, it is removed when the writer is released.
 package final class CheckpointFileWriter {
     package let id: UInt64
     /// The offset in the mapping at which the file begins.

@@ -22,8 +22,8 @@ package enum VerifyOnOpen: Sendable, Equatable {
     case directory
     /// Every byte.
     case everything
-    /// Every byte of a log, or of a checkpoint, that is shorter than 1 MiB, which takes less than a millisecond;
-    /// for longer ones the same as `directory`.
+    /// Every byte of a log, or of a checkpoint, that is shorter than 1 MiB, which takes less than a millisecond. For
+    /// longer ones it is the same as `directory`.
     case everythingOfSmall
 
     /// Whether all of a log, or of a checkpoint, with this many bytes is read.
@@ -59,10 +59,10 @@ package struct LogOptions: Sendable {
     package var segmentByteCount = LogLimits.segmentByteCount
     /// The most bytes that a part holds before compression; a longer part is refused.
     package var partByteCount = 1 << 20
-    /// The size of the reserve, the file that is removed when the disk is full so that a transaction that removes
-    /// more than it adds can still commit; 0 keeps none, and nil follows the size of the store (`LogReserve`).
+    /// The size of the reserve: 0 keeps none, and nil follows the size of the store (`LogReserve`). The reserve is
+    /// removed when the disk is full, so that a transaction that removes more than it adds can still commit.
     package var reserveByteCount: Int?
-    /// Whether the opener of this log writes a checkpoint before it ends, so that another process that ends first
+    /// Whether the opener of this log writes a checkpoint before it ends. If it does, another process that ends first
     /// can leave the checkpoint to it (`Log.beginEnding`).
     package var endsWithCheckpoint = true
     /// How many milliseconds the log must have been idle before it writes its durable mark once more.

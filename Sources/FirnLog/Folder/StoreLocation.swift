@@ -52,8 +52,8 @@ struct StoreLocation: Sendable {
         try stored(storage.syncFolder(parent))
     }
 
-    /// Makes the store's own name durable. The user may not be allowed to read the folder above it: then this does
-    /// nothing, and making the name durable was the task of the process that created the store's folder.
+    /// Makes the store's own name durable. Does nothing if the user is not allowed to read the folder above it. Making
+    /// the name durable was then the task of the process that created the store's folder.
     func syncParent() throws(LogError) {
         do throws(StorageError) { try storage.syncFolder(parent) } catch {
             if error.code != .permissionDenied { throw LogError(error) }

@@ -4,10 +4,10 @@ import FirnStorage
 /// The header of a file in the folder `checkpoint`. Such a file holds nodes that were written at one time, and a
 /// footer that says what they and the files before them make up. Numbers are little-endian.
 ///
-/// The files of a checkpoint lie one behind the other in one **checkpoint mapping**, a range of addresses. Each
-/// begins at a multiple of 64 KiB, so a node in one file refers to a node in another by its offset in the mapping.
-/// A later checkpoint of the same mapping adds a file with what has changed. It leaves out the files in which no node
-/// is needed any more. A checkpoint that writes everything begins a mapping of its own. FirnCore defines the nodes
+/// The files of a checkpoint lie one behind the other in one **checkpoint mapping**, a range of addresses. Each begins
+/// at a multiple of 64 KiB. So a node in one file refers to a node in another by its offset in the mapping. A later
+/// checkpoint of the same mapping adds a file with what has changed. It leaves out the files in which no node is needed
+/// any more. A checkpoint that writes everything begins a mapping of its own. FirnCore defines the nodes
 /// (`OnDiskNode`); each carries its own checksum.
 ///
 /// ```

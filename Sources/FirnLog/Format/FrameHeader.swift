@@ -23,11 +23,14 @@ import FirnBytes
 ///        └──────────────────────────────────────────────┘
 /// ```
 ///
-/// - **kind**: 1 schema, 2 changes (the two kinds of a commit's parts), 3 mark (no payload; repeats the durable
-///   mark), 4 segment schema (the schema in force where the segment begins; not a part of a commit).
-/// - **flags**: bit 0 LAST (this part ends the commit; also set on marks and segment schemas), bit 1 LZ4 (the
-///   payload is one LZ4 block that decompresses to `raw length` bytes; without it the two lengths are equal). All
-///   other bits are zero.
+/// - **kind**:
+///   - 1 schema, 2 changes: the two kinds of a commit's parts.
+///   - 3 mark: no payload. It repeats the durable mark.
+///   - 4 segment schema: the schema in force where the segment begins. It is not a part of a commit.
+/// - **flags**: all bits but these are zero.
+///   - bit 0 LAST: this part ends the commit. It is also set on marks and segment schemas.
+///   - bit 1 LZ4: the payload is one LZ4 block that decompresses to `raw length` bytes. Without it the two lengths are
+///     equal.
 /// - **version**: of a part, the version that the commit makes; of a mark or a segment schema, the last version
 ///   before it.
 /// - **time**: when the commit began; never less than the time of the frame before.
@@ -35,8 +38,8 @@ import FirnBytes
 /// - **part**: counts from 0 within a commit; 0 for marks and segment schemas.
 /// - **payload CRC**: CRC-32C of the stored payload.
 /// - **header CRC**: CRC-32C of bytes 0 ..< 76. Because it covers the payload's CRC, it stands for the whole frame.
-/// - **chain**: the header CRC of the frame before (for the first frame, of the segment's header), so that no frame
-///   can be left out, inserted or moved.
+/// - **chain**: the header CRC of the frame before or, in the first frame, of the segment's header. So no frame can be
+///   left out, inserted or moved.
 struct FrameHeader: Equatable {
     static let byteCount = 80
     static let magic: UInt32 = 0x4E52_4946  // "FIRN"

@@ -14,8 +14,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         case damage
         /// What the log has open no longer has its names in the store's folder: it was moved, replaced or removed.
         case replaced
-        /// Another process (or another opener in this one) is still opening the store for writing after the time to
-        /// wait has passed, or is writing and can't be waited for.
+        /// Another opener, in this process or another one, is in the way. It is still opening the store for writing
+        /// after the time to wait has passed, or it is writing and can't be waited for.
         case locked(processID: Int32?)
         /// More processes have it open than the shared page has slots for.
         case tooManyProcesses
@@ -44,8 +44,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     package var offset: Int?
     /// What was found.
     package var detail: String
-    /// Nothing that counts was changed before: too many files were open when a new one was to be created, or a name
-    /// could not be looked up.
+    /// Whether nothing that counts was changed before the error. Too many files were open when a new one was to be
+    /// created, or a name could not be looked up.
     private(set) var hasChangedNothing = false
 
     package init(_ code: Code, path: String, offset: Int? = nil, detail: String = "") {
@@ -86,8 +86,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
             detail: "\(found): it was moved, replaced or removed while the store was open")
     }
 
-    /// Whether the log is as it was before, so that the failed call may be tried again: the disk was full, or too
-    /// many files were open.
+    /// Whether the log is as it was before, so that the failed call may be tried again. The disk was full, too many
+    /// files were open, or a name could not be looked up.
     var isTransient: Bool { code == .diskFull || hasChangedNothing }
 
     /// This error, thrown before anything that counts was changed: no reader looks yet for the name of the file

@@ -33,12 +33,12 @@ package enum LogLimits {
     /// The length at which a segment is sealed and the log continues in a new one. A commit is never split between
     /// segments, so a commit that is longer than a segment makes a longer segment.
     package static let segmentByteCount = 64 << 20
-    /// The greatest length of the reserve (`LogReserve`): a file that is removed when the disk is full, so that a
+    /// The greatest length of the reserve (`LogReserve`). That file is removed when the disk is full, so that a
     /// transaction that removes more than it adds can still commit.
     package static let reserveByteCount = 4 << 20
     /// The first and the greatest step in which zeros are preallocated behind the tail.
     package static let preallocationByteCount = (first: 256 << 10, most: 4 << 20)
-    /// The system is asked to begin writing frames of at least this size to the disk at once, so that the sync has less
-    /// to wait for.
+    /// The system is asked to begin writing frames of at least this size to the disk at once. So the sync has less to
+    /// wait for.
     package static let writebackByteCount = 256 << 10
 }

@@ -48,15 +48,17 @@ import FirnBytes
 ///     48 └───────────────────────┴───────────────────────┘
 /// ```
 ///
-/// **retention** is what the opener retains that was the last to ask for any of the past (`RetentionWord`); 0 if
-/// nobody has asked.
-/// **state** is 0 for the one open segment, which is the last, and 1 for a sealed one. A sealed segment is valid
-/// for `byte count` bytes, holds the versions first ... last (last = first - 1: none) and ends with the frame whose
-/// header CRC is **chain end**; what the file holds beyond that is to be cut.
-/// For the open segment these three are zero. The first 64 bytes keep their meaning in every format, so that a reader
-/// can distinguish a later format from damage.
-/// An unknown bit in **required features** means that this release can't read the store; an unknown bit in
-/// **optional features** is ignored.
+/// **retention** is what the opener retains that was the last to ask for any of the past (`RetentionWord`); 0 if nobody
+/// has asked.
+///
+/// **state** is 0 for the one open segment, which is the last, and 1 for a sealed one. A sealed segment is valid for
+/// `byte count` bytes. What the file holds beyond that is to be cut. The segment holds the versions first ... last
+/// (last = first - 1: none). It ends with the frame whose header CRC is **chain end**. For the open segment, the byte
+/// count, the last version and the chain end are zero.
+///
+/// The first 64 bytes keep their meaning in every format, so that a reader can distinguish a later format from damage.
+/// An unknown bit in **required features** means that this release can't read the store; an unknown bit in **optional
+/// features** is ignored.
 struct Manifest: Equatable {
     static let magic: UInt64 = 0x494E_414D_4E52_4946  // "FIRNMANI"
     static let headerByteCount = 128

@@ -13,10 +13,10 @@ package enum HistoryRetention: Sendable, Hashable {
     case everything
 }
 
-/// What several retentions keep together, as one word in the manifest and in the slots of the shared page. Bits 32
-/// ..< 64 hold the greatest number of versions that one of them keeps (all ones: every version); bits 0 ..< 32 hold
-/// the greatest age in seconds, rounded up. A word made from more than one retention keeps what all of them keep. 0
-/// is nothing.
+/// What several retentions keep together, as one word in the manifest and in the slots of the shared page. Bits 32 ..<
+/// 64 hold the greatest number of versions that one of them keeps (all ones: every version). Bits 0 ..< 32 hold the
+/// greatest age in seconds, rounded up. A word made from more than one retention keeps what all of them keep. 0 is
+/// nothing.
 struct RetentionWord: Equatable {
     private(set) var raw: UInt64
 

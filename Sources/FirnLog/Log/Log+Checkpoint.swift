@@ -96,9 +96,9 @@ extension Log {
     /// hold nothing after `oldest`. This is one replacement of the manifest. If it throws `.diskFull`, the store is
     /// unchanged.
     ///
-    /// With any durability, the checkpoint's version is durable before the manifest names the checkpoint. A
-    /// manifest ahead of the synced log would, after a power cut, lead to a log that ends before the version from
-    /// which the store is opened.
+    /// With any durability, the checkpoint's version is durable before the manifest names the checkpoint. A manifest
+    /// ahead of the synced log would be wrong after a power cut. The log would end before the version from which the
+    /// store is opened.
     ///
     /// Files are removed by `removeUnneeded`, which may be called at any time.
     ///
@@ -126,8 +126,9 @@ extension Log {
     /// Removes segments that the manifest no longer lists, and checkpoint files that the manifest does not need and
     /// that are not in `held`.
     ///
-    /// Nothing is removed while another process is opening the store (it may have read a manifest that lists the
-    /// file), nor while a power cut could bring back a manifest that lists it. The next call removes it.
+    /// Nothing is removed while another process is opening the store, because it may have read a manifest that lists
+    /// the file. Nor is a file removed while a power cut could bring back a manifest that lists it. The next call
+    /// removes it.
     ///
     /// Returns false in these cases: there may be something left to remove.
     @discardableResult
@@ -186,8 +187,8 @@ extension Log {
         for name in unneeded { try folder.removeIfPresent(name) }
     }
 
-    /// Approximately the bytes of frames written since the last checkpoint's version: when the log is opened, a
-    /// segment that the checkpoint covers only in part counts in full. O(1).
+    /// Approximately the bytes of frames written since the last checkpoint's version. When the log is opened, a segment
+    /// that the checkpoint covers only in part counts in full. O(1).
     package var byteCountSinceCheckpoint: Int { writer?.byteCountSinceCheckpoint.load(ordering: .relaxed) ?? 0 }
 
     /// Subtracts the bytes that a checkpoint has covered.

@@ -54,8 +54,8 @@ extension Log {
         }
     }
 
-    /// Runs `body` with the manifest in force. If it throws and the manifest has been replaced meanwhile, runs it
-    /// again with the new one: another process's compactor may have removed files that the old one lists.
+    /// Runs `body` with the manifest in force. If it throws and the manifest has been replaced meanwhile, runs it again
+    /// with the new one. Another process's compactor may have removed files that the old manifest lists.
     func readingOn<Result>(
         _ body: (Manifest) throws(LogError) -> Result
     ) throws(LogError) -> Result {

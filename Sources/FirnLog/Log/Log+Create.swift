@@ -4,16 +4,15 @@ import FirnStorage
 extension Log {
     /// Makes a store that begins with a checkpoint, and closes it.
     ///
-    /// All locks of the store are held meanwhile, as they are while a store is deleted: an opener waits, and finds
-    /// the complete store. Until the manifest says that this is a store, a file `copying` says that it is not yet
-    /// one; that file is durable before anything else is made. So an interrupted copy can be opened (as a location
-    /// where nothing is), deleted, or written again.
+    /// All locks of the store are held meanwhile, as they are while a store is deleted: an opener waits, and finds the
+    /// complete store. Until the manifest says that this is a store, a file `copying` says that it is not yet one. That
+    /// file is durable before anything else is made. So an interrupted copy can be opened (as a location where nothing
+    /// is), deleted, or written again.
     ///
     /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
     /// - Parameter write: writes the checkpoint's nodes, and returns its `state`.
     /// - Parameter replacesRemains: whether an empty folder, or what an interrupted creation or deletion has left in
-    /// one,
-    ///   is no obstacle.
+    ///   one, is no obstacle.
     /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy; `.locked` if another
     ///   opener is making a store there. If it throws, nothing is left of the copy; or, if that can't be removed
     ///   either, an interrupted copy or the complete one.
@@ -118,9 +117,10 @@ extension Log {
 
     /// Removes the files that a failed copy has made, by their names. The caller holds the locks.
     ///
-    /// It ends with the first step that fails, because each must be durable before the next: a manifest without its
-    /// files would be a damaged store, and files without the mark the remains of one. Neither can be opened, nor the
-    /// second one deleted. So what is left after a failure or a power cut is the whole store, or an interrupted copy.
+    /// It ends with the first step that fails, because each must be durable before the next. A manifest without its
+    /// files would be a damaged store, and files without the mark would be the remains of one. Neither can be opened,
+    /// and the remains can't be deleted. So what is left after a failure or a power cut is the whole store, or an
+    /// interrupted copy.
     private static func removeAll(_ folder: StoreFolder, _ location: StoreLocation) {
         do {
             try folder.removeIfPresent(folder.manifest)

@@ -39,7 +39,7 @@ extension Log {
     /// Whether this process has the lock, has committed nothing since, and is to release it after a while.
     package var hasIdleTime: Bool { writer.map { $0.lock.idleTime != .max } ?? false }
 
-    /// Says that a request to release the lock came while a transaction ran: it is made again when the log has been
+    /// Says that a request to release the lock came while a transaction ran. It is made again when the log has been
     /// idle for a while.
     package func postponeIdleRelease() { writer?.lock.beginIdleTime() }
 
@@ -47,11 +47,11 @@ extension Log {
     /// Returns at once if this process has the lock.
     ///
     /// - Parameters:
-    ///   - deadline: a time of the monotonic clock, in nanoseconds, by which `isWanted` is asked again at the
-    ///     latest, even while another thread of this process waits for the lock.
+    ///   - deadline: a time of the monotonic clock, in nanoseconds. By then `isWanted` is asked again at the latest,
+    ///     even while another thread of this process waits for the lock.
     ///   - isWanted: whether the caller continues to wait.
-    /// - Throws: `.locked` if the log uses no threads and another process has the lock; `.closed` if the lock is no
-    ///   longer wanted; the error that makes writing impossible.
+    /// - Throws: `.locked` if the log uses no threads and another process has the lock. `.closed` if the lock is no
+    ///   longer wanted. The error that makes writing impossible, if there is one.
     package func awaitWriting(until deadline: Int64 = .max, while isWanted: () -> Bool = { true }) throws(LogError) {
         let writer = try writable()
         guard writer.lock.isAway else { return }
@@ -114,9 +114,9 @@ extension Log {
         return Progress(position: position, manifest: manifest)
     }
 
-    /// Like `readPublished`, but reads through the end of the log, for the process that has acquired the kernel's
-    /// lock. If the former holder died or failed, the log is recovered first: what was never acknowledged and is
-    /// not whole is cut off, under a new epoch.
+    /// Like `readPublished`, but reads through the end of the log, for the process that has acquired the kernel's lock.
+    /// If the former holder died or failed, the log is recovered first. What was never acknowledged and is not whole is
+    /// cut off, under a new epoch.
     package func readToEnd(_ body: (inout CommitReader) throws -> Void) throws -> Progress {
         let writer = try writable()
         precondition(writer.lock.isLocked, "Firn: the process that reads the rest of the log holds the writer lock")
@@ -213,8 +213,8 @@ extension Log {
         }
         writer.noteReserve(isThere: writer.reserve.ensure(for: tail.storeByteCount))
         tail.startWriting(file, byteCount: byteCount)
-        // Set before anything is changed: if this process dies after a manifest change that the page does not show,
-        // the next holder must not take the manifest that it knows for the one in force.
+        // Set before anything is changed, because this process may die after a manifest change that the page does not
+        // show. Then the next holder must not take the manifest that it knows for the one in force.
         page.writerProcess = UInt64(currentProcessID())
         // If the disk is full, the next replacement of the manifest does it; other failures are recorded in the group.
         try? tail.rememberRetention()
@@ -224,8 +224,8 @@ extension Log {
     // MARK: Waiting
 
     /// What a thread needs to wait for events without keeping the log open. It is woken if another process has
-    /// published, wants to write or has finished writing; if this process is idle or has failed; and after
-    /// `wakeAll`.
+    /// published, wants to write or has finished writing. It is also woken if this process is idle or has failed, and
+    /// after `wakeAll`.
     package var publishWaiter: PublishWaiter { PublishWaiter(page: page, lock: writer?.lock) }
 
     /// The page's wake word, separate from the log, so that a thread can wait without keeping the log open.

@@ -1,9 +1,9 @@
 import FirnStorage
 
 extension Log {
-    /// Opens the store beside processes that have it open for writing, without waiting for the writer lock: it
-    /// reads what they have published, and is then in the state of any process that is not writing at the moment.
-    /// Nil if that is not possible now: no process has the store open, or one is recovering it.
+    /// Opens the store beside processes that have it open for writing, without waiting for the writer lock. The log
+    /// reads what they have published. It is then in the state of any process that is not writing at the moment.
+    /// Returns nil if that is not possible now: no process has the store open, or one is recovering it.
     static func join(
         _ options: LogOptions, folder: StoreFolder, clock: any Clock, locks: StoreLocks
     ) throws(LogError) -> Log? {

@@ -17,22 +17,21 @@ import FirnStorage
 /// - **Without a slot**, segments that it has not read may be removed, and checkpoint files that it has not opened.
 ///   So it opens everything that opening needs at once. If it asks later for something that has been removed, that
 ///   is `.versionNotHere`.
-/// - **Without `lock`** it can't know whether another process writes. It reads the log to its last whole commit, as
-///   if nobody wrote: everything that was acknowledged as durable when it was opened is there, and perhaps commits
-///   that are just being written. A writer may punch holes into a checkpoint while this reader has an older one
-///   open: reading the holes is reported as damage, and opening the store again helps.
+/// - **Without `lock`** it can't know whether another process writes. It reads the log to its last whole commit, as if
+///   nobody wrote. Everything that was acknowledged as durable when it was opened is there, and perhaps commits that
+///   are just being written. A writer may punch holes into a checkpoint while this reader has an older one open.
+///   Reading the holes is reported as damage, and opening the store again helps.
 /// - **Without `shared`** it always sees the store as it was when it was opened.
 ///
 /// **What looks like damage** may be caused by a writer, and is checked again. If the manifest has changed, reading
-/// starts again. If it has not, the view may be torn: the bytes read first are from before a commit, and the bytes
-/// read later are from after it and refer to that commit. Frames are written one after another, so if later frames
-/// are written, those before them are complete by then. Only what the next attempts find at the same offset is
-/// damage.
+/// starts again. If it has not, the view may be torn. Then the bytes read first are from before a commit. The bytes
+/// read later are from after it, and refer to that commit. Frames are written one after another, so if later frames are
+/// written, those before them are complete by then. Only what the next attempts find at the same offset is damage.
 extension Log {
     /// How many times opening is attempted, at intervals of 2 ms, if the store has changed meanwhile.
     private static let readingAttempts = 2000
-    /// How many attempts in a row, at intervals of 2 ms, must find damage at the same offset. The first number is
-    /// for a store that another process may be writing: it may be about to replace the manifest, or may have cut
+    /// How many attempts in a row, at intervals of 2 ms, must find damage at the same offset. The first number is for a
+    /// store that another process may be writing. That process may be about to replace the manifest, or may have cut
     /// the log and written the same range again. The second is for a store that nobody writes.
     private static let damageAttempts = (beside: 10, alone: 2)
 
@@ -171,8 +170,8 @@ extension Log {
             checkpointPosition: recovery?.scan.sought)
     }
 
-    /// Takes a slot for a reader. If there is none (all may be taken, or the files may not be writable for this
-    /// user), the reader reads all the same, but no process keeps files for it.
+    /// Takes a slot for a reader. There may be none: all may be taken, or the files may not be writable for this user.
+    /// Then the reader reads all the same, but no process keeps files for it.
     private static func readerSlot(_ page: SharedPage, _ locks: StoreLocks) -> Int? {
         (try? page.takeSlot(locks, processID: currentProcessID(), now: SystemClock.shared.now())) ?? nil
     }

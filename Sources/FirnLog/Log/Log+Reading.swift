@@ -52,8 +52,8 @@ extension Log {
     /// - Parameters:
     ///   - position: the position that an earlier call returned; it is used if it is the one behind `version`.
     ///   - isOpening: true until `publishHoldings` was called. The manifest is then the one with whose checkpoint the
-    ///     log was opened. A compactor that had looked for other processes before this one came may have replaced
-    ///     it, but removes nothing that it lists; for a reader without a slot, the files are held open.
+    ///     log was opened. A compactor that had looked for other processes before this one came may have replaced it,
+    ///     but removes nothing that it lists. For a reader without a slot, the files are held open.
     /// - Returns: the position from which to continue.
     /// - Throws: `.damage` with the file and offset; `.versionNotHere`; whatever `body` throws.
     @discardableResult

@@ -73,8 +73,8 @@ extension Log {
         writer.maintenance?.noteCommit()
     }
 
-    /// Calls `done` when `version` is as durable as the log was opened to make it, or can't become so: at once on
-    /// this thread if that is known already, otherwise on the log's own thread.
+    /// Calls `done` when `version` is as durable as the log was opened to make it, or can't become so. The call comes
+    /// at once on this thread if that is known already, otherwise on the log's own thread.
     package func whenDurable(
         _ version: UInt64, _ done: @escaping @Sendable (Result<Void, LogError>) -> Void
     ) {

@@ -39,7 +39,7 @@ package final class Log: @unchecked Sendable {
     /// Atomic: once true, it stays true. The next call of `publishHoldings` shows it to the others.
     let hasCeasedReading = Atomic<Bool>(false)
     let checkpoints: Guarded<ListedCheckpoints>
-    /// The position behind the checkpoint's version, if recovery has passed it: the replay that opens the store begins
+    /// The position behind the checkpoint's version, if recovery has passed it. The replay that opens the store begins
     /// there, and does not read again what the checkpoint covers.
     let checkpointPosition: LogPosition?
     /// Differs from the process's own mark if the process was forked since.

@@ -119,8 +119,8 @@ extension StoreFolder {
         }
     }
 
-    /// Whether a file begins with what Firn writes there, or with zeros, which it does if the power failed before
-    /// the bytes were on the disk.
+    /// Whether a file begins with what Firn writes there, or with zeros. It begins with zeros if the power failed
+    /// before the bytes were on the disk.
     private func begins(_ name: StoreFileName, with number: UInt64) throws(LogError) -> Bool {
         let magic = withUnsafeBytes(of: number.littleEndian) { Array($0) }
         let start: [UInt8]

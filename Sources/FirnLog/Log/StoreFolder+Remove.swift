@@ -36,9 +36,9 @@ extension Log {
     /// Throws, having changed nothing, if there is no store at the path (its manifest must be intact). Throws
     /// `.locked` if any opener, in this process or another, has the store open or holds a version of it.
     ///
-    /// Of the files that hold data, the manifest is removed last, once the removal of the others is durable. So a
-    /// crash leaves a folder that is still marked as a store: it can't be opened unless everything is there, and it
-    /// can be deleted again. If the manifest is gone, only the shared page and the lock are left.
+    /// Of the files that hold data, the manifest is removed last, once the removal of the others is durable. So a crash
+    /// leaves a folder that is still marked as a store. It can't be opened unless everything is there, and it can be
+    /// deleted again. If the manifest is gone, only the shared page and the lock are left.
     ///
     /// - Parameters:
     ///   - keepsOthers: whether other files in the folder are kept, and the folder with them. If not, they make this

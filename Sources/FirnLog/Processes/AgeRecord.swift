@@ -6,20 +6,21 @@ import FirnStorage
 /// is not the time that passed between them, if the clock was set in between. This record says where that was: it is
 /// the last **reading** of the clocks, and a few **points**. It is kept in the shared page (`SharedPage+Ages`).
 ///
-/// **Elapsed time.** Between two readings as much time has passed as the boot clock *and* the wall clock agree on: the
-/// lesser of the two, so that neither of them alone can make anything old.
+/// **Elapsed time.** The time between two readings is the lesser of what has passed by the boot clock and by the wall
+/// clock. So neither clock alone can make anything old.
 ///
-/// **Points.** A point (t, a) says that every frame with a time up to t was written at least a before the reading. One
-/// is made where frames' times rise by more than the time that has passed: all frames up to then are not older than
-/// that moment. And one where they rise by less, because they were ahead of the wall clock and it catches up: all
-/// frames up to then are older than their times say. Between two points, and behind the last one, differences of times
-/// are ages.
+/// **Points.** A point (t, a) says that every frame with a time up to t was written at least a before the reading. A
+/// point is made where frames' times rise by more than the time that has passed. All frames up to then are at least as
+/// old as that moment. A point is also made where they rise by less, because they were ahead of the wall clock and it
+/// catches up. All frames up to then are older than their times say. Between two points, and behind the last one,
+/// differences of times are ages.
 ///
-/// **Starts of the system.** How much time passed between two starts is known from the wall clock alone, which may be
-/// wrong, and more often just then. So the gap counts for nothing until a second reading confirms it: one that is
-/// `confirmation` later and finds that the clock was not set, or one after the next start that is not before the first,
-/// if no newer record was lost in between.
-/// A gap is counted from the last frame's time, so there is none while these are ahead of the clock.
+/// **Starts of the system.** How much time passed between two starts is known from the wall clock alone. That clock may
+/// be wrong, and is wrong more often just then. So the gap counts for nothing until a second reading confirms it:
+/// - a reading that is `confirmation` later and finds that the clock was not set;
+/// - a reading after the next start that is not before the first, if no newer record was lost in between.
+///
+/// A gap is counted from the last frame's time, so there is none while frames' times are ahead of the clock.
 ///
 /// Whatever is unknown makes frames younger: then more of the past is retained, never less.
 struct AgeRecord: Equatable {
@@ -28,8 +29,8 @@ struct AgeRecord: Equatable {
         var time: Int64
         /// How old those up to that time are at least, at the reading. Slightly below 0 for a new point.
         var age: Int64
-        /// Whether the clock was set between the point before and this one, so that differences of times there are
-        /// not ages: then all frames up to this point are taken to be as old as the youngest.
+        /// Whether the clock was set between the point before and this one, so that differences of times there are not
+        /// ages. Then all frames up to this point are taken to be as old as the youngest.
         var isMerged = false
     }
 
@@ -198,8 +199,8 @@ struct AgeRecord: Equatable {
         defer { slack = 0 }
         // Of frames that have a point already, more is known.
         if let newest = points.last, newest.time >= last { return }
-        // Frames whose times are later than the reading accounts for: the record is older than they are, because a
-        // power cut has lost the newer one, or their writer kept none. The clock may have been set between them.
+        // Frames may have later times than the reading accounts for. Then the record is older than they are: a power
+        // cut has lost the newer one, or their writer kept none. The clock may have been set between them.
         let unknown = max(last.clampedSubtracting(time).clampedSubtracting(Self.withDrift(passed)), 0)
         if unknown <= Self.tolerance {
             insert(Point(time: last, age: -slack - unknown))

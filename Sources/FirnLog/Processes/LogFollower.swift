@@ -4,10 +4,10 @@ import FirnStorage
 /// Reads what another process writes: from a position to a version that has been published, through segments that
 /// were sealed and cut meanwhile.
 ///
-/// Frames up to the published version are always intact in the segment that the newest manifest names for them: a
-/// segment is listed before a frame is written to it, and it is cut or removed only after the manifest says where
-/// its commits are now. So if a frame or a segment is not as it should be, the manifest must have changed, and is
-/// read again; if the frame is not there either, that is damage.
+/// Frames up to the published version are always intact in the segment that the newest manifest names for them. A
+/// segment is listed before a frame is written to it. It is cut or removed only after the manifest says where its
+/// commits are now. So if a frame or a segment is not as it should be, the manifest must have changed, and is read
+/// again. If the frame is not there either, that is damage.
 ///
 /// Owned by the tail's appender (`LogTail`).
 final class LogFollower {

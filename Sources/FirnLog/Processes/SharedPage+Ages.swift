@@ -20,9 +20,11 @@ import FirnStorage
 ///    240 └───────────────────────┴───────────────────────┘
 /// ```
 ///
-/// All are nanoseconds. **points** has the number of points in bits 0 ..< 8, how many of them lie before the gap in
-/// bits 8 ..< 16, a bit for each that is merged in bits 16 ..< 24, and in bits 32 ..< 64 the second of the boot time
-/// since which the clock was not set. **gap** is 0 if there is none.
+/// Times, ages, the slack and the gap are nanoseconds. **gap** is 0 if there is none. **points** has these fields:
+/// - bits 0 ..< 8: the number of points;
+/// - bits 8 ..< 16: how many of them lie before the gap;
+/// - bits 16 ..< 24: a bit for each point that is merged;
+/// - bits 32 ..< 64: the boot time, in seconds, since which the clock was not set.
 ///
 /// **check** is the CRC of the store id's high word and of the other words, with bit 32 set. The process that writes to
 /// the log sets it to 0 while it changes them. So a record is invalid if its writer did not finish it, or if another

@@ -6,8 +6,9 @@ package struct OtherProcess: Sendable, Equatable {
     package var processID: Int32
     /// When it opened the store, in nanoseconds since 1970. Tells apart processes that had the same number.
     package var openedAt: Int64
-    /// The version up to which it has read the log: it needs what comes after that. 0 while it is opening the
-    /// store, and the greatest number if it reads no further, like an opener that has opened the store read-only.
+    /// The version up to which it has read the log: it needs what comes after that. It is 0 while the process is
+    /// opening the store. It is the greatest number if the process reads no further, like an opener that has opened the
+    /// store read-only.
     package var version: UInt64
     /// The oldest version that something in it holds.
     package var oldestVersion: UInt64
@@ -54,8 +55,8 @@ struct SlotFlags: OptionSet {
     static let asksForWritingOut = SlotFlags(rawValue: 4)
 }
 
-/// The slots of the shared page: one per opener, at byte 256 + 64 n. The owner of a slot holds byte 64 + n of the
-/// file `lock`, so a slot is free as soon as its owner has died, whatever its words say.
+/// The slots of the shared page: one per opener, at byte 256 + 64 n. The owner of slot n holds byte 64 + n of the file
+/// `lock`. So a slot is free as soon as its owner has died, whatever its words say.
 ///
 /// ```
 /// byte   0                       8                       16

@@ -34,10 +34,10 @@ import FirnStorage
 ///   4096 └───────────────────────────────────────────────┘
 /// ```
 ///
-/// **slots used** says how many slots, from the first on, may ever have been taken; it only rises. **session**
-/// rises whenever the page is made again. A reader that finds no process with the store open for writing remembers
-/// the session: until it changes, no process maintains the page, which may be from before a power cut and name
-/// versions that the disk never had.
+/// **slots used** says how many slots, from the first on, may ever have been taken; it only rises. **session** rises
+/// whenever the page is made again. A reader that finds no process with the store open for writing remembers the
+/// session. Until it changes, no process maintains the page. The page may be from before a power cut, and name versions
+/// that the disk never had.
 ///
 /// **writer's process id** identifies the process that holds the writer lock and has begun to write. It is set to 0
 /// before the lock is released. So a process that gets the lock and finds an id there knows that the former holder
@@ -45,31 +45,31 @@ import FirnStorage
 /// **handovers** counts how often the lock has passed to an opener.
 ///
 /// **device** and **inode** identify the page's own file. A copy of the store's folder has the same values, which do
-/// not match its own file, and so is recognised as a copy. 0 means that they are not known.
+/// not match its own file. So it is recognised as a copy. They are 0 if they are not known.
 ///
 /// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high
 /// ^ 0x4D41524B` ("MARK"). The two marks are written alternately, mark before check, so that at least one of the
 /// two pairs is consistent whenever the writer is stopped.
 ///
-/// **Why no waiter misses a commit.** A waiter (W) reads the wake word, sets *sleeping*, checks what is published,
-/// and sleeps if the wake word is still what it read. A publisher (P) stores the version and, if *sleeping* is set,
+/// **Why no waiter misses a commit.** A waiter (W) reads the wake word, sets *sleeping*, and checks what is published.
+/// It sleeps if the wake word is still what it read. A publisher (P) stores the version and, if *sleeping* is set,
 /// clears it, then increments the wake word, then wakes all. All of this is sequentially consistent.
 /// 1. If W's check misses P's version, W had set the flag before P checked it. So P found it set, or another
 ///    publisher had cleared it since W set it.
 /// 2. Only P and publishers before it clear the flag, and each increments the wake word afterwards and before it
 ///    publishes anything else. W read the wake word before it set the flag, so the word changes after W read it. W
 ///    either does not fall asleep, or is asleep and woken.
-/// 3. If the flag is cleared for another waiter, W's flag is lost only together with an increment of the wake word
-///    after W read it, as in 2. A flag that is set although nobody waits costs the next publisher one system call.
-///    A count of waiters could stay too high forever if a process dies while it waits.
+/// 3. If the flag is cleared for another waiter, W's flag is lost, too. But then the wake word is incremented after W
+///    read it, as in 2. A flag that is set although nobody waits costs the next publisher one system call. A count of
+///    waiters could stay too high forever if a process dies while it waits.
 /// 4. A publisher may die between these steps. The process that gets the writer lock after it makes the page again,
-///    which wakes all; the wake word and the flag keep their values then.
+///    which wakes all. The wake word and the flag keep their values then.
 /// 5. The process that writes does not set the flag. When it stops writing, it wakes all after its state says so
 ///    (`WriterLock.release`). Its own waiters read the wake word before they ask for that state, so they either see
 ///    the state or do not fall asleep.
 ///
-/// **Why a stale or torn page can't mislead recovery.** Recovery takes from it the durable mark, as a lower bound
-/// of what was durable, and nothing else.
+/// **Why a stale or torn page can't mislead recovery.** Recovery takes nothing from it but the durable mark. The mark
+/// is a lower bound of what was durable.
 /// 1. The mark is stored only after the sync that made it true, and within one epoch what is durable stays durable.
 ///    So each value that it ever held is true forever in that epoch; a page that is too old understates, as having
 ///    no page does.
@@ -77,9 +77,10 @@ import FirnStorage
 ///    was written as a pair, except with a chance of 2^-64 per torn pair; an inconsistent pair is ignored. A page
 ///    of zeros has no magic. A page of another store or epoch fails the comparison of its header, whose CRC covers
 ///    both, and is ignored.
-/// 3. Only a mark that overstates could do harm, and the harm would be a refusal to open, never a loss. Such a mark
-///    can only come from copying a store's folder while it is written, the log before the page: then the copy does
-///    lack acknowledged commits, and it is right to say so, and why: the page names another file than its own.
+/// 3. Only a mark that overstates could do harm, and the harm would be a refusal to open, never a loss. Such a mark can
+///    only come from copying a store's folder while it is written, the log before the page. Then the copy does lack
+///    acknowledged commits, and it is right to say so. The error also says why: the page names another file than its
+///    own.
 ///
 /// So it does not matter which boot of the system wrote the page.
 final class SharedPage: @unchecked Sendable {
@@ -174,7 +175,7 @@ final class SharedPage: @unchecked Sendable {
     /// The failure mark if the sync of the manifest's name failed, but none of the log.
     private static let unsyncedName = UInt64.max
     /// Whether a writer must not trust a sync before it has rewritten what it builds on. The mark counts in every
-    /// epoch, and also in a page that is not valid: the process that wrote the page may have got no further.
+    /// epoch, and also in a page that is not valid. The process that wrote the page may have got no further.
     var hasFailed: Bool { failureMark != 0 }
     /// Whether the log may lack what no durable mark covers, even if a sync of it succeeds.
     var hasLogFailed: Bool { hasFailed && failureMark != Self.unsyncedName }
@@ -198,7 +199,7 @@ final class SharedPage: @unchecked Sendable {
         return identity.number == 0 ? nil : identity
     }
 
-    /// Whether the page is in another file than the one in which it was made: somebody has copied the store's folder,
+    /// Whether the page is in another file than the one in which it was made. Somebody has copied the store's folder,
     /// or its device has another number since the system was started.
     var isCopied: Bool {
         guard let identity = memory.identity, let named else { return false }
@@ -233,8 +234,8 @@ final class SharedPage: @unchecked Sendable {
         set { store(newValue, 96) }
     }
 
-    /// Makes the page valid for an epoch. `fresh` is true if no other process has the store open: then everything
-    /// is cleared first, except the slots, which are already free, and the words that are kept.
+    /// Makes the page valid for an epoch. `fresh` is true if no other process has the store open. Then everything is
+    /// cleared first, except the slots, which are already free, and the words that are kept.
     func prepare(epoch: UInt32, durable: UInt64, published: UInt64, generation: UInt64, fresh: Bool) {
         store(0, 0)  // no reader believes the page meanwhile
         if fresh {

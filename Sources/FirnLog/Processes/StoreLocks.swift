@@ -15,11 +15,11 @@ import FirnStorage
 ///
 /// Besides, every opener that has the store open for writing holds the lock of the store's folder itself, shared. The
 /// first one, and one that deletes the store, tries it exclusively for a moment. It shows openers that hold bytes of
-/// another file: somebody has removed or replaced `lock`. Openers for reading do not hold it: once `lock` is replaced,
-/// writers do not know of them, and may remove what they have yet to read.
+/// another file: somebody has removed or replaced `lock`. Openers for reading do not hold it. Once `lock` is replaced,
+/// writers do not know of these openers, and may remove what they have yet to read.
 ///
-/// Byte 2 says whether the shared page is right: its holder took it while another opener held it, or has recovered
-/// the log and written the page.
+/// Byte 2 says whether the shared page is right. Its holder took it while another opener held it, or has recovered the
+/// log and written the page.
 struct StoreLocks: Sendable {
     private static let writerByte = 0
     private static let openByte = 1
@@ -29,7 +29,7 @@ struct StoreLocks: Sendable {
     private static let finalCheckpointByte = 5
     private static let firstSlotByte = 64
 
-    /// Nil for a reader that can't open the file: it does not exist, as on an image of a store, or this user may
+    /// Nil for a reader that can't open the file. The file does not exist, as on an image of a store, or this user may
     /// not read it. Then nothing is locked, and no opener seems to hold anything.
     private let lock: (any StorageLock)?
     private let root: any StorageFolder
@@ -100,15 +100,15 @@ struct StoreLocks: Sendable {
 
     /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
     ///
-    /// When a process was killed, the system closes its files one after another: the bytes are free at once, and the
-    /// folder only when all between them are closed, which takes long if it has to remove large ones. So a first opener
-    /// waits for the folder, but not for ever: openers that hold another lock file keep it.
+    /// When a process was killed, the system closes its files one after another. The bytes are free at once, but the
+    /// folder only when all files between them are closed. That takes long if the system has to remove large ones. So a
+    /// first opener waits for the folder, but not for ever: openers that hold another lock file keep it.
     ///
     /// - Parameters:
     ///   - isFirst: whether the bytes say that no other opener has the store open for writing.
     ///   - waitMilliseconds: how long a first opener may wait.
     /// - Throws: `.replaced` if another opener has it open all the same, or the file of these locks has lost its name
-    ///   meanwhile; `.locked` if the store is being deleted.
+    ///   meanwhile. `.locked` if the store is being deleted.
     func lockFolder(isFirst: Bool, waitMilliseconds: Int = 0) throws(LogError) {
         if isFirst, try !tryLockFolder(exclusive: true, waitMilliseconds) {
             throw .replaced(
@@ -127,8 +127,8 @@ struct StoreLocks: Sendable {
         }
     }
 
-    /// An opener that is refused in the end may hold the folder's lock for a moment; false if that lasts longer than
-    /// 20 ms, or than `waitMilliseconds`.
+    /// Tries to take the folder's lock. An opener that is refused in the end may hold it for a moment. Returns false if
+    /// it is held for longer than 20 ms, or than `waitMilliseconds` if that is more.
     private func tryLockFolder(exclusive: Bool, _ waitMilliseconds: Int = 0) throws(LogError) -> Bool {
         let deadline = SystemClock.shared.monotonic() + .nanoseconds(milliseconds: max(waitMilliseconds, 20))
         while true {

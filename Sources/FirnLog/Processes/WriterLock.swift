@@ -1,22 +1,22 @@
 import FirnStorage
 import Synchronization
 
-/// The lock under which a process writes to the store: the kernel's lock of byte 0, which a process keeps across
+/// The lock under which a process writes to the store. It is the kernel's lock of byte 0, which a process keeps across
 /// its transactions until another one wants it.
 ///
 /// The cycle, for processes A and B:
-/// 1. A holds the lock and is *ready*: its transactions follow each other under its own write lock, and each costs
-///    one load of the page's word *wanted* more than without other processes.
+/// 1. A holds the lock and is *ready*. Its transactions follow each other under its own write lock. Each costs one load
+///    of the page's word *wanted* more than without other processes.
 /// 2. B wants to write. It finds the kernel's lock taken, sets *wanted*, wakes all waiters, and waits itself.
-/// 3. A sees *wanted* when a transaction ends or, if none runs, in its thread that waits for events. Under its
-///    write lock it makes its tip durable, stops the preallocation, clears *wanted* and the page's writer, releases
-///    the kernel's lock, and wakes all waiters (`Log.releaseWriting`). Before that, other threads of A may continue
-///    to write for a `timeSlice`.
+/// 3. A sees *wanted* when a transaction ends or, if none runs, in its thread that waits for events. Under its write
+///    lock it makes its tip durable, stops the preallocation, and clears *wanted* and the page's writer. Then it
+///    releases the kernel's lock, and wakes all waiters (`Log.releaseWriting`). Before all that, other threads of A may
+///    continue to write for a `timeSlice`.
 /// 4. B gets the kernel's lock and counts a handover: it is *locked*. Under its own write lock it reads what was
-///    written since (`Log.readToEnd`), applies it, opens the segment, sets the page's writer to itself, and is
-///    *ready* (`Log.beginWriting`).
-/// 5. A is now at step 2. Because it released the lock for another process, it lets that one have it first: it does
-///    not try before the count of handovers has changed, or `handoffGrace` is over.
+///    written since (`Log.readToEnd`), and applies it. Then it opens the segment, sets the page's writer to itself, and
+///    is *ready* (`Log.beginWriting`).
+/// 5. A is now at step 2. Because it released the lock for another process, it lets that one have it first. It does not
+///    try before the count of handovers has changed, or `handoffGrace` is over.
 ///
 /// If A dies, the kernel frees the lock. B, which also tries again at each `pollInterval`, gets it and finds A's
 /// number on the page: it recovers the log as an opener does. So does a process that finds a failure mark. A process
@@ -28,16 +28,16 @@ import Synchronization
 /// commit meanwhile.
 ///
 /// The mutable state:
-/// - `state`: atomic. Set to *locked* by the thread that acquires the lock; to *ready* and to *away* by the holder
-///   of the process's write lock, so that *ready* does not change while that is held; and to *away* by `close()`.
+/// - `state`: atomic. The thread that acquires the lock sets it to *locked*. The holder of the process's write lock
+///   sets it to *ready* and to *away*, so *ready* does not change while that lock is held. `close()` sets it to *away*.
 /// - `isAcquiring`: guarded by `lock`; one thread at a time tries for all.
 /// - `heldSince`, `yieldedAt`, `yieldedHandover`, `wantsIdleRelease`, `unusedUntil`: atomic; hints that decide when,
 ///   never whether.
 final class WriterLock: @unchecked Sendable {
     private enum State: UInt8, AtomicRepresentable { case away, locked, ready }
 
-    /// The nanoseconds after acquiring the lock for which a process continues to write although another one waits, so
-    /// that the cost of passing on the lock is paid once for many commits.
+    /// The nanoseconds after acquiring the lock for which a process continues to write although another one waits. So
+    /// the cost of passing on the lock is paid once for many commits.
     private static let timeSlice: Int64 = 2_000_000
     /// The nanoseconds for which a process that released the lock leaves it to the one that asked for it.
     private static let handoffGrace: Int64 = 2_000_000
@@ -191,10 +191,9 @@ final class WriterLock: @unchecked Sendable {
 
     /// Called by the holder of the write lock, when nothing in this process uses the log any more.
     ///
-    /// The kernel's lock is released before the state changes. It does not exclude threads of this process, because
-    /// all use the same open file: a thread that found *away* first would get the lock that is about to be
-    /// released, and write without it. A thread that finds the old state waits for the write lock, and checks again
-    /// when it has it.
+    /// The kernel's lock is released before the state changes. It does not exclude threads of this process, because all
+    /// use the same open file. A thread that found *away* first would get the lock that is about to be released, and
+    /// write without it. A thread that finds the old state waits for the write lock, and checks again when it has it.
     func release() {
         if page.isWriterWanted {
             yieldedHandover.store(page.handovers, ordering: .relaxed)

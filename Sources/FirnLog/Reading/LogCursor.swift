@@ -76,8 +76,8 @@ package struct CommitReader: ~Copyable {
         }
     }
 
-    /// Continues with the same part in the segment that holds the commit now: a process that took over the store
-    /// has rewritten commits to a new segment, and cut the one that was being read. False if no other segment holds
+    /// Continues with the same part in the segment that holds the commit now. A process that took over the store has
+    /// rewritten commits to a new segment, and cut the one that was being read. Returns false if no other segment holds
     /// the version.
     private mutating func findAgain() throws(LogError) -> Bool {
         let manifest = try reader.folder.readManifest()
@@ -131,10 +131,10 @@ package struct LogPosition: Sendable, Equatable {
 
 /// Walks the whole commits of a store in order, checking every byte on the way.
 ///
-/// Other processes may change the log meanwhile: they seal and cut the open segment, rewrite commits to a new one,
-/// and remove segments that this reader has no slot to keep. So if something is not as the manifest said, the
-/// manifest is read again. If it has changed, the walk continues at the same version, and a version that the log no
-/// longer holds is `.versionNotHere`. If it has not changed, the problem is damage.
+/// Other processes may change the log meanwhile. They seal and cut the open segment, rewrite commits to a new one, and
+/// remove segments that this reader has no slot to keep. So if something is not as the manifest said, the manifest is
+/// read again. If it has changed, the walk continues at the same version, and a version that the log no longer holds is
+/// `.versionNotHere`. If it has not changed, the problem is damage.
 struct LogCursor {
     let folder: StoreFolder
     private(set) var manifest: Manifest

@@ -175,7 +175,7 @@ final class SegmentReader {
         return buffer.bytes
     }
 
-    /// The end of the zeros that begin at `offset`: `byteCount` if the file holds nothing else, otherwise a
+    /// The end of the zeros that begin at `offset`. It is `byteCount` if the file holds nothing else. Otherwise it is a
     /// multiple of 64 bytes behind `offset` before which no frame begins. Each byte is examined about once, however
     /// often this is called on the way through a file.
     func endOfZeros(from offset: Int) throws(LogError) -> Int {

@@ -52,23 +52,24 @@ package struct RecoveryReport: Sendable, Equatable {
 /// 1. The manifest lists the segments. All but the last are sealed: they were synced before the manifest said so,
 ///    and anything wrong with one is damage. The last is read to the first offset B at which no good frame follows
 ///    in the chain.
-/// 2. D, the durable mark, is the highest of: the marks in all frames of the last segment, including those behind
-///    B; the mark in its header; the mark in the shared page, if the page belongs to this store and epoch
-///    (`SharedPage` argues why that is safe).
+/// 2. D, the durable mark, is the highest of these:
+///    - the marks in all frames of the last segment, including those behind B;
+///    - the mark in its header;
+///    - the mark in the shared page, if the page belongs to this store and epoch (`SharedPage` argues why that is
+///      safe).
 /// 3. The version at B is the one after the last whole commit. If D has reached it, B was durable: **damage**.
 ///    Opening throws, and nothing is changed. The same holds if the log just ends before D.
-/// 4. Otherwise everything from B on was never acknowledged as durable: a **torn tail**. (With `relaxed` and `none`
-///    it may have been acknowledged as written.) Zeros up to the end of the file are not a torn tail, but
-///    preallocated space. Anything else there is one, even a single bit: it is reported, and cut.
-/// 5. The whole commits between D and B can be read, but the disk may lack them: if a sync failed, the system shows
-///    pages that never reached the disk, and treats them as clean. So if there are any, or a tail is to be cut, a
-///    new segment under a new epoch is made; those commits are rewritten to it; it is synced; and the manifest is
-///    replaced, which seals the old segment at the end of what D covers. Only then is the log used. Until the
-///    manifest is replaced, the old state is untouched, so a crash on the way leads to the same decision again.
-///    A checkpoint's version is durable before the manifest names the checkpoint. If the log nevertheless ends
-///    before that version (because a disk lost what it had synced), no data is missing: the log continues behind
-///    the checkpoint in a new segment, the older segments, which no longer lead up to it, are dropped, and the
-///    report names the missing versions.
+/// 4. Otherwise everything from B on was never acknowledged as durable: a **torn tail**. With `relaxed` and `none` it
+///    may have been acknowledged as written. Zeros up to the end of the file are not a torn tail, but preallocated
+///    space. Anything else there is one, even a single bit: it is reported, and cut.
+/// 5. The whole commits between D and B can be read, but the disk may lack them. If a sync failed, the system shows
+///    pages that never reached the disk, and treats them as clean. So if there are any, or a tail is to be cut, a new
+///    segment under a new epoch is made. Those commits are rewritten to it, and it is synced. Then the manifest is
+///    replaced, which seals the old segment at the end of what D covers. Only then is the log used. Until the manifest
+///    is replaced, the old state is untouched, so a crash on the way leads to the same decision again. A checkpoint's
+///    version is durable before the manifest names the checkpoint. If the log nevertheless ends before that version,
+///    because a disk lost what it had synced, no data is missing. The log continues behind the checkpoint in a new
+///    segment. The older segments no longer lead up to it and are dropped, and the report names the missing versions.
 /// 6. Once the new manifest is durable, the old segment is cut. A crash before that leaves bytes behind its sealed
 ///    length, which are ignored and are cut at the next open.
 struct Recovery {
@@ -190,9 +191,9 @@ struct Recovery {
     /// replaced the manifest without completing the sync of its folder. A power cut would then take away everything
     /// that is committed to a segment which only this manifest lists.
     ///
-    /// So the manifest is replaced by an equal one. Syncing the folder once more would prove nothing: after a
-    /// failed sync the next one succeeds, and the name may still be missing on the disk. Only if there is no space
-    /// for another manifest, and the page records no failure, is the name synced: so a full disk can be opened, and
+    /// So the manifest is replaced by an equal one. Syncing the folder once more would prove nothing. After a failed
+    /// sync the next one succeeds, and the name may still be missing on the disk. The name is synced only if there is
+    /// no space for another manifest, and the page records no failure. So a store on a full disk can be opened, and
     /// space can be freed. A store without a version has nothing to free, and may have been made by a process that
     /// could not sync its name.
     ///
@@ -214,13 +215,13 @@ struct Recovery {
             }
         }
         // Whoever made the store may have died before its name was durable. A store that was found with a version has
-        // been found by its name before, so a folder above it that can't be synced is no reason to refuse it.
+        // been found by its name before. So a folder above it that can't be synced is no reason to refuse it.
         do throws(LogError) { try location?.syncParent() } catch {
             if lastVersion == 0 { throw error }
         }
     }
 
-    /// Replaces the manifest in force. If the new one may be in force without being durable, the page says so: the
+    /// Replaces the manifest in force. If the new one may be in force without being durable, the page says so. Then the
     /// next opener must not believe a sync of its name.
     private mutating func replaceManifest(with next: Manifest, _ page: SharedPage) throws(LogError) {
         do throws(LogError) { try folder.replaceManifest(manifest, with: next) } catch {
@@ -231,8 +232,8 @@ struct Recovery {
     }
 
     /// Steps 5 and 6, if needed: after it, the log is durable and intact. Returns how many commits were rewritten.
-    /// After a failed write or sync, which the page records, a new segment is begun in any case, because marks
-    /// behind the last commit may be missing on the disk.
+    /// After a failed write or sync, which the page records, a new segment is begun in any case. Marks behind the last
+    /// commit may be missing on the disk.
     mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
         try removeUnlistedSegments()
         var rewritten = 0
@@ -244,8 +245,9 @@ struct Recovery {
         return rewritten
     }
 
-    /// Runs a step. If it finds the disk full, which leaves everything as it was, it is run once more: the reserve
-    /// exists so that a store on a full disk can still be opened and space freed, and the retry uses its space.
+    /// Runs a step. If the step finds the disk full, which leaves everything as it was, it is run once more. The retry
+    /// uses the space of the reserve. The reserve exists so that a store on a full disk can still be opened, and space
+    /// freed.
     private mutating func usingReserve<Result>(
         _ step: (inout Recovery) throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -265,9 +267,9 @@ struct Recovery {
     }
 
     /// Step 5: makes what was read durable in a new segment of a new epoch, in which the log continues. Returns how
-    /// many commits were rewritten. If it throws `.diskFull`, the store is unchanged, and it may be called again.
-    /// After any other error the new manifest may be in force and list the new segment: then the store must be
-    /// opened again, from whichever manifest is there.
+    /// many commits were rewritten. If it throws `.diskFull`, the store is unchanged, and it may be called again. After
+    /// any other error the new manifest may be in force and list the new segment. Then the store must be opened again,
+    /// from whichever manifest is there.
     mutating func rewriteTail(_ page: SharedPage) throws(LogError) -> Int {
         let old = manifest.openSegment
         let reader = try SegmentReader(folder, old, storeID: manifest.storeID)

@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// What a segment holds, found by reading it from its header on: the whole commits up to the first offset at which
-/// the log is broken or ends, and what follows behind that.
+/// What a segment holds, found by reading it from its header on. These are the whole commits up to the first offset at
+/// which the log is broken or ends, and what follows behind that.
 struct SegmentScan {
     /// A commit that was not yet known to be durable when the newest frame before the break was written.
     struct Commit: Equatable {
@@ -146,10 +146,10 @@ struct SegmentScan {
         unconfirmed.removeAll { $0.version <= mark }
     }
 
-    /// Continues behind the break by looking for the magic: each header of this segment at a multiple of 64 bytes
-    /// says what was durable when it was written. The header is enough for that, even if its payload is damaged.
+    /// Continues behind the break by looking for the magic. Each header of this segment at a multiple of 64 bytes says
+    /// what was durable when it was written. The header is enough for that, even if its payload is damaged.
     ///
-    /// Which frames are intact is only for the report, so no byte is checksummed twice: if a header lies within the
+    /// Which frames are intact is only for the report, so no byte is checksummed twice. If a header lies within the
     /// payload that another header claims, only the header is read. Otherwise a forged tail could claim the same
     /// megabytes at each of its headers, and opening would take hours.
     private mutating func lookBehind(_ broken: Break, _ reader: SegmentReader) throws(LogError) {

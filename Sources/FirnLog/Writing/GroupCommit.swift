@@ -6,19 +6,18 @@ import Synchronization
 ///
 /// The cycle:
 /// 1. A commit's frames are written, then `noteWritten` raises *written*. The appender does that, so one commit at a
-/// time.
+///    time.
 /// 2. A thread that must wait calls `wait(for:)`. If *durable* has reached its version, it continues.
 /// 3. Otherwise, if nobody is syncing, it becomes the leader: it reads *written* as the round's target, enters it in
-/// `round`, and syncs. Every frame up to the target was written before the sync began, so the sync covers it.
-///    Then it checks, once in 1 ms, that the file still has its name in the store (`HeldNames`): what is synced to a
-///    file that was removed is lost.
-/// 4. The leader raises *durable* to the target, stores it in the shared page, raises *published*, and ends the
-/// round. It wakes one of the waiters that this sync did not cover, to lead the next round, and then all that it did
-/// cover.
-/// 5. If the sync fails, *failure* is set instead, and stays: nothing more is written or synced, and all waiters
-/// throw. The sync is never tried again, because a second one may report success for pages that the first one lost.
-/// Then the end of the round wakes all waiters in both wait queues: nobody leads another round, so a thread that is
-/// left asleep would sleep for ever, and one may have checked for the failure just before it was set.
+///    `round`, and syncs. Every frame up to the target was written before the sync began, so the sync covers it. Then
+///    it checks, once in 1 ms, that the file still has its name in the store (`HeldNames`). What is synced to a file
+///    that was removed is lost.
+/// 4. The leader raises *durable* to the target, stores it in the shared page, raises *published*, and ends the round.
+///    It wakes one of the waiters that this sync did not cover, to lead the next round, and then all that it did cover.
+/// 5. If the sync fails, *failure* is set instead, and stays: nothing more is written or synced, and all waiters throw.
+///    The sync is never tried again, because a second one may report success for pages that the first one lost. Then
+///    the end of the round wakes all waiters in both wait queues. Nobody leads another round, so a thread that is left
+///    asleep would sleep for ever. A thread may have checked for the failure just before it was set.
 ///
 /// Waiters use two wait queues alternately: one for waiters that the running sync covers, one for waiters that need the
 /// next sync. So the end of a round wakes nobody in vain, and wakes all of a queue with one system call. A thread that
@@ -188,9 +187,9 @@ final class GroupCommit: @unchecked Sendable {
         do throws(LogError) { try checkNames(file, always: true) } catch { fail(error) }
     }
 
-    /// Returns, after a failure, when no sync runs and none will begin. Only then may another process write: a sync
-    /// that succeeds after a write has failed raises the marks of the page, which belongs to the other process by
-    /// then. Called by the appender.
+    /// Returns, after a failure, when no sync runs and none will begin. Only then may another process write. A sync
+    /// that succeeds after a write has failed raises the marks of the page, which belongs to the other process by then.
+    /// Called by the appender.
     func waitForLastRound() {
         precondition(hasFailed, "Firn: unless a write or sync has failed, another round may begin at any time")
         endRound(beginNextRound())
@@ -201,10 +200,10 @@ final class GroupCommit: @unchecked Sendable {
     ///
     /// The order of the stores follows from what each mark promises, from the last step of a commit to the first:
     /// - *published* before *durable*, as in `raise`: a thread that sees a version durable finds it published.
-    /// - *durable* before *written*: a thread that sees a version written and not durable syncs (the log's thread
-    ///   with relaxed durability, or a leader, whose target is *written*). It would sync another process's file, and
-    ///   its `raise` would store that target as the durable mark of the shared page. But that mark is the other
-    ///   process's to raise, and may be higher by then.
+    /// - *durable* before *written*: a thread that sees a version written and not durable syncs. It is the log's thread
+    ///   with relaxed durability, or a leader, whose target is *written*. It would sync another process's file, and its
+    ///   `raise` would store that target as the durable mark of the shared page. But that mark is the other process's
+    ///   to raise, and may be higher by then.
     ///
     /// Between the steps a reader may see a version published or durable that is not written. That does no harm. Three
     /// kinds of threads read *written*. The appender, which is the caller here, compares it with versions. Threads that

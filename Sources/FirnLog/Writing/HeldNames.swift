@@ -5,15 +5,15 @@ import Synchronization
 /// `lock`.
 ///
 /// People move, remove and restore files under open stores. A commit to a segment that was removed is lost, however
-/// well it was synced, and a lock of a file that was replaced keeps nobody out. So each of these names must still give
-/// the file that is held: after a sync, and before the manifest is replaced. (To count links would not do: backups hold
-/// hard links.) Descriptors guarantee the rest: whatever is found under the names, nothing but the held folders is ever
-/// written to.
+/// well it was synced. A lock of a file that was replaced keeps nobody out. So each of these names must still give the
+/// file that is held: after a sync, and before the manifest is replaced. Counting links would not do, because backups
+/// hold hard links. Descriptors guarantee the rest: whatever is found under the names, nothing but the held folders is
+/// ever written to.
 ///
-/// After a sync they are looked up at most once in 1 ms, because they take a twentieth of a fast disk's sync. What a
-/// person does to the files loses a commit that was acknowledged 1 ms later as well as one that was 1 ms earlier: it
-/// matters that the next one fails. Closing the store looks, too, and so does a process before it lets another one
-/// write.
+/// After a sync they are looked up at most once in 1 ms, because they take a twentieth of a fast disk's sync. A
+/// person's change to the files loses a commit that was acknowledged 1 ms later as well as one acknowledged 1 ms
+/// earlier. What matters is that the next commit fails. Closing the store looks, too, and so does a process before it
+/// lets another one write.
 ///
 /// Moving the whole folder of a store changes none of these names, so its log goes on.
 final class HeldNames: Sendable {

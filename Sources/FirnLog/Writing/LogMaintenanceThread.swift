@@ -1,8 +1,11 @@
 import FirnStorage
 import Synchronization
 
-/// The log's one thread for work that no other thread waits for: preallocation, the reserve, syncs for asynchronous
-/// commits and for `relaxed`, the mark of an idle log.
+/// The log's one thread for work that no other thread waits for:
+/// - preallocation;
+/// - the reserve;
+/// - syncs for asynchronous commits and for `relaxed`;
+/// - the mark of an idle log.
 ///
 /// **Relaxed.** The first commit after a quiet interval wakes the thread, which syncs one interval later. From then
 /// on the thread checks once per interval. Commits that are not durable at that time were written since the check

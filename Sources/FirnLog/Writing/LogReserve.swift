@@ -45,7 +45,7 @@ struct LogReserve: Sendable {
     /// The bytes that it has now.
     var presentByteCount: Int { status?.byteCount ?? 0 }
 
-    /// Nil also if the file has a second name, as in a backup of hard links: then removing it frees nothing, and
+    /// Nil also if the file has a second name, as in a backup of hard links. Then removing it frees nothing, and
     /// another one is made.
     private var status: FileStatus? {
         guard let status = (try? folder.status(folder.reserve)) ?? nil, status.linkCount == 1 else { return nil }

@@ -265,8 +265,8 @@ final class LogTail: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Repeats the durable mark in a frame of its own, and syncs it, so that the last commit, too, is protected by a
-    /// mark behind it. Does nothing if the newest frame has the mark already.
+    /// Repeats the durable mark in a frame of its own, and syncs it. So the last commit, too, is protected by a mark
+    /// behind it. Does nothing if the newest frame has the mark already.
     func writeMark() throws(LogError) {
         guard isWriter, group.durableVersion > markWritten else { return }
         var buffer = ByteWriter(capacity: 128)
@@ -318,8 +318,8 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Preallocation
 
-    /// How many bytes are preallocated at a time: half of what there is, so that the log of a store to which little
-    /// is written is no longer than necessary. `lock` is held.
+    /// How many bytes are preallocated at a time. It is half of what there is, so that the log of a store to which
+    /// little is written is no longer than necessary. `lock` is held.
     private var fillStep: Int {
         min(max(filled / 2, LogLimits.preallocationByteCount.first), LogLimits.preallocationByteCount.most)
     }

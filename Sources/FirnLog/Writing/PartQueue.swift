@@ -5,12 +5,12 @@ import FirnStorage
 /// the caller that encodes the next part. They are written in order.
 ///
 /// 1. The caller passes a part with `submit`. There are `capacity` slots; when all are taken, the caller waits. So a
-/// commit's memory is bounded.
+///    commit's memory is bounded.
 /// 2. A worker takes the oldest part that nobody has taken, and compresses it into its slot's frame buffer.
-/// 3. A worker that has compressed a part becomes the writer, if there is none: it writes parts as long as the next
-/// one in order is ready.
+/// 3. A worker that has compressed a part becomes the writer, if there is none. It writes parts as long as the next one
+///    in order is ready.
 /// 4. `drain` waits until all parts are written; meanwhile the caller compresses and writes like the workers. If no
-/// thread could be started, it does everything.
+///    thread could be started, it does everything.
 ///
 /// `lock` guards all counts, `isWriting`, `failure`, and each slot's state. A slot's buffers belong to the caller
 /// until the part is submitted, then to the worker that took it, then to the writer.

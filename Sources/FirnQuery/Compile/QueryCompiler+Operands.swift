@@ -223,8 +223,8 @@ extension ColumnType {
 
 extension Value {
     /// A constant as it is compared with values of a type. Numbers stay exact, except for two types. Constants for
-    /// Float are rounded to Float as Realm does. A binary constant for a decimal is read as its shortest decimal text,
-    /// because nobody who writes 0.1 means the number that is nearest to it in binary.
+    /// Float are rounded to Float as Realm does. A binary constant for a decimal is read as its shortest decimal text.
+    /// Nobody who writes 0.1 means the number that is nearest to it in binary.
     package func converted(to type: ColumnType) -> Value {
         switch (type, self) {
         case (.bool, .int(0)): .bool(false)

@@ -1,7 +1,7 @@
 import FirnCore
 
-/// Binds a predicate to a schema: every name to a column, every constant to its column's type, and every comparison
-/// to the node that evaluates it fastest.
+/// Binds a predicate to a schema. Every name is bound to a column, every constant to its column's type, and every
+/// comparison to the node that evaluates it fastest.
 ///
 /// Everything that can't be evaluated is reported here, once, so that evaluation never fails.
 struct QueryCompiler {
@@ -75,7 +75,7 @@ struct QueryCompiler {
             swap(&left, &right)
             comparison.operation = turned
         }
-        // "x IN path" means that some element equals x. "path CONTAINS x" means the same for a collection, unless ANY
+        // "x IN path" means that some element equals x. For a collection, "path CONTAINS x" means the same, unless ANY
         // asks for the text of its elements.
         if comparison.operation == .in, let path = right.path {
             guard path.isToMany else {

@@ -5,12 +5,12 @@ import CFirn
 /// hemisphere has the other hemisphere outside, however often it crosses itself.
 ///
 /// A point is tested by following its meridian to the north pole and counting the edges on the way. Which edges span
-/// the meridian is decided by longitudes alone, which are exact, so an edge is never counted for two neighbouring
+/// the meridian is decided by longitudes alone, which are exact. So an edge is never counted for two neighbouring
 /// vertices or for none. Only whether an edge is north of the point is computed, with an error of some nanometres.
 ///
 /// A pole has no longitude, so an edge that ends there lies on the other end's meridian, and no other meridian meets
-/// it. All meridians meet the pole itself: where the line leads through the north pole, from one meridian to another,
-/// those between them cross the line there (`turns`). An edge across a pole is two edges that meet there.
+/// it. All meridians meet the pole itself. Where the line leads through the north pole, from one meridian to another,
+/// the meridians between them cross the line there (`turns`). An edge across a pole is two edges that meet there.
 package struct GeoRing: Sendable, Hashable {
     /// The vertices; the first one is not repeated at the end.
     private let vertices: [GeoPosition]
@@ -68,8 +68,8 @@ package struct GeoRing: Sendable, Hashable {
             containsNorthPole = side(of: point) == .inside
             return
         }
-        // The area that the triangles of the north pole and each edge add up to is the one around the pole if the ring
-        // goes around it, and the one without the pole otherwise. Where the line goes around twice, area counts twice.
+        // Each edge makes a triangle with the north pole. If the ring goes around the pole, their areas add up to the
+        // part around it, and otherwise to the part without it. Where the line goes around twice, area counts twice.
         let goesAround = abs(turn) > 180
         containsNorthPole = goesAround == (abs(area) <= 2 * .pi)
     }

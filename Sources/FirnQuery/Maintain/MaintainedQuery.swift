@@ -5,8 +5,8 @@ import FirnCore
 /// It can be done for filters and sorts, with one `distinct` among them. The order of the result is total: by the
 /// sorts, the last one first, then by object key. It is not stored: an object is found in the result by comparing
 /// values, which are read from the version that the result is of. So a changed object is found by its old values and
-/// inserted by its new ones, each in O(log² n), and the keys of all objects are all that is kept: 8 to 16 bytes for
-/// each at first. With a `distinct`, the keys of all objects that it chooses among are kept, too (`DistinctGroups`).
+/// inserted by its new ones, each in O(log² n). Only the keys of the result's objects are kept: 8 to 16 bytes for each
+/// at first. With a `distinct`, the keys of all objects that it chooses among are kept, too (`DistinctGroups`).
 package struct MaintainedQuery: Sendable {
     private let table: TableID
     /// Those before a `distinct`, or all.

@@ -1,9 +1,9 @@
 /// The keys of the objects that a query found, in order.
 ///
-/// They lie in **chunks** of at most 512 keys, so that inserting and removing one costs O(log n), and 8 to 16 bytes are
-/// needed for each at first, and up to 64 after many were inserted and removed. Finding a key by its position costs
-/// O(log n), going through all O(n). Before the first change, which costs O(n), there is one chunk of any length. A
-/// copy shares all chunks that neither has changed since.
+/// They lie in **chunks** of at most 512 keys, so that inserting or removing one costs O(log n). Each key needs 8 to 16
+/// bytes at first, and up to 64 after many were inserted and removed. Finding a key by its position costs O(log n),
+/// going through all O(n). Before the first change, which costs O(n), there is one chunk of any length. A copy shares
+/// all chunks that neither has changed since.
 package struct OrderedKeys: RandomAccessCollection, Sendable {
     private static let chunkLimit = 512
     private static let chunkFill = 384

@@ -1,6 +1,6 @@
 import FirnCore
 
-/// The properties that lead from an object to a value: if one of them is assigned, or what it leads to comes or goes,
+/// The properties that lead from an object to a value. If one of them is assigned, or what it leads to comes or goes,
 /// the value may be another one.
 package struct ReadPath: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {

@@ -4,8 +4,8 @@ import FirnCore
 ///
 /// It is bound to a schema but not to a version. It is a value: running it does not change it.
 ///
-/// Each stage works on the result of the stage before, in its order: `sort` is stable, `distinct` keeps the first of
-/// equal objects, and a filter after a `distinct` sees only the objects that it kept. Filters before all other stages
+/// Each stage works on the result of the stage before, in its order. `sort` is stable, and `distinct` keeps the first
+/// of equal objects. A filter after a `distinct` sees only the objects that it kept. Filters before all other stages
 /// are evaluated as one, by an index if that is cheaper than a scan.
 package struct QueryPipeline: Sendable {
     package enum Stage: Sendable, Hashable {
@@ -54,8 +54,8 @@ package struct QueryPipeline: Sendable {
 
     /// Adds a stage after the others, bound to a schema. The earlier stages keep their bindings.
     ///
-    /// - Throws: `QueryError` if a property is unknown, if values can't be compared, or if a key path to sort by or to
-    ///   tell objects apart by leads to more than one value.
+    /// - Throws: `QueryError` if a property is unknown, or if values can't be compared. Also if a key path to sort by,
+    ///   or to tell objects apart by, leads to more than one value.
     package mutating func append(
         _ stage: Stage, schema: StoreSchema, resolver: (any PropertyResolver)? = nil
     ) throws(QueryError) {

@@ -1,9 +1,16 @@
 /// The base letters of precomposed code points, for removing diacritics without Foundation.
 ///
-/// It covers the code points of Unicode's blocks Latin-1 Supplement, Latin Extended-A and -B, Greek and Coptic,
-/// Cyrillic, Latin Extended Additional and Greek Extended whose canonical decomposition is one letter and combining
-/// marks. It also covers the combining marks themselves, which are removed. Letters that are not composed (ø, ł, đ,
-/// ß, æ) stay as they are, as in Unicode's decomposition.
+/// It covers the code points whose canonical decomposition is one letter and combining marks, in these blocks of
+/// Unicode:
+/// - Latin-1 Supplement;
+/// - Latin Extended-A and -B;
+/// - Greek and Coptic;
+/// - Cyrillic;
+/// - Latin Extended Additional;
+/// - Greek Extended.
+///
+/// It also covers the combining marks themselves, which are removed. Letters that are not composed (ø, ł, đ, ß, æ) stay
+/// as they are, as in Unicode's decomposition.
 enum DiacriticTable {
     /// The letter without its diacritics, or the scalar itself if it has none.
     static func base(of scalar: UInt32) -> UInt32 {

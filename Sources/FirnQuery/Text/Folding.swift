@@ -57,8 +57,8 @@ enum Folding {
         return mapping.index(after: mapping.startIndex) == mapping.endIndex ? first : scalar
     }
 
-    /// The lower-case letters that are folded to others, because they share their upper case: the final sigma, the
-    /// micro sign, the long s, and variants of Greek and Cyrillic letters.
+    /// The lower-case letters that are folded to others, because they share their upper case. They are the final sigma,
+    /// the micro sign, the long s, and variants of Greek and Cyrillic letters.
     private static let lowerCaseVariants: [UInt32: UInt32] = [
         0xB5: 0x3BC, 0x17F: 0x73, 0x345: 0x3B9, 0x3C2: 0x3C3, 0x3D0: 0x3B2, 0x3D1: 0x3B8, 0x3D5: 0x3C6, 0x3D6: 0x3C0,
         0x3F0: 0x3BA, 0x3F1: 0x3C1, 0x3F5: 0x3B5, 0x1C80: 0x432, 0x1C81: 0x434, 0x1C82: 0x43E, 0x1C83: 0x441,

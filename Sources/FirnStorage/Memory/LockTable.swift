@@ -1,7 +1,7 @@
 /// The locks of one lock file in memory: which handle holds which byte, and whether exclusively.
 ///
-/// It behaves like the kernel's locks of open file descriptions: a handle that holds a byte and locks it again
-/// changes the kind of its lock. If that fails, it keeps the lock that it had.
+/// It behaves like the kernel's locks of open file descriptions. A handle that holds a byte and locks it again changes
+/// the kind of its lock. If that fails, it keeps the lock that it had.
 package struct LockTable {
     package typealias Owner = Int
 

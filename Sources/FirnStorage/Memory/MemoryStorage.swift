@@ -1,8 +1,12 @@
 /// Files in memory, which are freed with the storage.
 ///
-/// They behave as files do: mappings show later writes, an open file can still be read after it was removed, an open
-/// folder stays the same when it is moved or replaced, and handles exclude each other by locks. Syncing does nothing,
-/// because nothing can outlive the process.
+/// They behave as files do:
+/// - mappings show later writes;
+/// - an open file can still be read after it was removed;
+/// - an open folder stays the same when it is moved or replaced;
+/// - handles exclude each other by locks.
+///
+/// Syncing does nothing, because nothing can outlive the process.
 ///
 /// One lock guards everything: the tree of names, every file's bytes and every handle's state. No thread waits while
 /// it holds the lock.

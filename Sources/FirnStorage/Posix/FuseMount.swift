@@ -14,7 +14,7 @@
 /// machine's disk, or locks and mappings do not work between the machines. A program that is not known counts as local,
 /// as an unknown file system does.
 ///
-/// `virtiofs`, by which a virtual machine sees a folder of its host, counts as local: its locks and mappings work among
+/// `virtiofs`, by which a virtual machine sees a folder of its host, counts as local. Its locks and mappings work among
 /// the processes of the machine, and its syncs reach the host's disk.
 struct FuseMount: Equatable {
     /// For example `fuse.sshfs`, `fuse`, `fuseblk` or `virtiofs`.
@@ -64,8 +64,8 @@ struct FuseMount: Equatable {
     static func find(major: UInt32, minor: UInt32, in table: String) -> FuseMount? {
         let device = "\(major):\(minor)"
         for line in table.split(separator: "\n") {
-            // The mount's and its parent's number, the device, the root, the path, options, any number of other fields,
-            // a dash; then the type, the source and more options.
+            // A line has the mount's number, its parent's, the device, the root, the path, options, and any number of
+            // other fields. After a dash come the type, the source and more options.
             let fields = line.split(separator: " ", omittingEmptySubsequences: false)
             guard fields.count > 6, fields[2] == device, let dash = fields[6...].firstIndex(of: "-"),
                 dash + 2 < fields.count

@@ -19,13 +19,13 @@ final class PosixFile: StorageFile {
     let kind: FileStatus.Kind
     private let isWritable: Bool
 
-    // The length up to which this file may be written without calling `fileLengthLimit` again: the length that was last
-    // checked, lowered when the file is truncated. Atomic, because any thread may write.
+    // The length up to which this file may be written without calling `fileLengthLimit` again. It is the length that
+    // was last checked, lowered when the file is truncated. Atomic, because any thread may write.
     private let allowed = Atomic<Int>(0)
 
     // Twice the number of calls that are in the system now, plus 1 once `close` has been called. Atomic, because it
-    // decides which thread closes the descriptor: the last one to leave, so that no call ever uses a number that has
-    // become another file's.
+    // decides which thread closes the descriptor. The last one to leave does, so that no call ever uses a number that
+    // has become another file's.
     private let use = Atomic<Int>(0)
 
     /// Takes a descriptor over; if this throws, the descriptor is closed.

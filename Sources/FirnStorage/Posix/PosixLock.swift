@@ -93,8 +93,8 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     }
 
     func close() {
-        // In a child the number is free, or belongs to another file. (This check comes first, because
-        // `descriptorLock` may be held for ever by a thread that stayed in the parent.)
+        // In a child the number is free, or belongs to another file. This check comes first, because `descriptorLock`
+        // may be held for ever by a thread that stayed in the parent.
         if mark.isForked { return }
         descriptorLock.withLock {
             if descriptor >= 0 { firn_lock_close(descriptor) }

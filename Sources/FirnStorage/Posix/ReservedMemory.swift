@@ -1,7 +1,7 @@
 import CFirn
 
-/// A range of addresses reserved for files that are mapped one after another, so that data in one file can refer to
-/// data in another by distance.
+/// A range of addresses reserved for files that are mapped one after another. So data in one file can refer to data in
+/// another by distance.
 ///
 /// Nothing can be read at an address before `map` or `fill` has mapped something there. Changes in memory are
 /// private to this process and never reach a file. Everything is unmapped when the last reference goes.

@@ -13,8 +13,8 @@ public final class SystemClock: Clock {
     private let bootID: UInt64
 
     public init() {
-        // A system that does not say which start this is gets a number of this process: then nothing relies on the
-        // boot time of another process.
+        // A system that does not say which start this is gets a number of this process. Then nothing relies on the boot
+        // time of another process.
         bootID = Self.bootName().map(Self.number) ?? SystemRandomness.shared.next()
     }
 

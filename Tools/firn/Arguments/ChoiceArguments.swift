@@ -31,8 +31,8 @@ enum ObjectChoice {
     case object(type: String, Name)
 
     enum Name {
-        /// The primary key's text: a string, a number, a UUID, an object id, or `nil` for a key of another type than
-        /// string that is nil.
+        /// The primary key's text: a string, a number, a UUID or an object id. `nil` stands for a key that is nil,
+        /// unless its type is string.
         case primaryKey(String)
         /// The object's number in its table.
         case number(Int64)

@@ -20,8 +20,8 @@ struct Moment: ExpressibleByArgument {
         "as 2026-11-27, 2026-11-27T09:30 or 2026-11-27T09:30:15.250+01:00; in UTC, unless it says otherwise"
 }
 
-/// A version that the user names: by its number, or as the last one before or at a moment, which means all of its last
-/// unit: `log` shows milliseconds.
+/// A version that the user names: by its number, or as the last one before or at a moment. A moment means all of its
+/// last unit, because `log` shows milliseconds.
 enum VersionChoice: ExpressibleByArgument {
     case number(UInt64)
     case moment(Moment)

@@ -1,11 +1,11 @@
 import FirnBytes
 import FirnStorage
 
-/// The primary keys of the chosen objects that a follower of the log may meet: those inserted since the checkpoint,
-/// which the log tells, and all others, which are looked up in the checkpoint.
+/// The primary keys of the chosen objects that a follower of the log may meet. The log has the keys of objects inserted
+/// since the checkpoint. All others are looked up in the checkpoint.
 ///
-/// Memory: at most `byteMax` for the former. If there are more, they are forgotten, and are not known until the next
-/// checkpoint.
+/// Memory: at most `byteMax` for both. If there are more, all are forgotten. Keys from the log are then not known until
+/// the next checkpoint.
 final class FollowedKeys: ObjectNames {
     private static let byteMax = 64 << 20
 

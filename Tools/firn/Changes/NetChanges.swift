@@ -4,7 +4,7 @@ import FirnBytes
 /// whatever happened in between. What was undone again is no change.
 ///
 /// Memory: about `byteMax`, however much has changed. If more would be held, the objects with the higher numbers are
-/// given up (`upper` is then the first of them), and the caller collects them in another pass.
+/// given up. Then `upper` is the first of them, and the caller collects them in another pass.
 struct NetChanges {
     typealias Identity = ChangedObject.Identity
 

@@ -35,8 +35,8 @@ final class NetObject {
     }
 }
 
-/// A single value before and after. A side is nil if the object did not exist then, or if its value was nil, 0 or
-/// empty, which the log does not list.
+/// A single value before and after. A side is nil if the object did not exist then. It is also nil if the value was
+/// nil, 0 or empty, which the log does not list.
 struct NetValue {
     var old: KeptCell?
     var new: KeptCell?
@@ -44,8 +44,8 @@ struct NetValue {
     var lacksOld = false
 }
 
-/// A collection before and after. What is known of it depends on what the versions did: the log has the complete
-/// elements if the collection was assigned, or its object inserted or deleted; otherwise only edits.
+/// A collection before and after. What is known of it depends on what the versions did. The log has the complete
+/// elements if the collection was assigned, or its object inserted or deleted. Otherwise it has only edits.
 final class NetCollection {
     let kind: CellCollection
     /// The edits from the first version on, up to the first one after which the complete elements are known.

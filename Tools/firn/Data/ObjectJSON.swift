@@ -21,10 +21,14 @@ import FirnCore
 /// | list, set | an array |
 /// | map | an object |
 ///
-/// A value of a mixed property names its type where JSON does not: { "$data": … }, { "$date": … }, { "$float": … },
-/// { "$double": "nan" }, { "$objectId": … }, { "$uuid": … }, { "$decimal": … } and { "$link": class, "$key": … } or
-/// { "$link": class, "$object": number }. Doubles have a point or an exponent, ints do not. A map in a mixed value is
-/// { "$map": { … } } if one of its keys begins with $.
+/// A value of a mixed property names its type where JSON does not:
+/// - { "$data": … }, { "$date": … }
+/// - { "$float": … }, { "$double": "nan" }, { "$decimal": … }
+/// - { "$objectId": … }, { "$uuid": … }
+/// - { "$link": class, "$key": … } or { "$link": class, "$object": number }
+///
+/// Doubles have a point or an exponent, ints do not. A map in a mixed value is { "$map": { … } } if one of its keys
+/// begins with $.
 struct ObjectJSON {
     private let schema: StoreSchema
     private let snapshot: Snapshot

@@ -51,7 +51,7 @@ enum FormatNumbers {
 
 /// Fixed-width little-endian numbers at known offsets of a structure whose length has been checked.
 ///
-/// A number that is added to, multiplied or turned into an `Int` is read by `number` or `count`, which refuse values
+/// A number that is added to, multiplied or turned into an `Int` is read by `number` or `count`. They refuse values
 /// beyond their limit: even if the checksum is right, a field may hold any value. The other methods are for numbers
 /// that are only compared, masked or shown.
 struct Fields {

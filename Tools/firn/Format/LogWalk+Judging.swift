@@ -33,8 +33,8 @@ extension LogWalk {
         return Finding(kind: .tornTail, file: file.path, offset: offset, text: text)
     }
 
-    /// Looks at what lies behind a break: the highest durable mark in the headers of frames, the number of intact
-    /// frames, and where only zeros follow.
+    /// Looks at what lies behind a break. Returns the highest durable mark in the headers of frames, the number of
+    /// intact frames, and where only zeros follow.
     private func lookBehind(
         _ start: Int, file: SegmentFile, header: SegmentHeader
     ) throws -> (mark: UInt64, frames: Int, end: Int) {

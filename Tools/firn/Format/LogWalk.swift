@@ -5,11 +5,11 @@ import FirnStorage
 /// each problem is.
 ///
 /// - A sealed segment was synced before the manifest called it sealed: any problem in it is damage.
-/// - In the last segment, B is the first offset without a good frame of the chain. If a durable mark (in the header
-///   of any frame, before or behind B, in the segment's header, or in the shared page) has reached the version at B,
-///   that version was durable: damage. Otherwise everything from B on is a torn tail.
-/// - If a writer is running, the last segment is read up to the version that the writer has published and no further:
-///   what follows is not finished.
+/// - In the last segment, B is the first offset without a good frame of the chain. Durable marks are in the headers of
+///   all frames, before and behind B, in the segment's header, and in the shared page. If one of them has reached the
+///   version at B, that version was durable: damage. Otherwise everything from B on is a torn tail.
+/// - If a writer is running, the last segment is read up to the version that the writer has published and no further.
+///   What follows is not finished.
 struct LogWalk {
     enum Event {
         /// A segment begins.

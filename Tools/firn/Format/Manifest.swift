@@ -66,8 +66,8 @@ struct Manifest: Equatable {
 
     var storeID: String { hexadecimal(storeHigh, digits: 16) + hexadecimal(storeLow, digits: 16) }
 
-    /// What of an intact header this release can't read, such as "format 2"; nil if it can read all of it, or if the
-    /// header is damaged. A header has the same form in every release.
+    /// What of an intact header this release can't read, such as "format 2". Returns nil if it can read all of it, or
+    /// if the header is damaged. A header has the same form in every release.
     static func unknownFeature(_ bytes: UnsafeRawBufferPointer) -> String? {
         guard bytes.count >= headerByteCount else { return nil }
         let fields = Fields(bytes)

@@ -18,7 +18,7 @@ struct ImportRun {
 
     /// Imports everything into the store at a path, and tells what was done.
     ///
-    /// If there is none, it is made under a name of its own, and renamed when it is complete: so nobody else uses it
+    /// If there is none, it is made under a name of its own, and renamed when it is complete. So nobody else uses it
     /// before, and it can be removed again.
     func run(
         into path: String, json: Bool, storage: any Storage, clock: any Clock, _ output: Output

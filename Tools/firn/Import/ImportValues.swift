@@ -167,8 +167,9 @@ struct ImportValues {
         return digits[...last].count
     }
 
-    /// The decimal number that a text stands for; nil if it is none, if it is too large or too small for one, and if it
-    /// is an integer of more digits than one keeps. A fraction is rounded to 34 digits.
+    /// The decimal number that a text stands for. A fraction is rounded to 34 digits. Returns nil if the text is no
+    /// number, or one that is too large or too small. Returns nil also for an integer of more digits than a decimal
+    /// number keeps.
     private static func decimal(_ text: String) -> DecimalBits? {
         guard let value = DecimalBits(text: text) else { return NaNText.decimal(text) }
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "0") }

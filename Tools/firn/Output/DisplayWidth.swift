@@ -1,5 +1,5 @@
-/// How many columns of a terminal a text takes: two for most characters of East Asian scripts and for emoji, as "East
-/// Asian Width" (https://www.unicode.org/reports/tr11) has them, one for all others.
+/// How many columns of a terminal a text takes. Most characters of East Asian scripts and emoji take two, as "East
+/// Asian Width" (https://www.unicode.org/reports/tr11) has them. All others take one.
 enum DisplayWidth {
     static func of(_ text: some StringProtocol) -> Int {
         text.utf8.count == text.count ? text.utf8.count : text.reduce(0) { $0 + of($1) }

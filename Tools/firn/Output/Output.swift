@@ -85,8 +85,8 @@ final class Output {
         error(DisplayText.lines(text) + "\n")
     }
 
-    /// Shows the progress of a long operation, with its rate and what time it will still take: on a terminal only,
-    /// always on the same line, ten times a second at most.
+    /// Shows the progress of a long operation, with its rate and what time it will still take. The progress is shown on
+    /// a terminal only, always on the same line, ten times a second at most.
     ///
     /// - Parameter amount: how an amount is written: without it, as bytes.
     func progress(

@@ -37,8 +37,8 @@ enum Terminal {
     /// written, and used by it alone.
     nonisolated(unsafe) private static var pager: pid_t?
 
-    /// From now on, the result goes through a pager if it would go to a terminal: through what `PAGER` says, or `less`
-    /// if the system has it. Nothing happens if `PAGER` is empty or `cat`.
+    /// From now on, the result goes through a pager if it would go to a terminal. The pager is what `PAGER` says, or
+    /// `less` if the system has it. Nothing happens if `PAGER` is empty or `cat`.
     static func startPager() {
         guard outputIsTerminal, !isDumb else { return }
         let chosen = getenv("PAGER").map { String(cString: $0) }

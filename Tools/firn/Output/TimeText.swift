@@ -23,8 +23,7 @@ enum TimeText {
 
     private static func seconds(_ seconds: Int64) -> String {
         let (days, second) = floorDivided(seconds, 86_400)
-        // Days are counted from 1 March of year 0 in eras of 400 years, so that a leap day is the last day of its
-        // year.
+        // Days are counted from 1 March of year 0 in eras of 400 years. So a leap day is the last day of its year.
         let (era, dayOfEra) = floorDivided(days + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)

@@ -17,7 +17,7 @@ struct LeafRows {
     let keys: [Int64]
     private let checkpoint: DamagedCheckpoint
     private let olderValues: OlderValues
-    /// By the column's number; nil for a column that can't be read or is not asked for, or if the leaf is too old to
+    /// By the column's number. Nil for a column that can't be read or is not asked for, or if the leaf is too old to
     /// have it.
     private var runs: [ChunkRun?]
     /// Whether the leaf is new enough to have a column.

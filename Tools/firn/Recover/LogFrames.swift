@@ -31,7 +31,7 @@ struct LogFrames {
 
     // MARK: Segments
 
-    /// The segments that the manifest lists, and others of the same store that belong between them or behind them: an
+    /// The segments that the manifest lists, and others of the same store that belong between them or behind them. An
     /// old manifest may have come back. Without a manifest, those whose headers are damaged are not listed yet.
     private static func segments(_ store: OpenedStore) throws -> [Manifest.Segment] {
         let listed = store.manifest.segments

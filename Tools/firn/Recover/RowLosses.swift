@@ -21,8 +21,8 @@ struct RowLosses {
     /// Collections that were edited after a version that is lost, so that they may hold what it removed, or lack what
     /// it added. Edits that do not fit are left out.
     var doubtful = Losses()
-    /// Objects and values that are as an older checkpoint has them, since they can't be read in the newest one; and the
-    /// oldest of these checkpoints' versions.
+    /// Objects and values that are as an older checkpoint has them, since they can't be read in the newest one.
+    /// `version` is the oldest of these checkpoints' versions.
     private(set) var outdated: [SchemaPath: (version: UInt64, objects: Loss)] = [:]
 
     /// In the order of tables and keys.

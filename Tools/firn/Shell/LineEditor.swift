@@ -1,8 +1,8 @@
 /// A line that a person types and edits: takes the bytes of a terminal, and says what to show.
 ///
 /// It understands the keys of Emacs, as shells do, and a terminal's arrow keys. It makes no system call, so that it can
-/// be tested without a terminal. libedit and readline would be libraries that everyone who builds the command has to
-/// install.
+/// be tested without a terminal. It does not use libedit or readline, which everyone who builds the command would have
+/// to install.
 struct LineEditor {
     enum Event: Equatable {
         /// The line is complete.

@@ -4,8 +4,8 @@ import FirnStorage
 
 /// The prompt of `firn shell`.
 ///
-/// Each line runs as `firn` itself would, in a process of its own: so Ctrl-C ends a subcommand and not the shell, the
-/// pager works, and whatever a damaged store does to a subcommand, the shell goes on. Only the completion reads the
+/// Each line runs as `firn` itself would, in a process of its own. So Ctrl-C ends a subcommand and not the shell, and
+/// the pager works. Whatever a damaged store does to a subcommand, the shell goes on. Only the completion reads the
 /// store's classes in this process.
 final class Shell {
     private let store: String

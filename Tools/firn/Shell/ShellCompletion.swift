@@ -1,7 +1,7 @@
 import FirnCore
 
-/// What may follow in a line of `firn shell`: subcommands and class names at its beginning, then property names, also
-/// behind the dots of a path, and the words of queries.
+/// What may follow in a line of `firn shell`. At its beginning stand subcommands and class names. Then follow property
+/// names, also behind the dots of a path, and the words of queries.
 struct ShellCompletion {
     struct Result: Equatable {
         /// The words that can stand here, in their order.

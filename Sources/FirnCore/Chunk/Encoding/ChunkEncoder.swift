@@ -18,8 +18,8 @@ struct ChunkEncoder: ~Copyable {
     /// The most that compressed text may take, as a share of the uncompressed text: below that it is worth the time
     /// to decompress it.
     static let lz4Share = 0.7
-    /// Text whose values are shorter than this on average is not compressed: names and codes are looked up one at a
-    /// time, and reading one then decompresses all 256.
+    /// Text whose values are shorter than this on average is not compressed. Names and codes are looked up one at a
+    /// time, and reading one would decompress all 256.
     static let lz4LeastLength = 32
 
     /// An encoded chunk: its form, its parameters and its payload. Valid until the next chunk is encoded.

@@ -1,8 +1,11 @@
 import FirnBytes
 
 /// Follows a checkpoint's references from its root, and checks that the nodes form the tables that the schema
-/// describes: each reference leads to a node of the right kind, keys ascend, counts are right, and every value can be
-/// read.
+/// describes:
+/// - each reference leads to a node of the right kind;
+/// - keys ascend;
+/// - counts are right;
+/// - every value can be read.
 struct CheckpointCheck {
     let checkpoint: OpenedCheckpoint
     private(set) var findings: [Finding] = []

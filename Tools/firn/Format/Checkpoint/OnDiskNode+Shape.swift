@@ -10,8 +10,8 @@ extension OnDiskNode {
     static let pageByteCounts = [256, 1024, 4096]
     /// The highest level that an inner node may have. No tree is so deep.
     static let levelMax = 12
-    /// The longest key in a bytes index: 128 bytes of a value (of a longer value the first 120 and a hash), and what
-    /// distinguishes null from a value.
+    /// The longest key in a bytes index: 128 bytes of a value, and what distinguishes null from a value. Of a longer
+    /// value, the key has the first 120 bytes and a hash.
     static let indexKeyByteCount = 136
 
     /// Where the payloads of a root and of a table end.

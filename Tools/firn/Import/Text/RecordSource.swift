@@ -117,8 +117,9 @@ final class RecordSource {
 
     /// Calls `body` with the next record. Returns false at the end of the source.
     ///
-    /// - Parameter end: finds where a record ends that begins at the first byte: the offset of the byte behind it, such
-    ///   as a line feed, which belongs to no record; nil if it does not end in these bytes.
+    /// - Parameter end: finds where a record ends that begins at the first byte. It returns the offset of the byte
+    ///   behind the record, such as a line feed, which belongs to no record. It returns nil if the record does not end
+    ///   in these bytes.
     func next(
         end: (UnsafeRawBufferPointer, _ isLast: Bool, _ seen: inout Seen) -> Int?,
         _ body: (_ record: UnsafeRawBufferPointer, _ line: Int) throws -> Void
