@@ -33,7 +33,7 @@ import Testing
         let folder = TemporaryFolder()
         let options = Self.options(folder)
         var store = try Store(options, storage: PosixStorage.shared)
-        try Self.fill(store, 20_000)
+        try People.fill(store, 20_000)
         let before = store.heap.byteCount
         #expect(before > 2 << 20)
         let report = try #require(try store.compact())
@@ -56,7 +56,7 @@ import Testing
     @Test func aSecondCheckpointContainsOnlyWhatHasChanged() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
-        try Self.fill(store, 20_000)
+        try People.fill(store, 20_000)
         let first = try #require(try store.compact())
         let transaction = try store.beginWrite()
         for key in 0..<3 { transaction.set(TableID(0), column: 2, key: Int64(key), to: .int(1)) }
@@ -84,7 +84,7 @@ import Testing
     @Test func anIdleStoreKeepsNoFileOfThePreviousCheckpoint() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
-        try Self.fill(store, 2000)
+        try People.fill(store, 2000)
         try store.compact()
         try Self.changeAge(store, 3)
         #expect(try store.compact(garbageShare: -1)?.isWhole == true)
@@ -100,7 +100,7 @@ import Testing
         let store = try Store(
             StoreOptions(log: LogOptions(folder: folder.path + "/store")), storage: PosixStorage.shared)
         func files() -> [String] { (try? PosixStorage.shared.list(folder.path + "/store/checkpoint").sorted()) ?? [] }
-        try Self.fill(store, 2000)
+        try People.fill(store, 2000)
         try store.compact()
         var held: Pin? = store.pin()
         try Self.changeAge(store, 3)
@@ -120,7 +120,7 @@ import Testing
     @Test func aDifferenceAcrossARebaseVisitsNoLeaf() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
-        try Self.fill(store, 20_000)
+        try People.fill(store, 20_000)
         let before = store.pin()
         try store.compact()
         let after = store.pin()
@@ -149,7 +149,7 @@ import Testing
             do {
                 for round in 0..<3 {
                     let transaction = try store.beginWrite()
-                    for id in 0..<40 { try Self.add(10_000 + 40 * round + id, transaction) }
+                    for id in 0..<40 { try People.add(10_000 + 40 * round + id, transaction) }
                     transaction.set(TableID(0), column: 2, key: Int64(round), to: .int(77))
                     transaction.delete(TableID(0), Int64(200 + round))
                     try transaction.commit()
@@ -159,7 +159,7 @@ import Testing
         let store = try Store(options, storage: PosixStorage.shared)
         held.withLock { $0 = store }
         defer { held.withLock { $0 = nil } }
-        try Self.fill(store, 10_000)
+        try People.fill(store, 10_000)
         let old = store.pin()
         try store.compact()
         #expect(store.publishedVersion == old.version + 3)
@@ -179,7 +179,7 @@ import Testing
         var options = Self.options(folder)
         options.log?.durability = .none
         let store = try Store(options, storage: PosixStorage.shared)
-        try Self.fill(store, 3000)
+        try People.fill(store, 3000)
         let isDone = Atomic<Bool>(false)
         let writer = try StorageThread.start(name: "writer") {
             do {
@@ -188,7 +188,7 @@ import Testing
                     // The sum of all ages is the same in every version.
                     transaction.set(TableID(0), column: 2, key: Int64(round % 2999), to: .int(Int64(1000 + round)))
                     transaction.set(TableID(0), column: 2, key: 2999, to: .int(Int64(-round)))
-                    try Self.add(3000 + round, transaction)
+                    try People.add(3000 + round, transaction)
                     try transaction.commit()
                 }
             } catch { Issue.record("\(error)") }
@@ -229,7 +229,7 @@ import Testing
         options.compaction.logByteCount = (least: 64 << 10, most: 1 << 20)
         options.compaction.bytesPerSecond = 0
         let store = try Store(options, storage: PosixStorage.shared)
-        try Self.fill(store, 20_000)
+        try People.fill(store, 20_000)
         for round in 0..<400 {
             let transaction = try store.beginWrite()
             for key in 0..<50 {
@@ -252,7 +252,7 @@ import Testing
         var options = StoreOptions(log: LogOptions(folder: folder.path + "/store", durability: .none))
         options.transactionMemoryByteCount = 64 << 10
         let store = try Store(options, storage: PosixStorage.shared)
-        try Self.fill(store, 3000)
+        try People.fill(store, 3000)
         #expect(try #require(store.log).byteCountSinceCheckpoint < options.compaction.logByteCount.least / 4)
         store.watch { store.log?.checkpoint?.version == store.publishedVersion && store.heap.nodeCount == 0 }
         Self.check(store.pin().snapshot, 3000)
@@ -265,7 +265,7 @@ import Testing
         var options = Self.options(folder)
         options.transactionMemoryByteCount = 64 << 10
         let store = try Store(options, storage: PosixStorage.shared)
-        try Self.fill(store, 3000)
+        try People.fill(store, 3000)
         for key in 0..<40 {
             let transaction = try store.beginWrite()
             transaction.set(TableID(0), column: 2, key: Int64(key * 70), to: .int(1))
@@ -290,7 +290,7 @@ import Testing
     @Test func aCopyIsAnIndependentStore() throws {
         let folder = TemporaryFolder()
         let store = try Store(Self.options(folder), storage: PosixStorage.shared)
-        try Self.fill(store, 10_000)
+        try People.fill(store, 10_000)
         let pin = store.pin()
         let transaction = try store.beginWrite()
         transaction.delete(TableID(0), 5)
