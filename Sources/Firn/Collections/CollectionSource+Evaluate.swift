@@ -77,7 +77,7 @@ extension _CollectionSource {
         return .keys(OrderedKeys(keys))
     }
 
-    /// The number of elements in a version, counted without making a list of them; nil if there is no query or the
+    /// The number of elements in a version, counted without making a list of them. Nil if there is no query, or if the
     /// version does not have the class.
     func count(_ snapshot: Snapshot) -> Int? {
         guard let query = pipeline, let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count

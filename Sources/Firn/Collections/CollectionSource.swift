@@ -181,8 +181,8 @@ public final class _CollectionSource {
     /// The elements as they are now.
     var content: Content { stampedContent.content }
 
-    /// The elements as they are now, and the birth stamp of the root that they were read from: as long as it is the
-    /// same, the elements are.
+    /// The elements as they are now, and the birth stamp of the root that they were read from. As long as that stamp is
+    /// the same, so are the elements.
     var stampedContent: (content: Content, stamp: UInt64) {
         realm.check()
         if isDead { return (binding == nil ? .values([]) : .keys(OrderedKeys()), .max) }

@@ -166,18 +166,23 @@ extension RealmCollection {
 
     /// The value that names joined by dots lead to: `dogs.value(forKeyPath: "@max.age")`, `"owner.name"`, `"@count"`.
     ///
-    /// Behind a collection, a name gives an array with each element's value, and an operator one value of all:
-    /// `@count`; `@min`, `@max`, `@sum` and `@avg` of numbers and dates, which pass over nil and NaN; `@unionOfObjects`
-    /// and `@unionOfArrays`, with `@distinct…` each value once. Numbers come as `NSNumber`. O(n); the typed aggregates,
-    /// such as `max(ofProperty:)`, are much faster.
+    /// Behind a collection, a name gives an array with each element's value. An operator gives one value of all:
+    ///
+    /// - `@count`: the number of elements;
+    /// - `@min` and `@max` of numbers and dates, which pass over nil and NaN;
+    /// - `@sum` and `@avg` of numbers, which pass over nil and become NaN if there is a NaN;
+    /// - `@unionOfObjects` and `@unionOfArrays`;
+    /// - `@distinctUnionOfObjects` and `@distinctUnionOfArrays`, which give each value once.
+    ///
+    /// Numbers come as `NSNumber`. O(n); the typed aggregates, such as `max(ofProperty:)`, are much faster.
     ///
     /// Stops the program if a name is unknown, if a value does not suit the operator, and on the wrong thread.
     public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, "\(Self.self)") }
 
     /// Sets a property of all elements, which are objects, to what an untyped value stands for. O(n).
     ///
-    /// Stops the program if the elements are not objects, outside a write transaction if they are managed, and as
-    /// setting the property by its name does.
+    /// Stops the program if the elements are not objects, and outside a write transaction if they are managed. Also
+    /// stops it whenever setting the property by its name does.
     public func setValue(_ value: Any?, forKey key: String) {
         for element in Array(self) {
             guard let object = (element as? any _QueriedObject)?._root else {
@@ -189,8 +194,9 @@ extension RealmCollection {
 }
 
 extension RealmKeyedCollection {
-    /// The value that names joined by dots lead to: a key of the map, or an operator over its values as in
-    /// `RealmCollection.value(forKeyPath:)`, and what follows. Stops the program as that does.
+    /// The value that names joined by dots lead to. The first name is a key of the map, or an operator over its values
+    /// as in `RealmCollection.value(forKeyPath:)`. The other names lead on from there. Stops the program as that
+    /// function does.
     public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, "\(Self.self)") }
 }
 

@@ -19,7 +19,7 @@ import FirnStorage
 /// element is O(1), and O(log objects) to find its object. Each access to the property makes a new value, which reads
 /// the links again: keep it in a constant to read it more than once.
 ///
-/// A managed one belongs to its realm's thread, queue or actor, and stops the program if it is used elsewhere; a frozen
+/// A managed one belongs to its realm's thread, queue or actor, and stops the program if it is used elsewhere. A frozen
 /// one may be used on any thread.
 public struct LinkingObjects<Element: ObjectBase>: RealmCollection {
     /// The name of the linking property.

@@ -31,10 +31,12 @@ public import Foundation
 /// - an index or range that is out of bounds;
 /// - changing a managed list outside a write transaction, or a frozen one;
 /// - reading or changing a managed list after its object was deleted (see `isInvalidated`);
-/// - using a managed list on another thread; for a realm of a queue or actor, use elsewhere is noticed by changes and
-///   when the list's object has to be found again;
-/// - adding an object to a managed list that belongs to another realm, is frozen or deleted, or is an instance of a
-///   subclass of `Element`, or is an unmanaged one that `Realm.add(_:update:)` refuses, as if its primary key exists;
+/// - using a managed list on another thread. A realm of a queue or actor notices that only at changes, and when it has
+///   to find the list's object again;
+/// - adding to a managed list an object that belongs to another realm, is frozen or deleted, or is an instance of a
+///   subclass of `Element`;
+/// - adding to a managed list an unmanaged object that `Realm.add(_:update:)` refuses, for example because its primary
+///   key exists;
 /// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.
 ///
 /// In a transaction that has met damage, changes do nothing, and the transaction throws.
@@ -280,8 +282,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     /// transaction if the list is managed. O(log n) for each index if managed, else O(n).
     public func remove(atOffsets offsets: IndexSet) { for index in offsets.reversed() { remove(at: index) } }
 
-    /// Moves the elements at several indices, in their order, to before the element that now stands at `destination`,
-    /// or to the end if `destination` is the count.
+    /// Moves the elements at several indices, in their order, to before the element that is now at `destination`. If
+    /// `destination` is the count, they move to the end.
     ///
     /// ```swift
     /// try realm.write { person.dogs.move(fromOffsets: [0, 2], toOffset: person.dogs.count) }

@@ -160,8 +160,8 @@ extension Map: Decodable where Key: Decodable, Value: Decodable {
 extension Map: Encodable where Value: Encodable {
     /// Encodes the entries as a dictionary.
     ///
-    /// - Throws: `EncodingError.invalidValue` if Swift takes two keys for equal, such as an "é" of one character and
-    ///   one with an accent, because a dictionary can't have both; and what the encoder or a value throws.
+    /// - Throws: `EncodingError.invalidValue` if Swift takes two keys for equal, because a dictionary can't have both.
+    ///   Such keys are an "é" of one character and one with an accent. Also what the encoder or a value throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         var entries: [String: Value] = [:]

@@ -27,9 +27,12 @@ import FirnStorage
 /// also updates the index of the links to them. In an unmanaged map, a key is O(1), and `keys`, `values` and iterating
 /// sort the keys first, O(n log n).
 ///
-/// **What stops the program.** A key that is not allowed; and, as for `List`, a change outside a write transaction, use
-/// of a managed map on another thread or after its object was deleted, an object of another realm, and a key or value
-/// of more than 16 MiB.
+/// **What stops the program.** A key that is not allowed does. So do these, as for `List`:
+///
+/// - changing a managed map outside a write transaction;
+/// - using a managed map on another thread, or after its object was deleted;
+/// - adding to a managed map an object of another realm;
+/// - adding to a managed map a key or value of more than 16 MiB.
 public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBase, RealmKeyedCollection {
     /// The entries while unmanaged.
     private var entriesHere: [MapKeyBytes: Value] = [:]

@@ -19,9 +19,9 @@ import FirnStorage
 /// unmanaged object to a managed set adds the object to the realm. Removing an object from a set does not delete the
 /// object; deleting the object removes it from all sets.
 ///
-/// **What is equal.** Values are equal as the store compares them: strings by their bytes, so that "é" as one character
-/// differs from "e" with an accent; numbers by value; a NaN equals a NaN with the same bits. Managed objects are equal
-/// if they are the same object of the realm, unmanaged ones if they are one instance.
+/// **What is equal.** Values are equal as the store compares them. Strings are compared by their bytes, so "é" as one
+/// character differs from "e" with an accent. Numbers are compared by value, and a NaN equals a NaN with the same bits.
+/// Managed objects are equal if they are the same object of the realm, unmanaged ones if they are one instance.
 ///
 /// **Order.** A managed set is in the order of its values, objects in the order in which they were added to the realm.
 /// An unmanaged one is in the order in which elements were inserted. The index of an element changes when others are
@@ -29,13 +29,18 @@ import FirnStorage
 ///
 /// **Cost.** In a managed set, looking for, inserting or removing an element, and reading one by its index, is O(log
 /// n). If the elements are objects, each change also updates the index of the links to them. In an unmanaged set,
-/// looking for and inserting an element is O(1), removing one is O(n); looking for a managed object is O(n) if the set
-/// has been given unmanaged ones.
+/// looking for and inserting an element is O(1), and removing one is O(n). Looking for a managed object is O(n) if the
+/// set has been given unmanaged ones.
 ///
-/// **What stops the program.** As for `List`: an index that is out of bounds; a change outside a write transaction;
-/// use of a managed set on another thread, or after its object was deleted; adding an object that belongs to another
-/// realm, or a value of more than 16 MiB. So does a set of another realm, or a frozen one of a live one's, in
-/// `formUnion` and the like (R51).
+/// **What stops the program.** These do, as for `List`:
+///
+/// - an index that is out of bounds;
+/// - changing a managed set outside a write transaction;
+/// - using a managed set on another thread, or after its object was deleted;
+/// - adding to a managed set an object that belongs to another realm, or a value of more than 16 MiB.
+///
+/// In `formUnion` and the like, two managed sets of different realms also stop it, and so do a frozen and a live one
+/// (R51).
 public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
     /// The elements while unmanaged, in the order of their insertion.
     private(set) var elements: [Element] = []

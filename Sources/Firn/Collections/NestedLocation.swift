@@ -1,8 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// The location of a list or dictionary inside of a mixed value of a managed object: the property, and the indices and
-/// keys that lead from its value to the collection.
+/// The location of a list or dictionary inside of a mixed value of a managed object. It consists of the property, and
+/// of the indices and keys that lead from its value to the collection.
 ///
 /// A mixed value is stored as a whole. So reading the collection decodes the value, and changing it stores the value
 /// again.
@@ -72,8 +72,9 @@ struct NestedLocation {
         return result
     }
 
-    /// Replaces the collection. Stops the program outside a write transaction, if the collection is gone, and if it has
-    /// links to objects whose class the realm does not have: they are shown as nothing, and would be lost.
+    /// Replaces the collection. Stops the program outside a write transaction, and if the collection is gone. Also
+    /// stops it if the collection has links to objects whose class the realm does not have. Such links are shown as
+    /// nothing, and would be lost.
     func replace(with collection: AnyRealmValue) {
         let realm = owner.realm
         _ = realm.writing("change \(owner.name)")

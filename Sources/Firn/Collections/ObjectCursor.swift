@@ -11,9 +11,9 @@ final class ObjectCursor {
     private let realm: Unmanaged<_RealmInstance>
     private let held: _RealmInstance
     private let binding: Unmanaged<TableBinding>
-    /// What lends; nil if each object needs an accessor of its own. So it is in a frozen realm, whose objects other
-    /// threads may read: the counts of references order what those threads have read before the next row is written,
-    /// but the thread sanitizer does not see that, and would report a race in a program that has none.
+    /// What lends; nil if each object needs an accessor of its own. It is nil in a frozen realm, whose objects other
+    /// threads may read. The counts of references order what those threads have read before the next row is written.
+    /// But the thread sanitizer does not see that, and would report a race in a program that has none.
     private let template: AccessorTemplate?
     /// Whether the program does not know the class.
     private let isDynamic: Bool

@@ -17,7 +17,7 @@ public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equ
 ///
 /// **Cost of reading.** For a list and for all objects of a class, `count` and `isEmpty` are O(1) and an element is
 /// O(log n). The results of a query and backlinks are evaluated at the first read after a change of the realm,
-/// whichever class it concerns: `Results` and `LinkingObjects` say what that costs. Further reads of the same value are
+/// whichever class it concerns. `Results` and `LinkingObjects` say what that costs. Further reads of the same value are
 /// then O(1), and O(log objects) to find an element's object.
 ///
 /// **Where it may be used.** A managed collection belongs to its realm's thread, queue or actor, and stops the program
@@ -104,8 +104,8 @@ extension RealmCollection where Element: _QueriedObject {
     ///
     /// The condition is compiled here, in microseconds, so an error in it shows here. No data is read until the results
     /// are read: see `Results` for the cost of that. Stops the program if the condition compares with an object of
-    /// another realm, if it takes an aggregate of something that is not a collection, if the collection is unmanaged,
-    /// and on the wrong thread.
+    /// another realm, or takes an aggregate of something that is not a collection. Also stops it if the collection is
+    /// unmanaged, and on the wrong thread.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { filtered(isIncluded) }
 
     /// The elements for which the text holds, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")`.
@@ -115,8 +115,8 @@ extension RealmCollection where Element: _QueriedObject {
     /// `"TRUEPREDICATE SORT(age ASC)"`.
     ///
     /// The text is parsed and compiled here; no data is read until the results are read. Stops the program if the text
-    /// or an argument is wrong, for which `filter(validating:)` throws instead; also if the collection is unmanaged,
-    /// and on the wrong thread.
+    /// or an argument is wrong, for which `filter(validating:)` throws instead. Also stops it if the collection is
+    /// unmanaged, and on the wrong thread.
     public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
         filtered(predicateFormat, args)
     }
@@ -129,9 +129,11 @@ extension RealmCollection where Element: _QueriedObject {
     ///
     /// Stops the program if the collection is unmanaged, and on the wrong thread.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, showing the position in the text: if it can't be parsed, names a
-    ///   property that the class does not have, or compares values of different kinds, and if an argument is missing or
-    ///   can't be compared.
+    /// - Throws: `Realm.Error` with `.invalidInput`, which shows the position in the text, if:
+    ///   - the text can't be parsed;
+    ///   - it names a property that the class does not have;
+    ///   - it compares values of different kinds;
+    ///   - an argument is missing or can't be compared.
     public func filter(validating predicateFormat: String, _ args: Any...) throws -> Results<Element> {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch { throw Realm.Error(error) }
     }
@@ -193,15 +195,15 @@ extension RealmCollection where Element: _QueriedObject {
     /// let youngest: Int? = dogs.min(ofProperty: "age")
     /// ```
     ///
-    /// **Aggregates of a property** are computed at each call, in O(n), without making objects. For the objects of a
-    /// class, or of a query whose sorts come after its filters, numbers are added or compared a column of a leaf at a
-    /// time: about half a nanosecond for each object, and the filter. Elements of a list, of backlinks or of another
-    /// query are looked up one by one, in O(log objects) each. The property may be a path: through links to one object,
-    /// or through a collection, all of whose elements then count.
+    /// **Aggregates of a property** are computed at each call, in O(n), without making objects. For a class, or a query
+    /// whose sorts come after its filters, numbers are added or compared a column of a leaf at a time. That takes about
+    /// half a nanosecond for each object, besides the filter. Elements of a list, of backlinks or of another query are
+    /// looked up one by one, in O(log objects) each. The property may be a path: through links to one object, or
+    /// through a collection, all of whose elements then count.
     ///
-    /// They stop the program if the property is unknown, or is of a type without such an aggregate: numbers have all
-    /// four, dates have `min` and `max`. They also stop it on the wrong thread. If the realm was invalidated after the
-    /// collection was made, there are no values. In an unmanaged collection, the objects are read one by one.
+    /// They stop the program if the property is unknown, or is of a type without such an aggregate. Numbers have all
+    /// four, and dates have `min` and `max`. They also stop it on the wrong thread. If the realm was invalidated after
+    /// the collection was made, there are no values. In an unmanaged collection, the objects are read one by one.
     ///
     /// - Returns: nil also if `V` is of another kind, as an `Int` for a date. A number that `V` can't represent is cut
     ///   off, as 2.7 to 2, or is the nearest that `V` has.

@@ -9,8 +9,8 @@ public protocol RealmCollectionValue: Hashable {
     static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self
     /// The element as the store keeps it. An unmanaged object is added to the realm first.
     func _element(for realm: _RealmInstance) -> Value
-    /// The element as the store keeps it, if a collection of the realm may have it; nil for an unmanaged object and for
-    /// one of another realm.
+    /// The element as the store keeps it, if a collection of the realm may have it. Nil for an unmanaged object and for
+    /// an object of another realm.
     func _existingElement(in realm: _RealmInstance) -> Value?
     /// What decides whether an unmanaged set has the element.
     var _member: _SetMember { get }

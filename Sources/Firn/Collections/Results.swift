@@ -12,12 +12,12 @@ import FirnCore
 /// equal; two results that were made by separate calls are not equal.
 ///
 /// **Cost.** For all objects of a class, `count` is O(1) and an element is O(log n). A query runs when the results are
-/// first read after a change of the realm, whichever class it concerns: it scans the class, O(n), or reads an index if
+/// first read after a change of the realm, whichever class it concerns. It scans the class, O(n), or reads an index if
 /// that is cheaper, and then sorts what it has found. `count` finds without sorting, unless a filter follows a sort,
 /// and in O(log n) if one index has the answer. The keys that were found are kept, so further reads of the results and
-/// of their copies cost O(1), or O(log n) if an observer keeps them up to date, and O(log n) to find an element's
-/// object. In a write transaction each change makes the next read run the query again: keep what you need in a
-/// constant, or iterate.
+/// of their copies cost O(1). They cost O(log n) if an observer keeps the results up to date. Finding an element's
+/// object costs O(log n) in addition. In a write transaction each change makes the next read run the query again: keep
+/// what you need in a constant, or iterate.
 ///
 /// Results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones
 /// may be used on any thread. An index that is out of bounds stops the program.
@@ -41,9 +41,9 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     /// the index is out of bounds, and on the wrong thread.
     public subscript(position: Int) -> Element { _source.element(at: position) }
 
-    /// How the query is run in the version shown: by which index, or by scanning how many objects, and what follows;
-    /// and, for filters, sorts and one `distinct` of a class, that an observer keeps the results up to date by what
-    /// changes.
+    /// How the query is run in the version shown: by which index, or by scanning how many objects, and what follows.
+    /// For filters, sorts and one `distinct` of a class, it also says that an observer keeps the results up to date by
+    /// what changes.
     ///
     /// ```swift
     /// print(dogs.where { $0.name == "Rex" && $0.age > 3 }.sorted(by: \.age).explain())

@@ -6,8 +6,8 @@
 /// names(of: AnyRealmCollection(realm.objects(Dog.self).where { $0.age > 3 }))
 /// ```
 ///
-/// It reads and observes the collection that it was made from, belongs to its realm, and costs what that costs, and one
-/// dynamic call for each access. A generic function, `func names(of dogs: some
+/// It reads and observes the collection that it was made from, and belongs to the same realm. It costs what that
+/// collection costs, and one dynamic call for each access. A generic function, `func names(of dogs: some
 /// RealmCollection<Dog>)`, needs no such call.
 public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection {
     private let base: any RealmCollection<Element>

@@ -15,9 +15,9 @@ import FirnCore
 /// <doc:HoldingVersions>.
 ///
 /// As `@ThreadSafe` it wraps a variable, or an argument of a function: `func rename(@ThreadSafe dog: Dog?)`. In Swift's
-/// language mode 5 such a variable is used in the other thread's closure as it is; in mode 6 the closure takes the
-/// wrapper, `_dog`, which is `Sendable`. The wrapper of an argument is made when the function begins, so that must be
-/// on the argument's thread.
+/// language mode 5 the other thread's closure uses such a variable as it is. In mode 6 the closure takes the wrapper,
+/// `_dog`, which is `Sendable`. The wrapper of an argument is made when the function begins, so that must be on the
+/// argument's thread.
 @propertyWrapper
 public final class ThreadSafe<T: ThreadConfined>: Sendable {
     private let handover: Handover<T>

@@ -11,8 +11,8 @@ import FirnStorage
 /// }
 /// ```
 ///
-/// Until it is resolved or released it holds the version that its realm showed, so that a realm which has read nothing
-/// yet finds even what was deleted meanwhile. That makes no file grow: see <doc:HoldingVersions>.
+/// Until it is resolved or released it holds the version that its realm showed. So a realm which has read nothing yet
+/// finds even what was deleted meanwhile. That makes no file grow: see <doc:HoldingVersions>.
 ///
 /// ``ThreadSafe`` can be read any number of times. What is frozen needs neither of them: see ``Frozen``.
 public struct ThreadSafeReference<Confined: ThreadConfined>: Sendable {

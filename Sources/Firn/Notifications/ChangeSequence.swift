@@ -11,7 +11,7 @@ import FirnStorage
 ///
 /// Collections, sections and maps give `.initial` first. A loop that does other work between two changes misses
 /// nothing: the next change is what has happened since the one before, as one. So a slow loop costs no memory for each
-/// commit, but the version that it was given last is held as long as it waits: see <doc:HoldingVersions>. What the loop
+/// commit. But the version that it was given last is held as long as it waits: see <doc:HoldingVersions>. What the loop
 /// is given is what the realm shows at that moment, so indices and elements fit each other until the next `await`.
 ///
 /// Observing begins with the loop, or when an iterator is made, and ends with the loop, or when its task is cancelled.

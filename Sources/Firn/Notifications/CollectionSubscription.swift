@@ -4,11 +4,11 @@ import FirnQuery
 /// An observer of a collection. Its first call shows the collection; later calls show which indices were inserted,
 /// deleted or modified.
 ///
-/// For all objects of a class, and for a list, it keeps nothing: the two versions and the change summary contain the
-/// ranks and the edits, so a change costs what changed, and a search of the list if one of its elements' objects
-/// changed. For a query, it keeps the keys of the elements that it has shown. If the query is over all objects of a
-/// class, and consists of filters and sorts, with at most one `distinct`, it brings these keys from version to version
-/// by what has changed (`MaintainedQuery`); otherwise it runs the query again, and compares what it finds.
+/// For all objects of a class, and for a list, it keeps nothing. The two versions and the change summary contain the
+/// ranks and the edits, so a change costs what changed. If an element's object changed, the list is also searched. For
+/// a query, it keeps the keys of the elements that it has shown. A query over all objects of a class that consists of
+/// filters and sorts, with at most one `distinct`, is a maintained one. Its keys are brought from version to version by
+/// what has changed (`MaintainedQuery`). Any other query is run again, and what it finds is compared.
 final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole

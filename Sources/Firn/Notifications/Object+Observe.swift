@@ -16,20 +16,23 @@ extension ObjectBase {
     /// }
     /// ```
     ///
-    /// **When and where.** The block is called on the realm's run loop, queue or actor, or on `queue`: at the next turn
-    /// after the commit, or within `refresh()` or at the beginning of a write there, whichever is first. Several
-    /// changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are shown once
-    /// the realm has advanced.
+    /// **When and where.** The block is called on the realm's run loop, queue or actor, or on `queue`. It is called at
+    /// the next turn after the commit, or within `refresh()` or at the beginning of a write there, whichever is first.
+    /// Several changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are
+    /// shown once the realm has advanced.
     ///
-    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until its
-    /// realm has shown it the next one: see <doc:HoldingVersions>. A call costs O(changes since the last one), whatever
-    /// the number of objects. A nested key path also costs a search backwards, from the changed objects along the links
-    /// to them.
+    /// **Cost.** The observer holds the version that it was shown last, and what changed since then, until its realm
+    /// has shown it the next one. See <doc:HoldingVersions>. A call costs O(changes since the last one), whatever the
+    /// number of objects. A nested key path also costs a search backwards, from the changed objects along the links to
+    /// them.
     ///
-    /// To be called on the thread, queue or actor of the object's realm. Stops the program if the object is unmanaged,
-    /// frozen or gone, if its realm was opened read-only or is in a transaction that has changed something, if a key
-    /// path names no property, if `queue` is a global one, and, if no queue is given, on a thread that has no running
-    /// run loop.
+    /// To be called on the thread, queue or actor of the object's realm. Stops the program if:
+    ///
+    /// - the object is unmanaged, frozen or gone;
+    /// - its realm was opened read-only, or is in a transaction that has changed something;
+    /// - a key path names no property;
+    /// - `queue` is a global one;
+    /// - no queue is given, and the thread has no running run loop.
     ///
     /// - Parameters:
     ///   - keyPaths: names of the properties that matter; nil or an empty array for all of the object's own.

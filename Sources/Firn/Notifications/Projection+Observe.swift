@@ -15,16 +15,16 @@ extension ProjectionObservable {
     /// }
     /// ```
     ///
-    /// The changes name properties of the projection, in the order of its class. A property that leads through a link,
-    /// or to a collection, or to what the class computes, counts as changed if anything has changed that it reads. Its
-    /// values are given if it reads nothing but the object's own single values. See
+    /// The changes name properties of the projection, in the order of its class. A property may lead through a link, or
+    /// to a collection, or to what the class computes. It then counts as changed if anything has changed that it reads.
+    /// Its values are given if it reads nothing but the object's own single values. See
     /// `ObjectBase.observe(keyPaths:on:_:file:line:)` for when and where the block is called, what it costs, and what
     /// stops the program.
     ///
-    /// What a computed property reads is found by reading it of unmanaged objects with their initial values, and again
-    /// with the other value of each `Bool` and another case of each enum, at the first call for the class. So a
-    /// property that is read for other values only is not noticed, nor one behind a map, a backlink or more than four
-    /// links.
+    /// The first call for the class finds out what a computed property reads. It reads the property of unmanaged
+    /// objects with their initial values. Then it reads it again with the other value of each `Bool` and another case
+    /// of each enum. So a property that is read for other values only is not noticed, nor one behind a map, a backlink
+    /// or more than four links.
     ///
     /// - Parameters:
     ///   - keyPaths: the projected properties that matter, or key paths that read them; an empty array for all.
@@ -55,8 +55,9 @@ extension ProjectionObservable {
         return token
     }
 
-    /// Calls `block` on an actor after each write that changes a projected property, or deletes the object, with the
-    /// actor's own projection: `observe(keyPaths:on:_:)` as `ObjectBase.observe(keyPaths:on:_:)` has it for actors.
+    /// Calls `block` on an actor, with the actor's own projection, after each write that changes a projected property
+    /// or deletes the object. It is `observe(keyPaths:on:_:)` for actors, as `ObjectBase.observe(keyPaths:on:_:)` has
+    /// it.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>] = [], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void, file: StaticString = #fileID,

@@ -22,17 +22,17 @@ extension RealmCollection {
     /// changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are shown once
     /// the realm has advanced. On a `queue` or an actor, "the realm" is the one of that queue or actor.
     ///
-    /// **Cost.** The observer holds the version that it was shown last, and what was changed since then, until its
-    /// realm has shown it the next one: see <doc:HoldingVersions>. Being shown a version costs:
+    /// **Cost.** The observer holds the version that it was shown last, and what changed since then, until its realm
+    /// has shown it the next one. See <doc:HoldingVersions>. Being shown a version costs:
     ///
     /// - for all objects of a class: O(log n) for each changed object;
     /// - for a list: O(edits), and a search of the list if an object in it has changed. If its edits are not known,
     ///   comparing its elements, O(n);
-    /// - for filters and sorts of all objects of a class: O(log² n) for each object that a change concerns, be it along
-    /// a link that a condition follows. If these are more than 64 and a sixteenth of the class, running the query
-    /// again.
-    /// - for backlinks, `distinct`, and a query of a list or of values: running the query again and comparing what it
-    ///   finds, O(n), whichever class the writes concern.
+    /// - for filters, sorts and one `distinct` of all objects of a class: O(log² n) for each object that a change
+    ///   concerns. A change also concerns objects along a link that a condition follows. If it concerns more than 64
+    ///   objects and more than a sixteenth of the class, running the query again;
+    /// - for backlinks, a second `distinct`, a limit, and a query of a list or of values: running the query again and
+    ///   comparing what it finds. That is O(n), whichever class the writes concern.
     ///
     /// For a query, the keys of all elements are kept, about 8 to 24 bytes for each. The collection that the block is
     /// given shares them, so reading it does not run the query.
@@ -43,14 +43,17 @@ extension RealmCollection {
     /// If the object that a list or backlinks belong to is deleted before the first call, the block is called with an
     /// empty, unmanaged collection. Observing goes on when the realm is invalidated.
     ///
-    /// To be called on the thread, queue or actor of the collection's realm. Stops the program if the collection is
-    /// unmanaged, frozen, or was made before its realm was invalidated, if the realm was opened read-only or is in a
-    /// transaction that has changed something, if a key path names no property, if `queue` is a global one, and, if no
-    /// queue is given, on a thread that has no running run loop.
+    /// To be called on the thread, queue or actor of the collection's realm. Stops the program if:
+    ///
+    /// - the collection is unmanaged or frozen, or was made before its realm was invalidated;
+    /// - the realm was opened read-only, or is in a transaction that has changed something;
+    /// - a key path names no property;
+    /// - `queue` is a global one;
+    /// - no queue is given, and the thread has no running run loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that matter; nil or an empty array for all, including those of
-    ///     objects that the elements link to, up to four links away.
+    ///   - keyPaths: names of the elements' properties that matter. Nil or an empty array stands for all, including
+    ///     those of objects that the elements link to, up to four links away.
     ///   - queue: a serial queue to be called on, with the collection of that queue.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.

@@ -4,10 +4,10 @@ import Foundation
 
 /// An observer of sectioned results, or of the section of one key.
 ///
-/// It keeps the sections that it has shown: 8 to 16 bytes for each element, and some for each section. If the elements
-/// are sorted by the property that divides them, and the query can be brought from version to version
-/// (`MaintainedQuery`), a change costs what it concerns, and the number of sections. Otherwise it costs computing the
-/// sections again, and comparing the elements: what a block of the application reads is not known.
+/// It keeps the sections that it has shown: 8 to 16 bytes for each element, and some for each section. A change costs
+/// what it concerns, and the number of sections, if two conditions hold. The elements are sorted by the property that
+/// divides them, and the query can be brought from version to version (`MaintainedQuery`). Otherwise it costs computing
+/// the sections again, and comparing the elements: what a block of the application reads is not known.
 final class SectionSubscription<
     C: RealmSectionedResult, Key: _Persistable & Hashable, Element: RealmCollectionValue
 >: SourceSubscription<C> {
@@ -104,8 +104,8 @@ final class SectionSubscription<
 
 /// How the sections of a collection differ between two states.
 ///
-/// The elements of the old sections without the deleted ones are, section by section and in order, those of the new
-/// sections without the inserted ones.
+/// Without the deleted elements, the old sections equal the new sections without the inserted elements, section by
+/// section and in order.
 struct SectionDifference {
     private(set) var deletions: [IndexPath] = []
     private(set) var insertions: [IndexPath] = []

@@ -63,7 +63,8 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     }
 
     /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
-    /// it, or if there are so many of them that running the query again costs less; then `keys` has not changed.
+    /// it, or if the change concerns so many objects that running the query again costs less. Then `keys` has not
+    /// changed.
     func update(
         _ keys: inout OrderedKeys, summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
         affected: Set<Int64>

@@ -192,8 +192,8 @@ public final class _KeyPathTracer {
     ///
     /// In the first run all do, since the application's code may stop the program for a value that it does not expect.
     /// In the second, a key path that is observed is read with other values of types that have few: the application
-    /// expects each. One that has to name a property is read with values that no property has at first, because what it
-    /// gave may have been the property's own value by chance.
+    /// expects each. A key path that has to name a property is read with values that no property has at first. What it
+    /// gave in the first run may have been the property's own value by chance.
     private func probe(_ property: PropertyInfo, _ initial: Any?) -> Any? {
         guard run > 0 else { return nil }
         let shape = property.shape

@@ -200,7 +200,7 @@ final class PredicateEvaluation {
     /// Whether a value has properties by name, and is not the sequence of its entries.
     private func isNamed(_ value: Any) -> Bool { value is any _QueriedObject || value is [String: Any] }
 
-    /// A property of an object or dictionary, or an element of a map or list; nil if the value is a collection, whose
+    /// A property of an object or dictionary, or an element of a map or list. Nil if the value is a collection, whose
     /// elements may have it.
     private func item(_ component: PropertyPath.Component, of value: Any) throws -> Any?? {
         switch component {

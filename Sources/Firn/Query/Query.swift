@@ -11,7 +11,7 @@ import FirnQuery
 ///
 /// **Nil.** A property is nil if it holds nil, and if a link on the way to it is nil. Nil equals nil and differs from
 /// every value. It is neither less nor greater than anything, nil included, and contains no text. Each condition either
-/// holds for an object or does not, and `!` is the opposite: if the age of a dog is nil, `$0.age >= 3` does not hold
+/// holds for an object or does not, and `!` is the opposite. If the age of a dog is nil, `$0.age >= 3` does not hold
 /// for it, and `!($0.age < 3)` does.
 ///
 /// **NaN** equals nothing, itself included, and is neither less nor greater than anything.

@@ -85,10 +85,10 @@ final class TracedKeyPath: Sendable {
 
 /// What an observer of a key path watches, whatever the key path computes: all stored properties that it reads.
 ///
-/// They are found by reading the key path of objects with their initial values, and again with the other value of each
-/// `Bool` and another case of each enum. No link is nil, and each list and set of objects has one. So what it reads
-/// only for other values is not found, nor what lies behind backlinks or in maps, nor what lies more than four links
-/// deep.
+/// They are found by reading the key path of objects with their initial values. It is then read again with the other
+/// value of each `Bool` and another case of each enum. No link is nil, and each list and set of objects has one. So
+/// what it reads only for other values is not found. Nor is what lies behind backlinks, in maps, or more than four
+/// links deep.
 ///
 /// If it goes deeper, as a property does that follows a link to its own class until it is nil, it can cope with nil.
 /// Then it is also read of objects where that link is nil earlier.
@@ -135,7 +135,7 @@ extension [PropertyInfo] {
 /// The key paths that have been traced. May be used on any thread.
 ///
 /// Key paths are identified by their addresses. To hash or compare a key path that has arguments, such as those of a
-/// subscript, would run the application's code, which may query and so enter this cache again. A key path without
+/// subscript, would run the application's code. That code may query and so enter this cache again. A key path without
 /// arguments is made once for each expression in the program. A key path with arguments is made each time, so the
 /// number of entries has a limit.
 private struct KeyPathCache<Traced: Sendable> {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// That is `$XDG_DATA_HOME/PROGRAM/default.firn`, or `$HOME/.local/share/PROGRAM/default.firn` without that variable,
 /// as the XDG Base Directory Specification has it. Earlier states of Firn had the default store in the documents folder
-/// or in the working folder. A program that finds its store only there goes on using it, and is warned: an empty store
+/// or in the working folder. A program that finds its store only there goes on using it, and is warned. An empty store
 /// in its stead would look like lost data.
 struct DefaultStore {
     /// The store's folder by today's rule.

@@ -1,7 +1,7 @@
 import FirnCore
 
-/// The embedded objects that a property leads to, which an update with `.modified` changes in place: those of a list by
-/// their indices, those of a map by their keys. They are the keys of rows, or instances.
+/// The embedded objects that a property leads to, which an update with `.modified` changes in place. In a list they are
+/// found by their indices, in a map by their keys. They are given as the keys of rows, or as instances.
 struct EmbeddedInPlace<Embedded> {
     private var byIndex: [Embedded?] = []
     private var byKey: [MapKeyBytes: Embedded] = [:]

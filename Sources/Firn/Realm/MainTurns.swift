@@ -4,8 +4,8 @@ import Foundation
 
 /// What is to be done for the realms of the main thread, queue and actor, at their next turns.
 ///
-/// It is put on the main queue. A block of that queue may run the run loop and wait for what is put there, as a test on
-/// the main actor does that waits for an expectation; the queue itself runs no block within another one. So if
+/// It is put on the main queue. A block of that queue may run the run loop and wait for what is put there. A test on
+/// the main actor that waits for an expectation does so. But the queue itself runs no block within another one. So if
 /// something waits for long, a timer of the main run loop does it.
 enum MainTurns {
     private struct State {
@@ -50,8 +50,8 @@ enum MainTurns {
         if mustWatch { watch(taken: nil) }
     }
 
-    /// Keeps something that goes on the main thread outside of turns, until the next such thing comes or a turn does:
-    /// in a program that has no turns, such as one that runs tests, only one is kept.
+    /// Keeps something that goes on the main thread outside of turns, until the next such thing or a turn comes. In a
+    /// program that has no turns, such as one that runs tests, only one is kept.
     static func keep(_ object: any AnyObject & Sendable) {
         let old = state.withLock { state in
             state.renewIfForked()

@@ -37,8 +37,8 @@ extension ObjectInserter {
         var seen: Set<ObjectIdentifier> = []
         var embedded: Set<ObjectIdentifier> = []
         var keys: Set<PrimaryKey> = []
-        // All are kept to the end: a type of the application may make objects here, and once one is freed another one
-        // can have its address.
+        // All are kept to the end, because a type of the application may make objects here. Once one is freed, another
+        // one can have its address.
         var objects = roots
         var next = 0
         while next < objects.count {

@@ -6,8 +6,8 @@ import Foundation
 /// recursion along links. None of the application's sequences and initialisers run here, because they might end the
 /// transaction; `Resolution` runs them before.
 ///
-/// An object gets its row first, with all values except its links and lists; those are set once every object that
-/// they lead to has a row. So cycles need no special treatment.
+/// An object gets its row first, with all values except its links and lists. Those are set once every object that they
+/// lead to has a row. So cycles need no special treatment.
 final class ObjectInserter {
     // Unretained: both outlive the call, or the transaction that this is kept for, and counting references would cost
     // more than writing a column.

@@ -4,7 +4,7 @@ import Foundation
 /// A thread's run loop, and what the thread's realms have to do at its next turns.
 ///
 /// There is one for each thread, which keeps it. When the thread ends, everything is forgotten, whoever still knows
-/// this: a timer added later would never fire, and would keep what it holds for ever.
+/// this. A timer added later would never fire, and would keep what it holds for ever.
 ///
 /// What a run loop keeps refers to nothing that refers to the run loop. A cycle would keep the run loop and its
 /// descriptors after the thread's end. So the blocks of timers hold this weakly, and each work is given its realm only

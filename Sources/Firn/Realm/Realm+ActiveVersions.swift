@@ -15,9 +15,9 @@ extension Realm {
         /// Bytes of memory that releasing this version alone would free. Two old versions that share what later ones
         /// replaced retain it together, and neither of them alone.
         public let retainedBytes: Int
-        /// The call into Firn by which each holder took hold of the version, as `#fileID:line`; the oldest first. For
-        /// a realm it is the call that last refreshed it or wrote, or else opened it; for an observer the call of
-        /// `observe`; for anything frozen the call by which the version was first frozen.
+        /// The call into Firn by which each holder took hold of the version, as `#fileID:line`; the oldest first. For a
+        /// realm it is the call that last refreshed it or wrote, or else opened it. For an observer it is the call of
+        /// `observe`. For anything frozen it is the call by which the version was first frozen.
         public let pinnedAt: [String]
         /// Whether the version counts against no limit, because what it needs is written out, or is being written:
         /// see `Configuration.ActiveVersionPolicy.spill`. What it retains is then in memory only as far as it has

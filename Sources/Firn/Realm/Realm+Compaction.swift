@@ -10,9 +10,9 @@ extension Realm {
     /// try realm.compact()
     /// ```
     ///
-    /// It writes what has changed since the last checkpoint (or everything, if much of that checkpoint is no longer
-    /// needed) and removes the log before it, as far as `historyRetention` does not need it. Firn does so by itself
-    /// from time to time; call this before a file is measured or copied.
+    /// It writes what has changed since the last checkpoint, or everything, if much of that checkpoint is no longer
+    /// needed. Then it removes the log before the new checkpoint, as far as `historyRetention` does not need it. Firn
+    /// does so by itself from time to time; call this before a file is measured or copied.
     ///
     /// Other threads read and write meanwhile; the calling thread is blocked. Nothing that is shown changes, and no
     /// observer is called. Frozen objects stay valid: what they alone need stays on the disk until they are released.
@@ -52,11 +52,14 @@ extension Realm {
     ///
     /// - Parameter fileURL: the folder to create, which only its owner can access. Its parent must exist.
     /// - Parameter encryptionKey: must be nil: encryption does not exist yet.
-    /// - Throws: `Realm.Error`; nothing is left of a copy that failed. `.fileExists` if something has that name
-    ///   already, except for an unfinished copy, which is written again; `.unsupportedFeature` for a key;
-    ///   `.invalidInput` for a URL that is not a file's; `.outOfDiskSpace`; `.fail` in a write transaction;
-    ///   `.invalidDatabase` if damage is met; `.fileNotFound`, `.filePermissionDenied` and other codes if the file
-    ///   system refuses.
+    /// - Throws: `Realm.Error` with one of these codes. Nothing is left of a copy that failed.
+    ///   - `.fileExists`: something has that name already. An unfinished copy does not count, and is written again.
+    ///   - `.unsupportedFeature`: there is a key.
+    ///   - `.invalidInput`: the URL is not a file's.
+    ///   - `.outOfDiskSpace`: the disk is full.
+    ///   - `.fail`: the realm is in a write transaction.
+    ///   - `.invalidDatabase`: damage is met.
+    ///   - `.fileNotFound`, `.filePermissionDenied` and other codes: the file system refuses.
     public func writeCopy(toFile fileURL: URL, encryptionKey: Data? = nil) throws {
         try writeCopy(to: fileURL, encryptionKey, .ownerOnly)
     }

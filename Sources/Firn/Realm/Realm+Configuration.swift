@@ -14,17 +14,17 @@ extension Realm {
     /// ```
     ///
     /// A value: changing a copy changes no realm that is open. Settings are checked when a realm is opened. Those
-    /// described as "set by the first opener" apply to the whole process: while the store is open in this process,
+    /// described as "set by the first opener" apply to the whole process. While the store is open in this process,
     /// later openers' values are ignored.
     public struct Configuration: CustomStringConvertible, Sendable {
         /// When a commit counts as done.
         public enum Durability: Sendable, Equatable {
             /// When it is on the disk: a power cut loses nothing that was acknowledged. The default.
             case full
-            /// When it is written. It is on the disk after at most this many seconds and the time of a sync, also if
-            /// the program returns from `main` or calls `exit` before that. A power cut may lose the newest commits,
-            /// complete ones only. A process that is killed loses nothing, but the system then decides when the
-            /// commits reach the disk.
+            /// When it is written. It is on the disk after at most this many seconds and the time of a sync. That also
+            /// holds if the program returns from `main` or calls `exit` before that. A power cut may lose the newest
+            /// commits, complete ones only. A process that is killed loses nothing, but the system then decides when
+            /// the commits reach the disk.
             ///
             /// An interval below 1 ms counts as 1 ms; opening throws `.invalidInput` for NaN.
             case relaxed(interval: TimeInterval)
@@ -36,10 +36,9 @@ extension Realm {
         public enum VerifyOnOpen: Sendable, Equatable {
             /// The manifest, the header of each segment of the log, and the newest segment.
             case directory
-            /// Every byte, and then that the newest version is one that Firn could have written: every object, value
-            /// and index is examined, which takes as long as reading all of them. Use it for a store from an
-            /// untrusted source: a contradiction is then thrown by opening, instead of stopping the program where it
-            /// is read.
+            /// Every byte, and then that the newest version is one that Firn could have written. Every object, value
+            /// and index is examined, which takes as long as reading all of them. Use it for a store from an untrusted
+            /// source: a contradiction is then thrown by opening, instead of stopping the program where it is read.
             case everything
         }
 
@@ -53,15 +52,15 @@ extension Realm {
             /// writers may write meanwhile, if they find themselves within the limit. The waiting thread is blocked,
             /// so what it holds itself stays held. Opening throws `.invalidInput` for NaN.
             case wait(TimeInterval)
-            /// It continues. The oldest held versions no longer count: what they need is written to scratch files in
-            /// the store's folder, in the background, and the memory is returned to the system. They stay held and
-            /// are read as before; the first read of what was written out waits for the disk.
+            /// It continues. The oldest held versions no longer count. What they need is written to scratch files in
+            /// the store's folder, in the background, and the memory is returned to the system. They stay held and are
+            /// read as before; the first read of what was written out waits for the disk.
             ///
             /// Everything that is written to the store then lies in memory that belongs to such files, from the
-            /// beginning. So the system may write it to the disk at any time, and the files take about as much of the
-            /// disk as that memory, until it is freed or they are closed. If the disk is full, or the writing fails,
-            /// the write throws as with `fail`, and says why. What other processes hold can't be written out by this
-            /// one. <doc:HoldingVersions> has the costs.
+            /// beginning. So the system may write it to the disk at any time. The files take about as much of the disk
+            /// as that memory, until it is freed or they are closed. If the disk is full, or the writing fails, the
+            /// write throws as with `fail`, and says why. What other processes hold can't be written out by this one.
+            /// <doc:HoldingVersions> has the costs.
             ///
             /// A realm in memory has no files: opening it with this policy throws `.invalidInput`.
             case spill
@@ -89,10 +88,10 @@ extension Realm {
 
         /// The name of a realm in memory; nil for one on disk. Setting it clears `fileURL`.
         ///
-        /// Its data is gone when its last realm, object and observer is released. If that is in what a run loop that
-        /// runs, the main queue, a queue or an actor does, the data stay until that turn, block or job has ended:
-        /// `try! Realm()` in the next line has them. On the main thread they stay also outside of these, as in a suite
-        /// of tests, until the next realm in memory goes.
+        /// Its data is gone when its last realm, object and observer is released. That may happen in a turn of a run
+        /// loop, a block of a queue, the main one included, or a job of an actor. Then the data stay until that turn,
+        /// block or job has ended, so `try! Realm()` in the next line has them. On the main thread they stay also
+        /// outside of these, as in a suite of tests, until the next realm in memory goes.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {
@@ -117,37 +116,39 @@ extension Realm {
         /// a property, changes whether one is optional, or changes its primary key. New classes and changed indexes
         /// need no new version.
         ///
-        /// The next opening then migrates the store. New properties have blank values; the values of a dropped or
-        /// retyped property are gone; nil becomes a blank value if a property is no longer optional. A
-        /// `migrationBlock` can do more. If the migration does more than add something, opening throws `.alreadyOpen`
-        /// as long as this process holds a realm, an object, a collection or an observer of the store, or another
-        /// process has it open. A version below the store's throws `.schemaMismatch`. <doc:Migrations> has examples.
+        /// The next opening then migrates the store. New properties have blank values, and the values of a dropped or
+        /// retyped property are gone. If a property is no longer optional, nil becomes a blank value. A
+        /// `migrationBlock` can do more. A migration that does more than add something needs the store for itself. As
+        /// long as this process holds a realm, object, collection or observer of it, or another process has it open,
+        /// opening throws `.alreadyOpen`. A version below the store's throws `.schemaMismatch`. <doc:Migrations> has
+        /// examples.
         public var schemaVersion: UInt64
 
         /// Changes the data when the store is opened with a higher `schemaVersion` than it has.
         ///
-        /// It is called once, on the opening thread, in the write transaction that changes the schema, before any
-        /// realm is opened; it is not called for a new store. Opening throws `.alreadyOpen` instead as long as this
-        /// process holds anything of the store. When it returns, the primary keys and the parents of embedded objects
-        /// are checked, and everything is committed at once: if opening throws, nothing was changed. Opening the store
-        /// in the block throws `.alreadyOpen`.
+        /// It is called once, on the opening thread, in the write transaction that changes the schema, before any realm
+        /// is opened. It is not called for a new store. Opening throws `.alreadyOpen` instead as long as this process
+        /// holds anything of the store. When it returns, the primary keys and the parents of embedded objects are
+        /// checked, and everything is committed at once. If opening throws, nothing was changed. Opening the store in
+        /// the block throws `.alreadyOpen`.
         ///
-        /// What the block changes, and what the change of the schema rewrites, lies in memory until it is committed,
-        /// and in scratch files once it is large.
+        /// What the block changes, and what the change of the schema rewrites, lies in memory until it is committed.
+        /// Once it is large, it lies in scratch files.
         public var migrationBlock: MigrationBlock?
 
-        /// Whether opening deletes the store, and creates it anew, where it would have to be migrated: if its schema
-        /// version is another one, or its classes differ in more than additions. For data that can be fetched again.
+        /// Whether opening deletes the store, and creates it anew, where it would have to be migrated. That is so if
+        /// its schema version is another one, or its classes differ in more than additions. For data that can be
+        /// fetched again.
         ///
-        /// `migrationBlock` is not called then. Opening throws `.alreadyOpen` if the store has to be deleted while
-        /// this process or another has it open, and `.fileOperationFailed` if its folder also holds files that Firn
-        /// did not make; nothing was deleted then. Stops the program if `readOnly` is set, too.
+        /// `migrationBlock` is not called then. Opening throws `.alreadyOpen` if the store has to be deleted while this
+        /// process or another has it open. It throws `.fileOperationFailed` if the store's folder also holds files that
+        /// Firn did not make. In both cases nothing was deleted. Stops the program if `readOnly` is set, too.
         public var deleteRealmIfMigrationNeeded = false {
             didSet { checkDeleting() }
         }
 
-        /// A store that is copied to `fileURL` when there is nothing there yet, such as one that an application is
-        /// shipped with; nil to begin with an empty store.
+        /// A store that is copied to `fileURL` when there is nothing there yet; nil to begin with an empty store. An
+        /// application may be shipped with such a store.
         ///
         /// The copy is as `Realm.writeCopy(toFile:encryptionKey:)` makes it: the newest version of the seed, without
         /// its history, and with `fileMode`. An opening that is interrupted leaves no store, and the next one copies
@@ -162,15 +163,15 @@ extension Realm {
         /// When a commit counts as done. Set by the first opener.
         public var durability: Durability = .full
 
-        /// How much is checked at opening. Nil, the default, checks every byte of a small store (of a log or a
-        /// checkpoint below 1 MiB), and the directory of a large one.
+        /// How much is checked at opening. Nil, the default, checks every byte of a log or a checkpoint below 1 MiB,
+        /// and the directory of a larger one.
         public var verifyOnOpen: VerifyOnOpen?
 
         /// Whether to compact the store before it is used, when the first opener in this process opens it.
         ///
-        /// It is called with the bytes of the store's files and about how many of them a compacted store would have,
-        /// on the opening thread; if it returns true, opening compacts the store. Not called for a realm in memory or
-        /// one that is opened read-only.
+        /// It is called on the opening thread, with the bytes of the store's files and about how many of them a
+        /// compacted store would have. If it returns true, opening compacts the store. Not called for a realm in memory
+        /// or one that is opened read-only.
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
 
         /// Called with damage in the files that is met when a property or collection is read, before the program
@@ -183,12 +184,12 @@ extension Realm {
         /// count, whatever the process's umask. Whoever may read a file may search its folder. The default, `0o600`, is
         /// for the owner alone, who can always read and write. A group that shares the store needs `0o660`.
         ///
-        /// Existing files keep their mode, but the store goes on in new files, so all processes that write to it
-        /// should ask for the same mode. See <doc:Security>. Set by the first opener.
+        /// Existing files keep their mode, but the store goes on in new files. So all processes that write to it should
+        /// ask for the same mode. See <doc:Security>. Set by the first opener.
         public var fileMode: UInt16 = 0o600
 
-        /// Whether files are mapped into memory. False reads the parts that are needed into memory instead: for a
-        /// volume whose device may vanish while the program runs, because reading a mapping of it then stops the
+        /// Whether files are mapped into memory. False reads the parts that are needed into memory instead. Use it for
+        /// a volume whose device may vanish while the program runs, because reading a mapping of it then stops the
         /// program. Set by the first opener.
         public var readsByMapping = true
 
@@ -213,8 +214,8 @@ extension Realm {
         /// once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
         public var maximumNumberOfActiveVersions: UInt?
 
-        /// The bytes of memory that held versions may retain beyond what the newest version needs, in all processes
-        /// together, for a write to begin; nil, the default, for no limit. Opening throws `.invalidInput` for a
+        /// The bytes of memory that held versions may retain for a write to begin, in all processes together; nil, the
+        /// default, for no limit. What the newest version needs does not count. Opening throws `.invalidInput` for a
         /// negative number. Set by the first opener.
         public var maximumRetainedBytes: Int?
 
@@ -282,8 +283,9 @@ extension Realm {
         ///
         /// Elsewhere `$XDG_DATA_HOME/PROGRAM/default.firn`, or `$HOME/.local/share/PROGRAM/default.firn` without that
         /// variable; `PROGRAM` is the name of the process. Opening makes the folders above it. Earlier states of Firn
-        /// had the store in the documents folder or the working folder: if there is one and none at today's path, it
-        /// is used, and a warning is logged that names both. If both exist, today's is used, and a warning says so.
+        /// had the store in the documents folder or the working folder. If there is a store there and none at today's
+        /// path, it is used, and a warning is logged that names both. If both exist, today's is used, and a warning
+        /// says so.
         public static var defaultFileURL: URL {
             #if canImport(Darwin)
                 DefaultStore.earlierURL

@@ -27,10 +27,16 @@ extension Realm {
     ///
     /// Cost: O(log n) for each object, and for each of its indexed properties.
     ///
-    /// Stops the program outside a write transaction, and on the wrong thread; if the object belongs to another realm,
-    /// is frozen or was deleted; if its primary key exists and `update` is `.error`; if `update` is another policy and
-    /// the class has no primary key; if a required property is nil; if a string or data value has more than 16 MiB; if
-    /// the realm does not have the class; and if a link leads to an instance of a subclass, which has its own table.
+    /// Stops the program outside a write transaction, and on the wrong thread. Also stops it if:
+    ///
+    /// - the object belongs to another realm, is frozen or was deleted;
+    /// - its primary key exists and `update` is `.error`;
+    /// - `update` is another policy and the class has no primary key;
+    /// - a required property is nil;
+    /// - a string or data value has more than 16 MiB;
+    /// - the realm does not have the class;
+    /// - a link leads to an instance of a subclass, which has its own table.
+    ///
     /// `add(validating:update:)` throws instead.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
         let inserter = instance.inserter(update)
@@ -53,11 +59,15 @@ extension Realm {
     /// Cost: as `add(_:update:)`, and a walk over all objects that are to be added. Stops the program outside a write
     /// transaction.
     ///
-    /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput` if the primary key exists and `update` is
-    ///   `.error`, if the class has none and `update` is another policy, if a required property is nil, if a value is
-    ///   too long, if an object belongs to another realm, is frozen or was deleted, if the realm does not have the
-    ///   class of an object, and if a link leads to an instance of a subclass. `.invalidDatabase` if the transaction
-    ///   has met damage.
+    /// - Throws: `Realm.Error`; nothing is changed then. The code is `.invalidDatabase` if the transaction has met
+    ///   damage, and `.invalidInput` if:
+    ///   - the primary key exists and `update` is `.error`;
+    ///   - the class has none and `update` is another policy;
+    ///   - a required property is nil;
+    ///   - a value is too long;
+    ///   - an object belongs to another realm, is frozen or was deleted;
+    ///   - the realm does not have the class of an object;
+    ///   - a link leads to an instance of a subclass.
     public func add(validating object: Object, update: UpdatePolicy = .error) throws {
         let inserter = ObjectInserter(realm: instance, policy: update, "add an object")
         do {
@@ -77,21 +87,25 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// The value is a dictionary by property name, an array by property order, an object, or any class or struct by
-    /// the names of its properties; values are converted as by `Object.init(value:)`. The value itself stays
-    /// unmanaged, and linked values are created or updated with the same policy; objects of this realm are linked,
-    /// and those of others are copied. With `.all` and `.modified` an object of this realm is returned as it is. If
-    /// the object is created, properties without a value take their initial values; if it is updated, they are left
-    /// alone. If the value has no primary key, the key is the one that a new object has, so with `.all` and
-    /// `.modified` the object with that key is updated. Values for linked and embedded objects may lie within each
-    /// other to any depth; collections in a mixed value at most 100 levels deep.
+    /// The value is a dictionary by property name, an array by property order, an object, or any class or struct by its
+    /// property names. Values are converted as by `Object.init(value:)`. The value itself stays unmanaged, and linked
+    /// values are created or updated with the same policy. Objects of this realm are linked, and objects of other
+    /// realms are copied. With `.all` and `.modified` an object of this realm is returned as it is. If the object is
+    /// created, properties without a value take their initial values; if it is updated, they are left alone. If the
+    /// value has no primary key, the key of a new object is used. So with `.all` and `.modified` the object with that
+    /// key is updated. Values for linked and embedded objects may lie within each other to any depth; collections in a
+    /// mixed value at most 100 levels deep.
     ///
     /// Cost: O(log n) for each object, and for each of its indexed properties.
     ///
-    /// Stops the program outside a write transaction; if a value does not fit its property, is too long, or is nil
-    /// for a required property; if the primary key exists and `update` is `.error`; if `update` is another policy and
-    /// the class has no primary key; and if the realm does not have the class. `create(_:validating:update:)` throws
-    /// instead.
+    /// Stops the program outside a write transaction. Also stops it if:
+    ///
+    /// - a value does not fit its property, is too long, or is nil for a required property;
+    /// - the primary key exists and `update` is `.error`;
+    /// - `update` is another policy and the class has no primary key;
+    /// - the realm does not have the class.
+    ///
+    /// `create(_:validating:update:)` throws instead.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error) -> T {
         do {
@@ -109,10 +123,12 @@ extension Realm {
     ///
     /// Cost: as `create(_:value:update:)`. Stops the program outside a write transaction, and on the wrong thread.
     ///
-    /// - Throws: `Realm.Error`; nothing is changed then. `.invalidInput`, which names the property, if a value does
-    ///   not fit, is too long, or is nil for a required property; if the primary key exists and `update` is `.error`;
-    ///   if the class has none and `update` is another policy; and if the realm does not have the class.
-    ///   `.invalidDatabase` if the transaction has met damage.
+    /// - Throws: `Realm.Error`; nothing is changed then. The code is `.invalidDatabase` if the transaction has met
+    ///   damage, and `.invalidInput` if:
+    ///   - a value does not fit its property, is too long, or is nil for a required property, which the message names;
+    ///   - the primary key exists and `update` is `.error`;
+    ///   - the class has none and `update` is another policy;
+    ///   - the realm does not have the class.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, validating value: Any, update: UpdatePolicy = .error) throws -> T {
         do {
@@ -188,8 +204,8 @@ extension Realm {
     /// ```
     ///
     /// If the primary key is optional, nil finds the object whose key is nil. Stops the program if the class has no
-    /// primary key, if the realm does not have the class, if the key is not of the primary key's type (nil included,
-    /// unless the type is optional), and on the wrong thread.
+    /// primary key, if the realm does not have the class, and on the wrong thread. Also stops it if the key is not of
+    /// the primary key's type, or is nil and that type is not optional.
     @inlinable
     public func object<T: Object, Key>(ofType type: T.Type, forPrimaryKey key: Key) -> T? {
         // The comparison is made by the compiler, where this is inlined.
@@ -286,8 +302,8 @@ extension _RealmInstance {
         return transaction.recordingDamage { _RealmInstance.isValid(object._row) } || transaction.hasMetDamage
     }
 
-    /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if it is not
-    /// of the class that the links lead to, and if it is an embedded object that has a parent. An object of a class
+    /// The key of an object that is to be linked to; an unmanaged one is added first. Stops the program if the object
+    /// is not of the class that the links lead to, or is an embedded object that has a parent. An object of a class
     /// that a migration makes embedded is copied.
     ///
     /// - Parameter link: the link that is to be set, which may lead to the embedded object already; nil for an element.

@@ -17,15 +17,15 @@ extension Realm {
     /// 2. Runs `block`. If it throws, its changes are undone and its error is thrown on. If it ends the transaction
     ///    by itself, nothing more is done.
     /// 3. Commits, and returns when the changes are durable, as `Configuration.durability` has it. Observers of the
-    ///    realm have been called by then; those of objects and collections are called at the next turn of the run
+    ///    realm have been called by then. Observers of objects and collections are called at the next turn of the run
     ///    loop, queue or actor.
     ///
     /// Cost: O(changes), the block's and the observers' work, and with `.full` durability one sync of the disk, which
     /// commits of several threads share. The calling thread is blocked while it waits for other writers and for the
     /// disk.
     ///
-    /// Stops the program if the realm is in a write transaction already, if it is frozen or was opened read-only, on
-    /// the wrong thread, and if another realm of the store is in a write transaction on this thread.
+    /// Stops the program if the realm is frozen, was opened read-only or is in a write transaction already, and on the
+    /// wrong thread. Also stops it if another realm of the store is in a write transaction on this thread.
     ///
     /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of
     /// the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
@@ -44,7 +44,7 @@ extension Realm {
     ///   - `.outOfDiskSpace`: the disk is full. The store can still be used: a write that removes more bytes than it
     ///     adds frees space.
     ///   - `.writeFailed`: a write or sync failed. Whether the commit is in the store is unknown until the store is
-    ///     opened again; until then the realm shows the version before, and no write begins.
+    ///     opened again. Until then the realm shows the version before, and no write begins.
     ///   - `.invalidDatabase`: the transaction met damage.
     ///   - `.schemaMismatch`: another process has changed the schema so that this one can't go on.
     ///   - `.invalidInput`: the commit is too large.
@@ -69,8 +69,7 @@ extension Realm {
     /// text of the error that `tryBeginWrite()` throws, and whenever `write` stops it.
     ///
     /// The transaction ends with the last reference to the realm: its changes are undone then, which is logged as a
-    /// warning. In what a run loop that runs, the main queue, a queue or an actor does, it keeps the realm until that
-    /// turn, block or job ends.
+    /// warning. In a turn of a run loop, a block of a queue or a job of an actor, it keeps the realm until that ends.
     public func beginWrite(file: StaticString = #fileID, line: UInt = #line) {
         do { try tryBeginWrite(file: file, line: line) } catch {
             stopProgram(
@@ -89,10 +88,13 @@ extension Realm {
     /// Cost: O(1), and the observers' work; the calling thread is blocked while it waits. Stops the program whenever
     /// `write` stops it.
     ///
-    /// - Throws: `Realm.Error`: `.tooManyActiveVersions` if more is held than the configuration allows, at once or
-    ///   after waiting, as `activeVersionPolicy` has it; `.writeFailed` if an earlier commit failed; `.schemaMismatch`
-    ///   if another process has changed the schema so that this one can't go on; `.invalidDatabase` or the file
-    ///   system's error if the log can't be read; `.fail` if the store has been closed.
+    /// - Throws: `Realm.Error` with one of these codes:
+    ///   - `.tooManyActiveVersions`: more is held than the configuration allows, at once or after waiting, as
+    ///     `activeVersionPolicy` has it.
+    ///   - `.writeFailed`: an earlier commit failed.
+    ///   - `.schemaMismatch`: another process has changed the schema so that this one can't go on.
+    ///   - `.invalidDatabase`, or the code of the file system's error: the log can't be read.
+    ///   - `.fail`: the store has been closed.
     public func tryBeginWrite(file: StaticString = #fileID, line: UInt = #line) throws {
         try instance.beginWrite(at: CallSite(file, line))
         instance.keepForTransaction()
@@ -113,9 +115,9 @@ extension Realm {
     /// Undoes everything that was done since the transaction began, and ends it. Objects created in it become
     /// invalid, as do unmanaged objects that were added in it. O(changes).
     ///
-    /// The realm then shows at least the version that the transaction began from: if that is another thread's commit
+    /// The realm then shows at least the version that the transaction began from. If that is another thread's commit
     /// which is still on its way to the disk, this waits for it. It does not wait in an asynchronous write, after which
-    /// the realm shows what is published. Stops the program if no write transaction is
-    /// running, and on the wrong thread.
+    /// the realm shows what is published. Stops the program if no write transaction is running, and on the wrong
+    /// thread.
     public func cancelWrite() { instance.cancelWrite() }
 }

@@ -11,16 +11,16 @@ import FirnStorage
 /// for dog in realm.objects(Dog.self).where({ $0.age > 3 }) { print(dog.name) }
 /// ```
 ///
-/// **Versions.** A realm shows one version of the data. It advances to the newest one by itself at the next turn of
-/// its run loop, queue or actor (`autorefresh`), with `refresh()`, and when a write begins. Opening a store again on
-/// the same thread with the same classes is cheap and gives the same realm. The store is closed when the last realm,
-/// object, collection and observer of it is released.
+/// **Versions.** A realm shows one version of the data. It advances to the newest one by itself at the next turn of its
+/// run loop, queue or actor (`autorefresh`). It also does so with `refresh()`, and when a write begins. Opening a store
+/// again on the same thread with the same classes is cheap and gives the same realm. The store is closed when the last
+/// realm, object, collection and observer of it is released.
 ///
-/// **Where it may be used.** A realm, and everything that is read from it, belongs to the thread, serial queue or
-/// actor that it was opened on. The main thread, the main queue and the main actor are one. Use elsewhere stops the
-/// program: a realm of a thread checks that at each access, a realm of a queue or of another actor when it looks
-/// something up and at each write. Frozen realms, and what is read from them, may be used on any thread.
-/// `configuration`, `schema`, `isFrozen`, `recovery` and `activeVersions` may be read on any thread, too.
+/// **Where it may be used.** A realm, and everything read from it, belongs to the thread, serial queue or actor that it
+/// was opened on. The main thread, the main queue and the main actor are one. Use elsewhere stops the program. A realm
+/// of a thread checks that at each access. A realm of a queue or of another actor checks it when it looks something up,
+/// and at each write. Frozen realms, and what is read from them, may be used on any thread. `configuration`, `schema`,
+/// `isFrozen`, `recovery` and `activeVersions` may be read on any thread, too.
 ///
 /// **Call sites.** Functions with the parameters `file` and `line` record the line of the call for `activeVersions`.
 /// Leave these parameters out, or pass on those of your own caller.
@@ -42,11 +42,11 @@ public struct Realm {
     /// let realm = try Realm(configuration: configuration)
     /// ```
     ///
-    /// Cost: the first opening in a process reads what the log holds since the last checkpoint: about 1 MiB at most
-    /// if the store was closed cleanly, however many objects it has (`Configuration.verifyOnOpen` can ask for more).
-    /// Opening it again on a thread that has it open reads no file. The calling thread is blocked meanwhile, also
-    /// while it waits for another thread or process that is just opening the store, and while it adds new classes to
-    /// the store, which is a write transaction.
+    /// Cost: the first opening in a process reads what the log holds since the last checkpoint. If the store was closed
+    /// cleanly, that is about 1 MiB at most, however many objects it has. `Configuration.verifyOnOpen` can ask for
+    /// more. Opening it again on a thread that has it open reads no file. The calling thread is blocked meanwhile, also
+    /// while it waits for another thread or process that is just opening the store. It is also blocked while it adds
+    /// new classes to the store, which is a write transaction.
     ///
     /// Stops the program if `queue` is given and the caller does not run on it, and if it is a global queue, which is
     /// concurrent.
@@ -58,13 +58,13 @@ public struct Realm {
     ///   - line: the call site's line.
     /// - Throws: `Realm.Error` with one of these codes, and what a commit throws if classes have to be added to the
     ///   store:
-    ///   - `.schemaMismatch`: the classes can't be stored, or differ from the store's without a higher
-    ///     `schemaVersion`, or `schemaVersion` is lower than the store's, or a primary key would not be unique.
+    ///   - `.schemaMismatch`: the classes can't be stored, or differ from the store's without a higher `schemaVersion`.
+    ///     Also if `schemaVersion` is lower than the store's, or if a primary key would not be unique.
     ///   - `.invalidInput`: the configuration names no local folder, or has a setting that makes no sense.
     ///   - `.unsupportedFeature`: there is an `encryptionKey`, or the folder is on a network file system.
     ///   - `.alreadyOpen`: another process does not finish opening the store within `lockTimeout`, or 60 openers have
-    ///     it open; this process has it open with another value of `readOnly`; or it can't be migrated while it is
-    ///     open.
+    ///     it open. Also if this process has it open with another value of `readOnly`, or if it can't be migrated while
+    ///     it is open.
     ///   - `.invalidDatabase`: the files are damaged, or are not a store. Nothing was changed.
     ///   - `.unsupportedFileFormatVersion`: a later release of Firn wrote the files.
     ///   - `.fileNotFound`, `.filePermissionDenied`, `.fileOperationFailed`, `.fileAccess`, `.outOfDiskSpace`,
@@ -138,10 +138,10 @@ public struct Realm {
     /// realm.autorefresh = false      // what is shown stays as it is until refresh()
     /// ```
     ///
-    /// If it is false, observers of the realm are called with `.refreshRequired` instead of `.didChange`, and the data
-    /// stays as it is until `refresh()` or the next write. It is one setting for all `Realm` values that the thread,
-    /// queue or actor has opened of this store with these classes. To be used there, which is not checked. Setting it
-    /// to true on a frozen realm stops the program.
+    /// If it is false, the data stays as it is until `refresh()` or the next write. Observers of the realm are then
+    /// called with `.refreshRequired` instead of `.didChange`. It is one setting for all `Realm` values that the
+    /// thread, queue or actor has opened of this store with these classes. To be used there, which is not checked.
+    /// Setting it to true on a frozen realm stops the program.
     public var autorefresh: Bool {
         get { instance.autorefresh }
         nonmutating set {
@@ -190,9 +190,10 @@ public struct Realm {
     /// ignores that. Costs and stops the program as `refresh()` does.
     ///
     /// - Returns: whether the realm shows a newer version now, or has shown none before.
-    /// - Throws: `Realm.Error`: `.schemaMismatch` if another process has removed or changed classes or properties that
-    ///   were there when this one opened the store; `.invalidDatabase` or the file system's error if the log can't be
-    ///   read.
+    /// - Throws: `Realm.Error` with one of these codes:
+    ///   - `.schemaMismatch`: another process has removed or changed classes or properties that were there when this
+    ///     one opened the store.
+    ///   - `.invalidDatabase`, or the code of the file system's error: the log can't be read.
     @discardableResult
     public func tryRefresh(file: StaticString = #fileID, line: UInt = #line) throws -> Bool {
         checkRefreshable(at: CallSite(file, line))
@@ -241,10 +242,11 @@ public struct Realm {
     /// the folder stay, and the error names them.
     ///
     /// - Returns: whether there was a store; false for a realm in memory.
-    /// - Throws: `Realm.Error`: `.alreadyOpen` if this process or another has the store open, or holds a version of
-    ///   it; `.invalidDatabase` if the path does not lead to a store, or its manifest is damaged. Nothing was deleted
-    ///   then. `.fileOperationFailed` if the store was deleted and its folder was not, because it holds other files.
-    ///   `.filePermissionDenied` and other codes if the file system refuses.
+    /// - Throws: `Realm.Error` with one of these codes:
+    ///   - `.alreadyOpen`: this process or another has the store open, or holds a version of it. Nothing was deleted.
+    ///   - `.invalidDatabase`: the path does not lead to a store, or its manifest is damaged. Nothing was deleted.
+    ///   - `.fileOperationFailed`: the store was deleted and its folder was not, because it holds other files.
+    ///   - `.filePermissionDenied` and other codes: the file system refuses.
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }
         guard !SharedStore.isOpen(url) else {

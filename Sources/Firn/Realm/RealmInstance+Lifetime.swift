@@ -4,11 +4,11 @@ import FirnStorage
 
 /// What keeps an instance alive, and what ends it.
 ///
-/// Accessors of a thread's realm hold no reference: they are counted on the core that they were made with, and the
-/// instance holds itself while any core counts one. Releases on the realm's own thread change the count; those on
-/// another thread are only noted on the core (`released`), and the own thread subtracts them at its next turn. When
-/// the thread has ended, the releasing thread does that, under `endedLock`. Accessors of the realm of a queue or an
-/// actor, and frozen ones, hold a reference each.
+/// Accessors of a thread's realm hold no reference. They are counted on the core that they were made with, and the
+/// instance holds itself while any core counts one. Releases on the realm's own thread change the count. Releases on
+/// another thread are only noted on the core (`released`), and the own thread subtracts them at its next turn. When the
+/// thread has ended, the releasing thread does that, under `endedLock`. Accessors of the realm of a queue or an actor,
+/// and frozen ones, hold a reference each.
 extension _RealmInstance {
     /// Counts an accessor, or a collection, that has just been made.
     @inline(__always)
@@ -99,8 +99,8 @@ extension _RealmInstance {
 /// Counts as an accessor for as long as the `Realm` value of an opening, or a copy of it, is kept.
 ///
 /// Without it the instance would be retained and released again whenever the program goes from no accessor to one and
-/// back: at each object that it looks up and drops. After `invalidate()` that is so, because it is counted on the core
-/// from before.
+/// back. That happens at each object that it looks up and drops. After `invalidate()` that is so even with it, because
+/// it is counted on the core from before.
 final class RealmHold: @unchecked Sendable {
     // Immutable. A hold is counted on the core as an accessor is, and accessors may be released on any thread.
     private let core: AccessorCores.Core

@@ -89,8 +89,8 @@ extension _RealmInstance {
         unsafeDowncast(accessor(binding(of: type), key), to: T.self)
     }
 
-    /// The binding of a class that shows the table of a managed object of this realm; nil if the class shows another
-    /// table, or the object belongs to another realm or to none.
+    /// The binding of a class that shows the table of a managed object of this realm. Nil if the class shows another
+    /// table, or if the object belongs to another realm or to none.
     func binding(of type: ObjectBase.Type, showing object: ObjectBase) -> TableBinding? {
         guard object.isManaged, _RealmInstance.of(object._row) === self else { return nil }
         return schema.table(of: type, ifNumbered: TableBinding.of(object._row).table)

@@ -125,12 +125,12 @@ extension _RealmInstance {
         if case .undone = outcome { observers.propertyTracker?.undone() }
     }
 
-    /// Lets the open transaction keep the realm until the turn of the run loop, the queue's block or the actor's job
-    /// ends, if there is one. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next line may well
-    /// be `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
+    /// Lets the open transaction keep the realm until the run loop's turn, the queue's block or the actor's job ends,
+    /// if there is one. `try! Realm().beginWrite()` keeps no `Realm` value, and the program's next line may well be
+    /// `try! Realm().create(…)`. On Apple's platforms the autorelease pool keeps the realm for it.
     ///
-    /// Elsewhere the transaction ends with the last reference to its realm: a pool's thread must not keep the write
-    /// lock for ever, nor must a main thread that runs no run loop.
+    /// Outside of a turn, block or job, the transaction ends with the last reference to its realm. A pool's thread must
+    /// not keep the write lock for ever, nor must a main thread that runs no run loop.
     func keepForTransaction() {
         guard let scheduler, scheduler.isInTurn else { return }
         running?.keptRealm = self

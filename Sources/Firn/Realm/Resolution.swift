@@ -1,7 +1,7 @@
 import FirnCore
 
 /// One call of `create`: turns the values that the caller gave into objects, before anything is written. Or one that
-/// sets properties of an unmanaged object: then there is no realm, nothing has a key, and objects of the right class
+/// sets properties of an unmanaged object. Then there is no realm, nothing has a key, and objects of the right class
 /// are linked to instead of copied.
 ///
 /// A value stands for a new object, which is made unmanaged, or for an object of the realm and changes to it. Values
@@ -9,7 +9,7 @@ import FirnCore
 /// cycles. Each source is copied once.
 ///
 /// The application's sequences and initialisers run here. They may end the running transaction, so nothing of it is
-/// kept from one step to the next; `ObjectInserter` writes afterwards, in the transaction that is running then.
+/// kept from one step to the next. `ObjectInserter` writes afterwards, in the transaction that is running then.
 struct Resolution {
     /// What is to be set in an object of the realm.
     struct Change {
@@ -72,8 +72,8 @@ struct Resolution {
         self.policy = policy
     }
 
-    /// The object that `any` stands for: an object of this realm, whose changes are in `changes`, or a new unmanaged
-    /// one that is yet to be added.
+    /// The object that `any` stands for. It is an object of this realm, whose changes are in `changes`, or a new
+    /// unmanaged one that is yet to be added.
     mutating func resolve(_ type: ObjectBase.Type, _ any: Any) throws -> ObjectBase {
         try resolving { resolution in try resolution.object(type, any, at: nil) }
     }
@@ -230,8 +230,8 @@ struct Resolution {
         return new.object
     }
 
-    /// What a value stands for before it is copied or linked to: an object of its own class instead of a dynamic one,
-    /// and the object that a mapped value is stored as.
+    /// What a value stands for before it is copied or linked to. A dynamic object stands for the object of its own
+    /// class, and a mapped value for the object that it is stored as.
     private func target(of bare: Any, as type: ObjectBase.Type, isCopied: Bool) -> Any {
         let stored = storedObject(isCopied ? typed(bare) : linkTarget(bare, as: type))
         return unwrapped(stored) ?? stored as Any

@@ -12,7 +12,7 @@ final class Scheduler: @unchecked Sendable {
     // Unchecked because of `DispatchQueue`, which is only given work, from any thread.
     enum Kind {
         /// The main thread, queue and actor, which are one. In a program with an asynchronous `main` on Linux their
-        /// jobs run on changing threads, one after the other; the realm's thread then follows (see
+        /// jobs run on changing threads, one after the other. The realm's thread then follows (see
         /// `_RealmInstance.check`).
         case main
         /// Another thread, by its number, with its run loop.
@@ -175,9 +175,9 @@ final class Scheduler: @unchecked Sendable {
         return OwnRunLoop.isRunning
     }
 
-    /// Whether the caller, who runs where the realm belongs, is in a turn: in what a run loop that runs, the main
-    /// queue, a queue or an actor does. Something that is kept until the turn ends would otherwise be kept for ever, as
-    /// on the main thread of a program that never runs its run loop.
+    /// Whether the caller, who runs where the realm belongs, is in a turn. That is a turn of a run loop, a block of a
+    /// queue, the main one included, or a job of an actor. Outside of a turn, something that is kept until the turn
+    /// ends would be kept for ever. So it would be on the main thread of a program that never runs its run loop.
     var isInTurn: Bool {
         switch kind {
         // The main thread has the mark of the main queue also outside of its blocks. Another thread has it in one.
@@ -207,7 +207,7 @@ final class Scheduler: @unchecked Sendable {
     }
 
     /// Keeps something until the turn of the run loop, the queue's block or the actor's job ends that runs now, or the
-    /// next one. On a thread whose run loop does not run there is no turn to wait for, so nothing is kept; on the main
+    /// next one. On a thread whose run loop does not run there is no turn to wait for, so nothing is kept. On the main
     /// thread, the newest is.
     func keep(_ object: some AnyObject & Sendable) {
         let release: @Sendable () -> Void = { withExtendedLifetime(object) {} }

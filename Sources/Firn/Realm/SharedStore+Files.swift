@@ -43,7 +43,7 @@ extension SharedStore {
         return removal.wasThere
     }
 
-    /// Whether a store has to be deleted before a configuration's classes can use it: because it would have to be
+    /// Whether a store has to be deleted before a configuration's classes can use it. That is so if it would have to be
     /// migrated, and the configuration says that it is deleted instead. A schema that can't be stored deletes nothing.
     static func hasToBeDeleted(_ store: Store, _ configuration: Realm.Configuration) -> Bool {
         guard configuration.deleteRealmIfMigrationNeeded, !store.schema.tables.isEmpty else { return false }

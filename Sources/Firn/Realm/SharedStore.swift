@@ -283,8 +283,8 @@ final class SharedStore: @unchecked Sendable {
 
     /// Notes that the caller's opening of a store has ended, and lets those continue that wait for it.
     ///
-    /// - Returns: the store that is to be used: another one than `store` if that folder was opened under another path
-    ///   meanwhile, as through a second mount.
+    /// - Returns: the store that is to be used. It is another one than `store` if that folder was opened under another
+    ///   path meanwhile, as through a second mount.
     @discardableResult
     static func endOpening(_ opening: Opening, _ name: Name, with store: SharedStore? = nil) -> SharedStore? {
         let used = registry.withLock { registry -> SharedStore? in

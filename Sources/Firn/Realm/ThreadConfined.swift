@@ -26,8 +26,9 @@ extension ThreadConfined {
     /// Everything that is reached from it is frozen at the same version. The version is held as long as any of it is,
     /// which makes no file grow: see <doc:HoldingVersions>. If it is frozen already, it is returned itself.
     ///
-    /// Frozen results and backlinks of something that is gone are empty. Stops the program if it is unmanaged, if an
-    /// object or the object of a list is gone, in a write transaction of its realm, and on the wrong thread.
+    /// Frozen results and backlinks of something that is gone are empty. Stops the program if it is unmanaged, or if an
+    /// object or the object of a list is gone. Also stops it in a write transaction of its realm, and on the wrong
+    /// thread.
     public func freeze(file: StaticString = #fileID, line: UInt = #line) -> Self { _freeze(file, line) }
 
     /// The same thing in the calling thread's live realm; nil if it no longer exists there. If it is live, it is

@@ -14,8 +14,8 @@
 ///
 /// A projection stores nothing: its properties read and write those of `rootObject`, at their cost and one key path's
 /// more. It belongs to the realm of that object, to its thread, queue or actor, and is frozen and handed over like it.
-/// The results of a query are projections if the realm is asked for them: they are queried and sorted by the names of
-/// the projection in Swift's key paths, and by those of the class in texts.
+/// The results of a query are projections if the realm is asked for them. In Swift's key paths they are queried and
+/// sorted by the names of the projection, in texts by the names of the class.
 ///
 /// To find out what a key path of the projection reads, Firn makes projections of objects of its own, whose values mean
 /// nothing. So the initialiser must not have effects outside of the projection.

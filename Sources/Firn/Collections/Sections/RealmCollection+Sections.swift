@@ -9,10 +9,10 @@ extension RealmCollection where Element: _QueriedObject {
     /// let byAge = realm.objects(Dog.self).sectioned(by: \.age)
     /// ```
     ///
-    /// The key path may lead through links, and may end at a property that is computed from one stored property, by
-    /// which the elements are sorted then: `\.firstLetter`, which reads `name`. Nothing is read here: see
-    /// `SectionedResults` for what reading costs. Stops the program if the key path does not lead to a stored property
-    /// that can be sorted by, if the collection is unmanaged, and on the wrong thread.
+    /// The key path may lead through links. It may end at a property that is computed from one stored property, such as
+    /// `\.firstLetter`, which reads `name`. Then the elements are sorted by the stored property. Nothing is read here:
+    /// see `SectionedResults` for what reading costs. Stops the program if the key path does not lead to a stored
+    /// property that can be sorted by. Also stops it if the collection is unmanaged, and on the wrong thread.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {

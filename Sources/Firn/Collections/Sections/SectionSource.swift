@@ -4,7 +4,7 @@ import FirnStorage
 
 /// How the elements of a collection are divided: what `SectionedResults` and its copies and sections share.
 ///
-/// The sections are found at the first read after a change of the realm: each element's key is computed, and elements
+/// The sections are found at the first read after a change of the realm. Each element's key is computed, and elements
 /// with equal keys make a section. The sections have the order of their first elements, and the elements in each keep
 /// the order that they have in the collection.
 ///

@@ -16,7 +16,7 @@ public import Foundation
 /// Elements with equal keys make a section. The sections have the order in which their keys first occur in the
 /// collection, and the elements of a section keep the collection's order. A section without elements is no section.
 ///
-/// **Cost.** The sections are found at the first read after a change of the realm: the collection's query runs, and the
+/// **Cost.** The sections are found at the first read after a change of the realm. The collection's query runs, and the
 /// key of each element is computed, O(elements). Further reads cost O(1), and O(log objects) to find an element.
 ///
 /// They belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones

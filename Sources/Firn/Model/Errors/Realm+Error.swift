@@ -14,8 +14,8 @@ extension Realm {
     public struct Error: Swift.Error, CustomStringConvertible, LocalizedError, CustomNSError {
         /// The kind of error, with RealmSwift's numbers; those from 100 on are Firn's own.
         public enum Code: Int, Sendable, Hashable {
-            /// Anything without a code of its own: the store was opened read-only or has been closed, the process was
-            /// forked, or the operation is not possible in a write transaction.
+            /// Anything without a code of its own. For example, the store was opened read-only or has been closed, the
+            /// process was forked, or the operation is not possible in a write transaction.
             case fail = 1
             /// A file could not be read or written: the device reported an error, or too many files are open.
             case fileAccess = 2

@@ -10,7 +10,7 @@ import FirnStorage
 ///
 /// `Realm.dynamicObjects(_:)`, `dynamicObject(ofType:forPrimaryKey:)` and `dynamicCreate(_:value:update:)` return it.
 /// It shows one row, as an object of the row's class does, and the two are the same object: `isSameObject(as:)`.
-/// Reading and setting a name work as `self[name]` does, and stop the program as that does; links lead to other dynamic
+/// Reading and setting a name work as `self[name]` does, and stop the program as that does. Links lead to other dynamic
 /// objects, and collections of objects have dynamic objects as elements. An unmanaged one has no properties.
 ///
 /// Costs what access by name costs: see `ObjectBase.subscript(_:)`.
@@ -82,8 +82,8 @@ extension ObjectBase {
     /// list itself.
     ///
     /// Of a list of values it tells the count, observes, and removes elements; `self[name]` gives them, as in
-    /// `dog["ages"] as? List<Int>`. Stops the program if such an element is read as an object, if the object is
-    /// unmanaged or gone, and if the property is not a list.
+    /// `dog["ages"] as? List<Int>`. Stops the program if the object is unmanaged or gone, or if the property is not a
+    /// list. Reading an element that is a value as an object stops it, too.
     public final func dynamicList(_ propertyName: String) -> List<DynamicObject> {
         List(at: location(propertyName, .list))
     }
@@ -91,15 +91,15 @@ extension ObjectBase {
 
 extension Object {
     /// The set in the property with this name, for code that does not know the class of its elements. Live, as the set
-    /// itself. Stops the program if the object is unmanaged or gone, if the property is not a set, and if an element
-    /// is read as an object that is none.
+    /// itself. Stops the program if the object is unmanaged or gone, or if the property is not a set. Reading an
+    /// element that is no object as an object stops it, too.
     public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
         MutableSet(at: location(propertyName, .set))
     }
 
     /// The map in the property with this name, for code that does not know the class of its elements. Live, as the map
-    /// itself. Stops the program if the object is unmanaged or gone, if the property is not a map, and if an element
-    /// is read as an object that is none.
+    /// itself. Stops the program if the object is unmanaged or gone, or if the property is not a map. Reading an
+    /// element that is no object as an object stops it, too.
     public final func dynamicMap<Key: _MapKey>(_ propertyName: String) -> Map<Key, DynamicObject?> {
         Map(at: location(propertyName, .map))
     }
@@ -121,7 +121,7 @@ extension Realm {
         return _object(binding.info.type, any: key).map { instance.dynamicAccessor(binding, $0._row.key) }
     }
 
-    /// Creates an object of the class with this name, or updates the one with its primary key:
+    /// Creates an object of the class with this name, or updates the one with its primary key. It is
     /// `create(_:value:update:)` for code that does not know the class.
     ///
     /// Stops the program as that does, and if the class is one of embedded objects, which have parents.
@@ -218,8 +218,8 @@ func typed(_ any: Any?) -> Any? {
     return _RealmInstance.of(object._row).accessor(TableBinding.of(object._row), object._row.key)
 }
 
-/// What a link is set to: as `typed`, but for an old object of a running migration its new form, which is nil if it was
-/// deleted.
+/// What a link is set to: as `typed`, except for an old object of a running migration. Such an object gives its new
+/// form, or nil if it was deleted.
 func linkTarget(_ any: Any?, as type: ObjectBase.Type) -> Any? {
     guard let object = instance(any, of: DynamicObject.self), let run = object.runningMigration else {
         return typed(any)

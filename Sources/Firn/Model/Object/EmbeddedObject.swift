@@ -28,13 +28,13 @@ import FirnStorage
 /// can link to other objects, be queried through their parents, observed, and frozen. `LinkingObjects` leads to the
 /// parent.
 ///
-/// If a parent is updated with `.modified`, its embedded objects are updated in place, those of a list by their
-/// indices; `.all` deletes them and makes new ones.
+/// If a parent is updated with `.modified`, its embedded objects are updated in place, in a list by their indices.
+/// `.all` deletes them and makes new ones.
 open class EmbeddedObject: ObjectBase, ThreadConfined {
     /// An unmanaged object with the initial values that its class declares.
     public required init() { super.init() }
 
-    /// An unmanaged object with values from a dictionary, an array, another object, or any class or struct: see
+    /// An unmanaged object with values from a dictionary, an array, another object, or any class or struct. See
     /// `Object.init(value:)`, which stops the program for the same reasons.
     public convenience init(value: Any) {
         self.init()

@@ -12,8 +12,9 @@ extension ObjectBase {
 
     /// Begins a write to a cell: finds the running transaction, and finds the row again if it has moved.
     ///
-    /// Stops the program outside a write transaction, on the wrong thread, if the row is gone, and if the column is
-    /// the primary key, except in a migration. Returns nil if the transaction has met damage: nothing is written then.
+    /// Stops the program outside a write transaction, on the wrong thread, and if the row is gone. Also stops it if the
+    /// column is the primary key, except in a migration. Returns nil if the transaction has met damage: nothing is
+    /// written then.
     @inline(__always)
     private final func beginSet(_ column: Int) -> (WriteTransaction, TableBinding)? {
         let realm = _RealmInstance.of(_row)
@@ -99,10 +100,10 @@ extension ObjectBase {
     /// ```
     ///
     /// Both stop the program if the class has no property of that name. Setting also stops it if the value does not
-    /// fit, if the property holds backlinks, and, for a managed object, outside a write transaction and, except
-    /// in a migration, for the primary key. For a managed object that is gone, and on the wrong thread, both stop it as
-    /// a typed property does. Slower than a typed property, since the name is looked up in a dictionary and the value
-    /// is boxed.
+    /// fit, or if the property holds backlinks. Setting a property of a managed object stops it outside a write
+    /// transaction. Except in a migration, setting its primary key stops the program, too. For a managed object that is
+    /// gone, and on the wrong thread, both stop it as a typed property does. Slower than a typed property, since the
+    /// name is looked up in a dictionary and the value is boxed.
     public final subscript(key: String) -> Any? {
         get { anyValue(property(key)) }
         set {

@@ -19,8 +19,8 @@ extension ObjectKind {
     /// try Realm().write { Dog.createInDefaultRealm(withValue: ["name": "Rex"]) }
     /// ```
     ///
-    /// Stops the program if the default realm can't be opened, outside a write transaction, if a value does not fit
-    /// its property, and if an object with the primary key exists.
+    /// Stops the program if the default realm can't be opened, and outside a write transaction. Also stops it if a
+    /// value does not fit its property, or if an object with the primary key exists.
     ///
     /// - Parameters:
     ///   - value: a dictionary, an array, an object, or a class or struct with properties of the same names.
@@ -105,16 +105,16 @@ extension ObjectKind {
     }
 
     /// The objects of a realm that match a predicate, live. The query runs when the results are first read. Stops the
-    /// program if the text is not a valid predicate for the class, if the realm does not have the class, and on the
-    /// wrong thread.
+    /// program if the text is not a valid predicate for the class. Also stops it if the realm does not have the class,
+    /// and on the wrong thread.
     public static func objects(in realm: Realm, where predicateFormat: String, _ args: Any...) -> Results<Self> {
         allObjects(in: realm).filtered(predicateFormat, args)
     }
 
     /// The object of the default realm with this primary key; nil if there is none. O(log n).
     ///
-    /// Stops the program if the class has no primary key, if the key is not of its type, and if the default realm
-    /// can't be opened.
+    /// Stops the program if the class has no primary key, or if the key is not of its type. Also stops it if the
+    /// default realm can't be opened.
     public static func object(
         forPrimaryKey key: Any?, file: StaticString = #fileID, line: UInt = #line
     ) -> Self? {

@@ -21,27 +21,28 @@ public protocol RealmFetchable: _QueriedObject {}
 /// try realm.write { dog.name = "Max" }
 /// ```
 ///
-/// An object is **unmanaged** until it is added to a realm, or **managed**: an accessor of one row, which shows that
-/// row as its realm sees it. A managed object belongs to the thread, queue or actor of its realm, unless it is
-/// frozen, and is changed only in a write transaction; anything else stops the program (`Realm` says what is checked
-/// when). Using one that is gone stops the program, too: see `isInvalidated`. An unmanaged object is not protected
-/// against use by two threads at once, like any other instance.
+/// An object is **unmanaged** until it is added to a realm. A **managed** object is an accessor of one row, and shows
+/// that row as its realm sees it. It belongs to the thread, queue or actor of its realm, unless it is frozen. It is
+/// changed only in a write transaction. Anything else stops the program (`Realm` says what is checked when). Using one
+/// that is gone stops the program, too: see `isInvalidated`. An unmanaged object is not protected against use by two
+/// threads at once, like any other instance.
 ///
 /// Properties that are not marked `@Persisted` are ordinary ones: Firn does not store them, and each instance has its
 /// own.
 ///
-/// Of a class whose properties are all `@Persisted`, the managed objects that Firn returns are made without calling its
-/// `init()`, and a loop over a collection may return the same instance again, with another row, if the program has kept
-/// no reference to it. So such a class must not count its instances in `init()` and `deinit`.
+/// If all properties of a class are `@Persisted`, Firn makes the managed objects that it returns without calling the
+/// class's `init()`. A loop over a collection may return the same instance again, with another row, if the program has
+/// kept no reference to it. So such a class must not count its instances in `init()` and `deinit`.
 ///
-/// Two objects are equal if they are the same row of the same realm, provided that the class has a primary key or
-/// both are frozen. Otherwise they are equal if they are the same instance.
+/// Two objects of a class with a primary key, and two frozen objects, are equal if they are the same row of the same
+/// realm. Other objects are equal if they are the same instance.
 open class Object: ObjectBase, ThreadConfined, RealmFetchable {
     /// An unmanaged object with the initial values that its class declares.
     public required init() { super.init() }
 
-    /// An unmanaged object with values from a dictionary by property name, an array by property order, another
-    /// object, or any class or struct by the names of its properties.
+    /// An unmanaged object with values from a dictionary, an array, another object, or any class or struct. A
+    /// dictionary gives them by property name, an array by property order, and a class or struct by the names of its
+    /// properties.
     ///
     /// ```swift
     /// let rex = Dog(value: ["name": "Rex", "owner": ["name": "Ann"]] as [String: Any])
@@ -53,9 +54,14 @@ open class Object: ObjectBase, ThreadConfined, RealmFetchable {
     /// and empty a list. Linked objects are made in the same way, or linked as they are if they are of the property's
     /// class. A number is converted if nothing is lost, and text is parsed for `ObjectId` and `UUID` properties.
     ///
-    /// Stops the program if a value does not fit its property, if the class or struct has none of the properties, if
-    /// the value is an object that was deleted, and if a property that `requiredProperties()` names is nil in the
-    /// end. `init(validating:)` throws instead.
+    /// Stops the program if:
+    ///
+    /// - a value does not fit its property;
+    /// - the class or struct has none of the properties;
+    /// - the value is an object that was deleted;
+    /// - a property that `requiredProperties()` names is nil in the end.
+    ///
+    /// `init(validating:)` throws instead.
     public convenience init(value: Any) {
         self.init()
         do { try populate(from: value) } catch { stopProgram("\(type(of: self))(value:): \(error)") }
@@ -67,8 +73,8 @@ open class Object: ObjectBase, ThreadConfined, RealmFetchable {
     /// do { dog = try Dog(validating: json) } catch Realm.Error.invalidInput { … }
     /// ```
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, which names the property, if a value does not fit it, if a
-    ///   required property is nil in the end, or if the value is an object that was deleted.
+    /// - Throws: `Realm.Error` with `.invalidInput`, which names the property, if a value does not fit it, or if a
+    ///   required property is nil in the end. Also if the value is an object that was deleted.
     public convenience init(validating value: Any) throws {
         self.init()
         do { try populate(from: value) } catch let fault as ValueFault { throw fault.error(type(of: self)) }

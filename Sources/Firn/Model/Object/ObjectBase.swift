@@ -1,7 +1,7 @@
 import CFirn
 import FirnCore
 
-/// The base of all stored objects: an object is either **unmanaged** and holds its values itself, or **managed**, an
+/// The base of all stored objects. An object is either **unmanaged** and holds its values itself, or **managed**, an
 /// accessor of a row in a realm.
 ///
 /// Subclass `Object`, not this. An accessor finds its row again after the row has changed, moved or been replaced, so
@@ -26,8 +26,8 @@ open class ObjectBase: Hashable, CustomStringConvertible {
 
     // MARK: Description of the class
 
-    /// The class's name, which is the name of its table: what `_realmObjectName()` returns, or else the class's own
-    /// name without module and outer types, but with generic arguments.
+    /// The class's name, which is the name of its table. It is what `_realmObjectName()` returns, or else the class's
+    /// own name without module and outer types, but with generic arguments.
     public final class func className() -> String { _realmObjectName() ?? _typeName(self, qualified: false) }
 
     /// The name of the class's table, if it shall differ from the class's name; nil otherwise. Override it to choose
@@ -54,8 +54,8 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     /// The names of `@Persisted` properties that Firn does not store: each instance keeps its own value, managed or
     /// not.
     ///
-    /// An object that is read from the realm starts with the declared initial values, and all initial values of the
-    /// class are then computed for each instance. Such a property can't be queried, sorted by or observed.
+    /// An object that is read from the realm starts with the declared initial values. So all initial values of the
+    /// class are computed for each instance. Such a property can't be queried, sorted by or observed.
     open class func ignoredProperties() -> [String] { [] }
 
     /// The names of optional properties that must not be nil once the object is managed.
@@ -88,7 +88,7 @@ open class ObjectBase: Hashable, CustomStringConvertible {
 
     /// A hash value; objects that are equal have the same one. O(1), also for an object that is gone.
     ///
-    /// It changes when an object of a class with a primary key becomes managed, so take such an object out of sets and
+    /// It changes when an object of a class with a primary key becomes managed. So take such an object out of sets and
     /// dictionaries before adding it to a realm.
     open var hash: Int { hashByRow() }
 

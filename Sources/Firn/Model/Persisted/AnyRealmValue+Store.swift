@@ -119,8 +119,8 @@ extension AnyRealmValue {
         }
     }
 
-    /// What an untyped value is as a mixed one: a value of any type that a property can have, an array, or a dictionary
-    /// with strings as keys. Throws `ValueFault` for anything else.
+    /// An untyped value as a mixed one. It may be of any type that a property can have, an array, or a dictionary with
+    /// strings as keys. Throws `ValueFault` for anything else.
     init(untyped any: Any?, depth: Int = 0) throws {
         guard let any = unwrapped(any) else {
             self = .none

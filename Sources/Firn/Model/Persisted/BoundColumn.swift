@@ -8,8 +8,8 @@
 /// ```
 ///
 /// - **writes**: a write concerns more than the cell, so it goes through the transaction.
-/// - **reads**: the cell is not read in the common way, because the property is optional in Swift and required in the
-///   store, or because it is ignored.
+/// - **reads**: the cell is not read in the common way. The property is optional in Swift and required in the store, or
+///   it is ignored.
 /// - All bits are set if the property is ignored: its value stays in the wrapper.
 ///
 /// The getter in `Persisted` uses these bits as numbers, and says why.

@@ -17,11 +17,12 @@
 /// realm.objects(Reading.self).where { $0.outside.persistableValue > 30 }
 /// ```
 ///
-/// It can be the type of a property, also of an optional one, of a collection's elements, of a primary key, and of an
-/// indexed property, if the stored type can. A property without an initial value starts with what the stored type's
-/// initial value stands for. `persistableValue` is called when a property is set, for an element of an unmanaged
-/// collection when its object is added, for a value in a query, and for a `description`; `init(persistedValue:)` at
-/// each read, on any thread that reads. Neither may end the running transaction.
+/// It can be the type of a property, also of an optional one. It can also be the type of a collection's elements, of a
+/// primary key, and of an indexed property, if the stored type can. A property without an initial value starts with
+/// what the stored type's initial value stands for. `persistableValue` is called when a property is set, for a value in
+/// a query, and for a `description`. For an element of an unmanaged collection it is called when the collection's
+/// object is added. `init(persistedValue:)` is called at each read, on any thread that reads. Neither may end the
+/// running transaction.
 ///
 /// **As an embedded object.** A type with several members is stored as an `EmbeddedObject`, which it makes anew each
 /// time:
@@ -49,8 +50,8 @@
 /// The property need not be optional: if there is no object, it shows what a new one stands for. Setting it replaces
 /// the object. `==` in a query compares the members; it takes no collections in them.
 ///
-/// Two values are equal if their stored values are, embedded objects if their members are, unless the type says
-/// otherwise; the store always goes by the stored values. If not every stored value stands for something, conform to
+/// Unless the type says otherwise, two values are equal if their stored values are, and embedded objects if their
+/// members are. The store always goes by the stored values. If not every stored value stands for something, conform to
 /// `FailableCustomPersistable`.
 public protocol CustomPersistable: _CustomPersistable {
     /// What a stored value stands for.

@@ -23,8 +23,8 @@ public import Foundation
 ///
 /// It can be used on any thread; its coded form is its text.
 ///
-/// - Note: The rounding, the exponents of exact results, and the texts are those of IEEE 754-2008 and of the General
-///   Decimal Arithmetic specification by Mike Cowlishaw.
+/// - Note: The rounding, the exponents of exact results, and the texts follow IEEE 754-2008 and the General Decimal
+///   Arithmetic specification by Mike Cowlishaw.
 @frozen
 public struct Decimal128: Sendable, BitwiseCopyable {
     @usableFromInline let bits: DecimalBits
@@ -34,8 +34,8 @@ public struct Decimal128: Sendable, BitwiseCopyable {
     /// Zero.
     public init() { self.init(DecimalBits(integer: 0)) }
 
-    /// The number that a text stands for, rounded to 34 digits: digits with or without a sign, a point and an exponent
-    /// as in `-1.5E+3`, or `Infinity` or `NaN`.
+    /// The number that a text stands for, rounded to 34 digits. The text has digits with or without a sign, a point and
+    /// an exponent, as in `-1.5E+3`, or it is `Infinity` or `NaN`.
     ///
     /// - Throws: `Realm.Error` with `.invalidInput` if the text is no number.
     public init(string: String) throws {

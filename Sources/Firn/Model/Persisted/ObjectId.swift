@@ -3,8 +3,8 @@ public import FirnCore
 public import Foundation
 import FirnStorage
 
-/// A twelve-byte identity: 4 bytes of seconds since 1970, 5 random bytes of this process, 3 bytes of a counter that
-/// begins at a random number.
+/// A twelve-byte identity. It has 4 bytes of seconds since 1970, 5 random bytes of this process, and 3 bytes of a
+/// counter. The counter begins at a random number.
 ///
 /// An id of a later second compares greater than one of an earlier second. Two processes whose random bytes differ
 /// never make the same id; a forked child has random bytes of its own. It can be used on any thread, and as a primary
@@ -42,8 +42,8 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
 
     /// An id of a given second, with given numbers instead of the process's random bytes.
     ///
-    /// A date before 1970, and NaN, become the first second of 1970; a date after February 2106 becomes the last
-    /// second that an id can hold.
+    /// A date before 1970, and NaN, become the first second of 1970. A date after February 2106 becomes the last second
+    /// that an id can hold.
     ///
     /// - Parameters:
     ///   - timestamp: the second; fractions are dropped.
@@ -124,8 +124,8 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
 
     /// A random number of this process. Its lowest five bytes are in each id, and the counter begins at the others.
     ///
-    /// Neither it nor the counter is a global of Swift's: a forked child would inherit its value, or wait forever if
-    /// another thread was initialising it at the fork.
+    /// Neither it nor the counter is a global of Swift's. A forked child would inherit the value of a global, or wait
+    /// forever if another thread was initialising it at the fork.
     private static var seed: UInt64 {
         var seed = firn_process_seed()
         // 0 says that there is none yet.

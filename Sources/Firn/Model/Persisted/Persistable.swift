@@ -280,8 +280,8 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     public static func _storedValue(_ stored: _Stored) -> Value? { Wrapped._optionalStoredValue(stored) }
 }
 
-/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, enums with such
-/// raw values, and optionals of all these.
+/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, enums with such raw
+/// values, and optionals of these.
 public protocol _PrimaryKey {}
 
 /// A type that can be indexed: the types of primary keys, `Bool`, `Date`, enums with such raw values, and optionals

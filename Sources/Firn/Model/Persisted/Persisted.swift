@@ -12,23 +12,30 @@ import FirnStorage
 /// }
 /// ```
 ///
-/// The type may be `Bool`, `Int` or an integer of 8 to 64 bits, `Float`, `Double`, `Decimal128`, `String`, `Data`,
-/// `Date`, `ObjectId`, `UUID`, a `PersistableEnum`, a `CustomPersistable`, an optional of one of these, an
-/// `AnyRealmValue`, an optional subclass of `Object` or `EmbeddedObject` (a link), a `List`, `MutableSet`, `Map` or
-/// `LinkingObjects`.
+/// The type may be:
 ///
-/// While the object is unmanaged, the value lies in the wrapper. Once the object is managed, it is read from the
-/// store at each access: a few nanoseconds for a number. A property without an initial value starts with 0, false, an
-/// empty string, nil, an empty collection, the start of 1970, a new `ObjectId` or `UUID`, or the first case of an enum.
+/// - `Bool`, or `Int` or an integer of 8 to 64 bits;
+/// - `Float`, `Double` or `Decimal128`;
+/// - `String`, `Data`, `Date`, `ObjectId` or `UUID`;
+/// - a `PersistableEnum` or a `CustomPersistable`;
+/// - an optional of one of these;
+/// - an `AnyRealmValue`;
+/// - an optional subclass of `Object` or `EmbeddedObject` (a link);
+/// - a `List`, `MutableSet`, `Map` or `LinkingObjects`.
+///
+/// While the object is unmanaged, the value lies in the wrapper. Once the object is managed, it is read from the store
+/// at each access: a few nanoseconds for a number. A property without an initial value starts with 0, false, nil, or an
+/// empty string or collection. A date is then the start of 1970, an `ObjectId` or `UUID` is a new one, and an enum is
+/// its first case.
 ///
 /// A string or data value has at most 16 MiB; storing a longer one stops the program. A `Date` is stored to the
-/// nanosecond, so a date within 100 days of 2001 is rounded to that. NaN is stored as the start of 1970, and a date
-/// beyond 2^63 seconds, infinity included, as the latest or earliest date that can be stored. What is read is what is
-/// stored, and queries convert the dates that they compare with in the same way.
+/// nanosecond, so a date within 100 days of 2001 is rounded to that. NaN is stored as the start of 1970. A date beyond
+/// 2^63 seconds, infinity included, is stored as the latest or earliest date that can be stored. What is read is what
+/// is stored, and queries convert the dates that they compare with in the same way.
 ///
-/// A managed property may be read only on the thread, queue or actor of the object's realm, and set only there in a
-/// write transaction; anything else stops the program (`Realm` says what is checked when). Setting it marks it as
-/// changed for observers, whatever its value was. A primary key can't be set once the object is managed.
+/// A managed property may be read only on the thread, queue or actor of the object's realm. It may be set only there,
+/// in a write transaction. Anything else stops the program (`Realm` says what is checked when). Setting a property
+/// marks it as changed for observers, whatever its value was. A primary key can't be set once the object is managed.
 @frozen
 @propertyWrapper
 public struct Persisted<Value: _Persistable> {
@@ -51,8 +58,8 @@ public struct Persisted<Value: _Persistable> {
 
     // The value is no autoclosure: with one, an initialiser could not set the property before `super.init()`. It can't
     // set a property with an option then anyway, so those wrappers still have one.
-    /// A property with an initial value. It is computed for each unmanaged object; for managed ones only if the class
-    /// also has properties that Firn does not store, or if its initialiser makes other objects.
+    /// A property with an initial value. It is computed for each unmanaged object. For managed ones it is computed only
+    /// if the class also has properties that Firn does not store, or if its initialiser makes other objects.
     @inlinable @inline(__always)
     public init(wrappedValue: Value) { self.init(_options: [], _stored: Value._wrap(wrappedValue)) }
 
@@ -70,9 +77,9 @@ public struct Persisted<Value: _Persistable> {
         storage storage: ReferenceWritableKeyPath<Owner, Persisted<Value>>
     ) -> Value {
         @inlinable @inline(__always) get {
-            // The bits of a _BoundColumn, as numbers: the compiler inlines this into the application's function,
-            // where the object is not even retained, if this code is small; and the compiler counts each helper that
-            // it has inlined here. An ignored property's value stays in the wrapper.
+            // The bits of a _BoundColumn, as numbers. If this code is small, the compiler inlines it into the
+            // application's function, where the object is not even retained. And it counts each helper that it has
+            // inlined here. An ignored property's value stays in the wrapper.
             if object._row.leaf != nil, object[keyPath: storage]._column != -1 {
                 if Value._isCollection {
                     // Threads may share a frozen object, so its wrappers are not even borrowed for writing.
@@ -142,9 +149,9 @@ public struct _PersistedOptions: OptionSet, Sendable {
 }
 
 extension Persisted where Value: _PrimaryKey {
-    /// The class's primary key: unique and indexed, so that an object is found by it in O(log n), and not changed once
-    /// the object is managed. With `false` an ordinary property. A class with two primary keys is refused: opening
-    /// throws `.schemaMismatch`.
+    /// The class's primary key. It is unique and indexed, so that an object is found by it in O(log n). It can't be
+    /// changed once the object is managed. With `false` an ordinary property. A class with two primary keys is refused:
+    /// opening throws `.schemaMismatch`.
     @inlinable @inline(__always)
     public init(primaryKey: Bool) { self.init(_options: primaryKey ? .primaryKey : [], _stored: Value._initial) }
 
@@ -159,9 +166,9 @@ extension Persisted where Value: _PrimaryKey {
 }
 
 extension Persisted where Value: _Indexable {
-    /// A property with an index: a query for one value or for a range finds each of its objects in O(log n), if that
-    /// costs less than looking at all objects. Adding, changing or deleting an object costs O(log n) more. With `false`
-    /// an ordinary property.
+    /// A property with an index. A query for a value or a range finds each of its objects in O(log n), if that costs
+    /// less than looking at all objects. Adding, changing or deleting an object costs O(log n) more. With `false` an
+    /// ordinary property.
     @inlinable @inline(__always)
     public init(indexed: Bool) { self.init(_options: indexed ? .indexed : [], _stored: Value._initial) }
 

@@ -53,8 +53,8 @@ public final class RealmProperty<Value: RealmPropertyType> {
 
     deinit { location?.release() }
 
-    /// The value. For the box of a managed object, reading and setting it do what reading and setting the property
-    /// does, and stop the program where that does.
+    /// The value. The box of a managed object reads and sets its property, and stops the program where the property
+    /// itself does.
     public var value: Value {
         get {
             guard let location else { return Value._unwrap(stored) }

@@ -6,11 +6,14 @@ public import Foundation
 /// that. So a date comes back to half a nanosecond, or exactly if a `Date` is coarser than that (more than 100
 /// days from 2001).
 ///
-/// A date that can't be stored is clamped when it is assigned or compared with: NaN becomes the start of 1970; what
-/// is later than the latest timestamp, infinity included, becomes that timestamp (2^63 - 1 seconds after 1970), and
-/// what is earlier than 2^63 seconds before 2001 becomes the earliest. These are read back as the dates that they
-/// are. So assigning what was read changes nothing, and the order of the store is the order of the dates that are
-/// read.
+/// A date that can't be stored is clamped when it is assigned or compared with:
+///
+/// - NaN becomes the start of 1970;
+/// - a date later than the latest timestamp, infinity included, becomes that timestamp (2^63 - 1 seconds after 1970);
+/// - a date earlier than 2^63 seconds before 2001 becomes the earliest timestamp.
+///
+/// These timestamps are read back as the dates that they are. So assigning what was read changes nothing, and the order
+/// of the store is the order of the dates that are read.
 extension Timestamp {
     /// Seconds between 1970 and the reference date, 2001.
     private static var reference: Int64 { 978_307_200 }

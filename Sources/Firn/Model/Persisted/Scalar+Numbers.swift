@@ -106,7 +106,7 @@ extension Float: _FixedScalar {
     }
     /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
-    /// The number that a number or a Boolean of any type is; nil if a `Float` is neither equal to it nor has the same
+    /// The number that a number or a Boolean of any type is. Nil if a `Float` is neither equal to it nor has the same
     /// decimal text.
     public static func _convert(_ any: Any) -> Float? {
         guard let number = floating(any) else { return integer(any).flatMap { Float(exactly: $0) } }

@@ -3,10 +3,10 @@ import CFirn
 /// The bytes of an accessor of a class before it has a row. An accessor is made by copying them, which costs a fraction
 /// of what the class's initialiser does: that sets one property after the other.
 ///
-/// A class has a template if all of its stored properties are `@Persisted`, none of them is ignored, and its
-/// initialiser makes no other objects before it calls `super.init()`. The template is made from an instance, whose
-/// wrappers are overwritten with what an accessor's wrapper holds (`_Persistable._blank`). So whatever the class's
-/// initialiser has assigned, the bytes own nothing, and a copy of them is an instance.
+/// A class has a template if all of its stored properties are `@Persisted`, and none of them is ignored. Nor may its
+/// initialiser make other objects before it calls `super.init()`. The template is made from an instance, whose wrappers
+/// are overwritten with what an accessor's wrapper holds (`_Persistable._blank`). So whatever the class's initialiser
+/// has assigned, the bytes own nothing, and a copy of them is an instance.
 ///
 /// The class's initialiser does not run for such an accessor; its deinitialiser does.
 struct AccessorTemplate: @unchecked Sendable {
@@ -99,8 +99,8 @@ struct AccessorTemplate: @unchecked Sendable {
         return Unmanaged<ObjectBase>.fromOpaque(instance).takeRetainedValue()
     }
 
-    /// A second reference to an instance; nil if the caller's is not the only one, of whatever kind, or if the instance
-    /// is not as it was made. No atomic operation.
+    /// A second reference to an instance. Nil if the caller's reference is not the only one, of whatever kind, or if
+    /// the instance is not as it was made. No atomic operation.
     @inline(__always)
     func lend(_ instance: UnsafeMutableRawPointer) -> ObjectBase? {
         guard isUnused(instance) else { return nil }

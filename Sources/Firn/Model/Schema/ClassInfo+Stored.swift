@@ -1,7 +1,7 @@
 import FirnCore
 import Foundation
 
-/// Classes that are described by the store instead of the program: the objects of a store as it was before a migration
+/// Classes that are described by the store instead of the program. The objects of a store as it was before a migration
 /// are seen through them. Their objects are dynamic ones, and their properties have the names and types of the columns.
 extension ClassInfo {
     /// The class that a table stands for.

@@ -51,9 +51,9 @@ final class ClassInfo: @unchecked Sendable {
             : "the class \(self.name) has no property \"\(name)\"; it has \(properties.map(\.name).joined(separator: ", "))"
     }
 
-    /// Whether accessors compute their initial values. An ignored property keeps its own value, and an object that
-    /// the class's initialiser makes keeps its own: the initial value of a property that Firn does not store may make
-    /// one at any time, and an initialiser that has made one once may do so again.
+    /// Whether accessors compute their initial values. An ignored property keeps its own value, and an object that the
+    /// class's initialiser makes keeps its own initial values. The initial value of a property that Firn does not store
+    /// may make such an object at any time. And an initialiser that has made one once may do so again.
     var computesInitialValues: Bool {
         @inline(__always) get { needsInitialValues.load(ordering: .relaxed) }
     }

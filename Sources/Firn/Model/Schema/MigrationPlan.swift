@@ -113,8 +113,9 @@ struct MigrationPlan {
         return schema
     }
 
-    /// Why the migration can't be committed, one sentence each: properties that were renamed to a name which the class
-    /// does not have, and objects that do not fit the classes. The transaction has the final schema.
+    /// Why the migration can't be committed, one sentence for each reason. The reasons are properties that were renamed
+    /// to a name which the class does not have, and objects that do not fit the classes. The transaction has the final
+    /// schema.
     func faults(in transaction: WriteTransaction) -> [String] {
         let schema = transaction.resolvedSchema.schema
         var faults: [String] = []

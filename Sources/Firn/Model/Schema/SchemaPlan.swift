@@ -5,8 +5,8 @@ import Foundation
 /// What becomes of a store's schema when it is opened with a set of classes.
 ///
 /// Without a higher schema version, classes and indexes may be added, and indexes removed; anything else is a
-/// difference that opening refuses. With a higher version, properties are added and removed as well: a property whose
-/// optionality changed keeps its values (nil becomes the blank value), and one whose type changed starts again with
+/// difference that opening refuses. With a higher version, properties are added and removed as well. A property whose
+/// optionality changed keeps its values (nil becomes the blank value). A property whose type changed starts again with
 /// blank values.
 struct SchemaPlan {
     /// The schema that the store is to have.
@@ -122,9 +122,9 @@ extension SchemaPlan {
     /// How many keys or objects of a class a message names.
     private static let mostNamed = 5
 
-    /// Why the objects that there are do not fit the classes, one sentence for each class: a primary key that more than
-    /// one object would have, and embedded objects without a parent or with several. The transaction has changed its
-    /// schema from `old`.
+    /// Why the objects in the store do not fit the classes, one sentence for each class. Either several objects would
+    /// have one primary key, or embedded objects have no parent or several. The transaction has changed its schema from
+    /// `old`.
     static func objectFaults(
         in transaction: WriteTransaction, from old: StoreSchema, freed: Set<TableID> = []
     ) -> [String] {
@@ -152,8 +152,8 @@ extension SchemaPlan {
         return faults
     }
 
-    /// The objects of a class that has become embedded which don't have one parent, or are parts of themselves, or are
-    /// in mixed values, in a sentence; nil if there are none.
+    /// A sentence about the objects that do not fit a class which has become embedded; nil if there are none. These
+    /// objects do not have exactly one parent, are parts of themselves, or are in mixed values.
     private static func parentFault(
         _ id: TableID, in transaction: WriteTransaction, from old: StoreSchema
     ) -> String? {

@@ -24,8 +24,8 @@
 ///
 /// The text form is `location IN %@`, with the shape as its argument.
 ///
-/// The Earth is taken as a sphere of 6378.1 km. A location whose type is not `Point`, or that lacks coordinates, or
-/// has some out of range, is in no shape. There is no index for shapes: a query looks at each object, which costs about
+/// The Earth is taken as a sphere of 6378.1 km. A location whose type is not `Point`, or that lacks coordinates, or has
+/// some out of range, is in no shape. There is no index for shapes, so a query looks at each object. That costs about
 /// 100 nanoseconds, and a few more for each edge of a polygon.
 public struct GeoPoint: Hashable, Sendable {
     /// Degrees north of the equator, from -90 to 90.

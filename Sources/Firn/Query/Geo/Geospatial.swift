@@ -55,8 +55,8 @@ public struct GeoPolygon: Geospatial {
     private let ring: GeoRing
     private let holeRings: [GeoRing]
 
-    /// A polygon from the points of its line and of its holes. Nil if one of them has fewer than 4 points, does not end
-    /// where it begins, or has neighbours that are opposite to each other on the Earth.
+    /// A polygon from the points of its line and of its holes. Nil if one of them has fewer than 4 points, or does not
+    /// end where it begins. Also nil if neighbouring points are opposite to each other on the Earth.
     public init?(outerRing: [GeoPoint], holes: [[GeoPoint]] = []) {
         func ring(_ points: [GeoPoint]) -> GeoRing? {
             guard points.count >= 4, let first = points.first, let last = points.last,

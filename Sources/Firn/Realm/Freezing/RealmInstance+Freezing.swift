@@ -44,9 +44,9 @@ extension Realm {
         Realm(instance.freeze("a realm", at: CallSite(file, line)))
     }
 
-    /// The realm at the version that it shows now, for tasks: `freeze()`, which waits if a commit of `asyncWrite` or
-    /// `writeAsync` is on its way to the disk, since nothing is frozen that a power cut could undo. This function
-    /// suspends instead. It does not wait for commits that other tasks make meanwhile.
+    /// The realm at the version that it shows now: `freeze()` for tasks. `freeze()` waits if a commit of `asyncWrite`
+    /// or `writeAsync` is on its way to the disk, and this function suspends instead. So nothing is frozen that a power
+    /// cut could undo. This function does not wait for commits that other tasks make meanwhile.
     ///
     /// ```swift
     /// actor Shop {
@@ -79,10 +79,9 @@ extension Realm {
 
     /// The live realm of the calling thread; a live realm returns itself.
     ///
-    /// It shows what that thread's realm shows, or the newest version if the thread has not read from it. On a queue
-    /// or an actor other than the main one, open the realm there instead: this function returns the realm of the
-    /// thread that is running the queue or the actor at the moment. O(1). May be called on any thread for a frozen
-    /// realm.
+    /// It shows what that thread's realm shows, or the newest version if the thread has not read from it. On a queue or
+    /// an actor other than the main one, open the realm there instead. This function returns the realm of the thread
+    /// that is running the queue or the actor at the moment. O(1). May be called on any thread for a frozen realm.
     public func thaw(file: StaticString = #fileID, line: UInt = #line) -> Realm {
         Realm(instance.thaw(at: CallSite(file, line)))
     }

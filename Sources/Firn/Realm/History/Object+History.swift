@@ -19,7 +19,7 @@ extension ThreadConfined where Self: ObjectBase {
     /// for past in try dog.history() { print(past.version, past.date, past.object.name) }
     /// ```
     ///
-    /// A version is listed if one of the object's own properties has another value than in the version before; linked
+    /// A version is listed if one of the object's own properties has another value than in the version before. Linked
     /// objects have histories of their own. An object that was deleted and created again with the same primary key is
     /// another object, whose history begins with its creation. If the object is gone, open a version that has it with
     /// `Realm.asOf(version:)`, and ask the object found there.

@@ -37,10 +37,10 @@ extension Realm {
     /// Only the realm's classes are compared. The result is sorted by class name, and then by the order in which the
     /// objects were created.
     ///
-    /// Only the net effect counts. An object that was created and deleted between the two is left out, and so is a
-    /// property that has the same value in both, whatever it held between. A link is the same if it leads to the same
-    /// object. An object that was deleted and created again with the same primary key is two objects: one deleted and
-    /// one inserted.
+    /// Only the net effect counts. An object that was created and deleted between the two is left out. So is a property
+    /// that has the same value in both, whatever it held between. A link is the same if it leads to the same object. An
+    /// object that was deleted and created again with the same primary key is two objects: one deleted and one
+    /// inserted.
     ///
     /// Cost: both versions are opened, and the commits between them are decoded; beyond that O(objects changed)
     /// memory. Stops the program on the wrong thread.

@@ -9,7 +9,7 @@ extension Realm {
         /// The number of the version. Each commit makes the next one.
         public let number: UInt64
         /// When it was committed. Never before the date of the version before it, even if the system's clock was set
-        /// back: then dates go on from that date, and may be later than now.
+        /// back. Then dates go on from that date, and may be later than now.
         public let date: Date
         /// Bytes of its commit in the log; 0 for version 0, for versions whose commit the log no longer has, and for
         /// realms in memory.
@@ -44,7 +44,7 @@ extension Realm {
         }
     }
 
-    /// The versions that can be opened: as `versions`, with the same cost, but if the log can't be read this throws
+    /// The versions that can be opened: as `versions`, with the same cost. If the log can't be read, this throws
     /// instead of stopping the program. Stops the program on the wrong thread.
     ///
     /// - Throws: `Realm.Error`: `.invalidDatabase` or the file system's error if the log can't be read.
@@ -63,17 +63,20 @@ extension Realm {
     /// print(before.objects(Dog.self).count)
     /// ```
     ///
-    /// It is seen through the current classes: a property that was added later holds 0, an empty value or nil, and a
+    /// It is seen through the current classes. A property that was added later holds 0, an empty value or nil, and a
     /// class that was added later has no objects.
     ///
     /// Cost: O(active versions) if something holds the version. Otherwise the commits before it are replayed from the
-    /// nearest checkpoint or opened version, which takes that time, and memory for what changed since that
+    /// nearest checkpoint or opened version. That takes the time of the replay, and memory for what changed since that
     /// checkpoint. See <doc:History>. Readers and writers do not wait meanwhile. Stops the program on the wrong thread;
     /// a frozen realm may be asked on any thread.
     ///
-    /// - Throws: `Realm.Error`: `.versionNotRetained`, which names the versions that can be opened, also for a realm in
-    ///   memory; `.invalidInput` for a version that does not exist yet; `.schemaMismatch` if a class had another name
-    ///   or a property another type; `.invalidDatabase` or the file system's error if the log can't be read.
+    /// - Throws: `Realm.Error` with one of these codes:
+    ///   - `.versionNotRetained`: the version is no longer retained, also if the realm is in memory. The message names
+    ///     the versions that can be opened.
+    ///   - `.invalidInput`: the version does not exist yet.
+    ///   - `.schemaMismatch`: a class had another name, or a property another type.
+    ///   - `.invalidDatabase`, or the code of the file system's error: the log can't be read.
     public func asOf(version: UInt64, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
         let past = try instance.withStore { store throws(StoreError) in try store.version(version) }
@@ -163,8 +166,8 @@ extension SchemaBinding {
 }
 
 extension Date {
-    /// The date of a time in nanoseconds since 1970, rounded to what a `Date` can distinguish, always in the same
-    /// way, so that later times never have earlier dates.
+    /// The date of a time in nanoseconds since 1970, rounded to what a `Date` can distinguish. It is always rounded in
+    /// the same way, so that later times never have earlier dates.
     init(nanoseconds: Int64) { self.init(timeIntervalSince1970: Double(nanoseconds) / 1e9) }
 
     /// The date, for messages. Foundation's own description stops the program at dates that no calendar has.

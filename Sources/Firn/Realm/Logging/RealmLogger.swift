@@ -49,9 +49,9 @@ public enum LogLevel: UInt, Sendable, Comparable, CaseIterable {
 /// }
 /// ```
 ///
-/// Until it is replaced, `shared` passes messages with the level `.warn` and above to swift-log, whose
-/// `LoggingSystem.bootstrap` says where they go: to the standard error output by default. Firn logs, each with the
-/// path of the store:
+/// Until it is replaced, `shared` passes messages with the level `.warn` and above to swift-log. Its
+/// `LoggingSystem.bootstrap` says where they go: to the standard error output by default. Firn logs, each with the path
+/// of the store:
 ///
 /// | level | message |
 /// | --- | --- |

@@ -9,8 +9,8 @@ public typealias MigrationBlock = @Sendable (_ migration: Migration, _ oldSchema
 /// An object as a migration shows it.
 public typealias MigrationObject = DynamicObject
 
-/// Called for each object of a class: with the object as it was before the migration, and as it will be after it, or
-/// nil if it has been deleted, or if the realm does not have the class any more.
+/// Called for each object of a class, with the object as it was before the migration, and as it will be after it. The
+/// new object is nil if it has been deleted, or if the realm does not have the class any more.
 public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?, _ newObject: MigrationObject?) -> Void
 
 /// A running migration, as its block sees it: the objects as they were, and as they will be.
@@ -28,10 +28,10 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 /// ```
 ///
 /// Old objects are frozen and have the properties that the store had, by their stored names; they may be kept. New
-/// objects are those of the classes; they, and the migration itself, belong to the thread that runs the block, and end
-/// with it: to use them later stops the program.
+/// objects are objects of the classes. They, and the migration itself, belong to the thread that runs the block, and
+/// end with the block. To use them later stops the program.
 ///
-/// Where a link is set to an old object, it is set to the new form of that object; if that was deleted, the link is
+/// Where a link is set to an old object, it is set to the new form of that object. If that was deleted, the link is
 /// nil, and a list or set is left without it. Embedded objects are copied, those of classes that become embedded, too.
 ///
 /// What can't be done stops the program. Nothing has been changed then: the store keeps its old version until the
@@ -78,8 +78,12 @@ public final class Migration {
     /// `.schemaMismatch`, and nothing was changed. What the block has set in the new property before is replaced, and
     /// new objects that were read before have ended.
     ///
-    /// Stops the program if the store lacks the class or the old property, if the class still has the old property,
-    /// if the types differ, in `enumerateObjects`, and after the block has created objects of the class.
+    /// Stops the program if:
+    ///
+    /// - the store lacks the class or the old property;
+    /// - the class still has the old property;
+    /// - the types differ;
+    /// - it is called in `enumerateObjects`, or after the block has created objects of the class.
     ///
     /// - Parameter typeName: the class.
     /// - Parameter oldName: the name under which the property was stored.

@@ -3,8 +3,9 @@ import FirnCore
 /// The objects of classes that a migration makes embedded which have no parent when its block has returned.
 ///
 /// Until then these classes are ordinary, so nothing is deleted with its parent. Now the objects are deleted that an
-/// embedded class would have lost: objects whose copies have parents, copies that have no parent any more, and
-/// objects that have lost their last link in the block. All others stay: opening names them, and refuses the migration.
+/// embedded class would have lost. These are objects whose copies have parents, copies that have no parent any more,
+/// and objects that have lost their last link in the block. All others stay: opening names them, and refuses the
+/// migration.
 struct Orphans {
     let transaction: WriteTransaction
     /// The schema that the store is to have.

@@ -8,7 +8,7 @@ extension Realm {
     /// try await Task.detached { try Realm.performMigration(for: configuration) }.value
     /// ```
     ///
-    /// Opening it for the first time does the same; this is for a moment of the application's choice, such as a thread
+    /// Opening it for the first time does the same. With this function the application chooses the moment, and a thread
     /// that may be blocked while the application shows that it is busy. May be called on any thread. Costs what opening
     /// and the `migrationBlock` cost.
     ///
@@ -38,9 +38,11 @@ extension Realm {
 ///
 /// - Parameter fileURL: the store's folder.
 /// - Parameter encryptionKey: must be nil; encryption does not exist yet.
-/// - Throws: `Realm.Error`: `.invalidDatabase` if there is no store, if it is damaged, or if it is something else;
-///   `.unsupportedFeature` for a key; `.invalidInput` for a URL that is not a file's; `.filePermissionDenied` and other
-///   codes if the file system refuses.
+/// - Throws: `Realm.Error` with one of these codes:
+///   - `.invalidDatabase`: there is no store, or it is damaged, or it is something else.
+///   - `.unsupportedFeature`: there is a key.
+///   - `.invalidInput`: the URL is not a file's.
+///   - `.filePermissionDenied` and other codes: the file system refuses.
 public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
     if encryptionKey != nil {
         throw Realm.Error(

@@ -1,8 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// How a store is brought to the classes that it is opened with: their tables are added, or it is migrated, with a
-/// migration block if there is one.
+/// How a store is brought to the classes that it is opened with. Their tables are added, or the store is migrated, with
+/// a migration block if there is one.
 extension SharedStore {
     /// The error for classes and a store that do not fit each other.
     func mismatch(_ heading: String, lines: [String], configuration: Realm.Configuration) -> Realm.Error {
@@ -191,9 +191,8 @@ extension SharedStore {
         }
     }
 
-    /// Begins a migration that removes or changes something, with which no realm and no object of this process could
-    /// go on: their accessors read rows as their classes were when the realm was opened. Until it ends, no realm is
-    /// opened.
+    /// Begins a migration that removes or changes something. No realm or object of this process could go on with that:
+    /// accessors read rows as their classes were when the realm was opened. Until it ends, no realm is opened.
     private func beginMigration(_ difference: String, _ configuration: Realm.Configuration) throws -> Opening {
         let own = Opening()
         while true {

@@ -31,11 +31,12 @@ public enum RealmCollectionChange<Collection> {
     case initial(Collection)
     /// Elements were inserted, deleted or modified.
     ///
-    /// Deletions and modifications are indices in the collection as it was at the last call, or as it was in the last
-    /// version that `withoutNotifying` has hidden since; insertions are indices in the collection passed now. Each
-    /// list ascends. An element that moved is both deleted and inserted, unless its neighbours are the same again. If
-    /// elements occur several times in a collection and its edits are not known, as in a sorted list, more than 512
-    /// deletions and insertions are not computed one by one: everything between the equal ends is deleted and inserted.
+    /// Deletions and modifications are indices in the collection as it was at the last call. If `withoutNotifying` has
+    /// hidden versions since, they are indices in the last of these. Insertions are indices in the collection passed
+    /// now. Each list ascends. An element that moved is both deleted and inserted, unless its neighbours are the same
+    /// again. In some collections, such as a sorted list, elements may occur several times and the edits are not known.
+    /// There, more than 512 deletions and insertions are not computed one by one: everything between the equal ends is
+    /// deleted and inserted.
     case update(Collection, deletions: [Int], insertions: [Int], modifications: [Int])
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(Swift.Error)

@@ -5,7 +5,7 @@ import Synchronization
 /// Tells Swift's Observation framework which properties of managed objects are read, and which have changed: for
 /// classes that are declared `Observable`.
 ///
-/// The rows of such a class's accessors never count as located (`_Row.unlocated`), so each read takes the way on which
+/// The rows of such a class's accessors never count as located (`_Row.unlocated`). So each read takes the way on which
 /// a row is found again, and passes here. Other classes pay nothing.
 ///
 /// A realm makes its tracker at the first read within `withObservationTracking`. It belongs to the realm, and to the
@@ -120,7 +120,7 @@ final class PropertyTracker: Observable {
         for cell in cells { registrar.withMutation(of: self, keyPath: \.[cell: cell]) {} }
     }
 
-    /// Tells the framework that what was read of a state which no version has is gone: a transaction was undone, or a
+    /// Tells the framework that what was read of a state which no version has is gone. A transaction was undone, or a
     /// commit that was shown already has failed.
     func undone() {
         let cells = early

@@ -54,7 +54,7 @@ extension _RealmInstance {
         return beginOrAdvance(at: site)
     }
 
-    /// Advances. A realm that has read nothing yet shows the newest version from now on: that is what the caller asks
+    /// Advances. A realm that has read nothing yet shows the newest version from now on. That is what the caller asks
     /// for, and not what is newest at the first read.
     func beginOrAdvance(at site: CallSite) -> Bool {
         guard pin == nil else { return advance(at: site) }
@@ -196,7 +196,7 @@ extension _RealmInstance {
     }
 
     /// The version that a new observer begins from, and the cursor that keeps the change summaries of all later
-    /// versions, which are kept for it from now on. Stops the program as `pinForObserving` does.
+    /// versions. They are kept for the observer from now on. Stops the program as `pinForObserving` does.
     func startObserving(at site: CallSite) -> SubscriptionStart {
         let pin = pinForObserving(at: site)
         return SubscriptionStart(pin: pin, cursor: store.makeChangeCursor(after: pin.version))
@@ -259,10 +259,15 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// The block is called on the realm's thread, queue or actor: before `write` or `commitWrite` returns, within
-    /// `refresh()` or the beginning of a write that finds newer data, and at a turn of the run loop, queue or actor
-    /// that does. There is no first call. On a thread without a run loop only the thread's own calls lead to one. If
-    /// `autorefresh` is off, the block is also called with `.refreshRequired` when there is newer data to refresh to.
+    /// The block is called on the realm's thread, queue or actor. It is called before `write` or `commitWrite` returns,
+    /// and whenever newer data is found:
+    ///
+    /// - within `refresh()`;
+    /// - at the beginning of a write;
+    /// - at a turn of the run loop, queue or actor.
+    ///
+    /// There is no first call. On a thread without a run loop only the thread's own calls lead to one. If `autorefresh`
+    /// is off, the block is also called with `.refreshRequired` when there is newer data to refresh to.
     ///
     /// Cost: O(1) for each commit. The block learns that something changed, not what, so the observer holds no version
     /// and nothing is compared.

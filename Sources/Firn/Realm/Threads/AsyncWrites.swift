@@ -3,8 +3,8 @@ import FirnCore
 import FirnStorage
 import Synchronization
 
-/// The asynchronous writes of a realm: writes that wait for their turn, first come, first served, and writes whose
-/// commits are on their way to the disk.
+/// The asynchronous writes of a realm. Some wait for their turn, first come, first served, and the commits of others
+/// are on their way to the disk.
 ///
 /// Belongs to the realm's thread, queue or actor. The steps of a write:
 /// 1. It is listed, and the realm asks for the write lock (`WriteRequest`), once for all that are listed.
@@ -12,7 +12,7 @@ import Synchronization
 ///    write is not run there: its task is woken, and takes the lock when it runs.
 /// 3. Then the realm asks for the lock again, if more are listed.
 ///
-/// A synchronous write of the same realm, or of another realm on its thread, goes ahead: it withdraws the request,
+/// A synchronous write of the same realm, or of another realm on its thread, goes ahead. It withdraws the request,
 /// which its thread could not serve meanwhile, and the realm asks again afterwards.
 ///
 /// While there is anything to do, this keeps the realm.

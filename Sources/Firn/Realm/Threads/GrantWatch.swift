@@ -3,8 +3,8 @@ import FirnStorage
 
 /// Takes the write lock back from a realm that does not come to use it, while others wait for it.
 ///
-/// A request is granted on any thread, and the realm uses the lock at its next turn. That may be late: the main thread
-/// may be busy, and the threads on which actors run may all be blocked by synchronous writes, which wait for this very
+/// A request is granted on any thread, and the realm uses the lock at its next turn. That may be late. The main thread
+/// may be busy. The threads on which actors run may all be blocked by synchronous writes, which wait for this very
 /// lock. So a grant that is not used within the realm's patience is withdrawn, if another writer waits. The realm asks
 /// again at its turn, with twice the patience, so that it is served in the end.
 final class GrantWatch: Sendable {

@@ -22,7 +22,7 @@ extension SharedStore {
     }
 
     /// Opens a store for a task, without blocking the thread that runs it. Nil if the caller is in a write transaction
-    /// of the store, so that opening must not wait for the write lock: then the caller opens it, which may throw
+    /// of the store, so that opening must not wait for the write lock. Then the caller opens it, which may throw
     /// `.fail`.
     static func opened(
         _ configuration: Realm.Configuration, at callSite: CallSite, _ isolation: isolated (any Actor)?

@@ -27,8 +27,8 @@ extension Realm {
     ///
     /// If the task is cancelled before the block runs, nothing is written. After that the write is completed.
     ///
-    /// Cost: as `write`. Stops the program if the realm belongs neither to the main actor nor to the actor that calls
-    /// this, if it is frozen or was opened read-only, and if it is in a write transaction.
+    /// Cost: as `write`. Stops the program if the realm is frozen, was opened read-only, or is in a write transaction.
+    /// Also stops it if the realm belongs neither to the main actor nor to the actor that calls this.
     ///
     /// - Returns: what the block returns.
     /// - Throws: `CancellationError`, the block's error, or `Realm.Error`, as `write`.
@@ -77,9 +77,9 @@ extension Realm {
     /// }
     /// ```
     ///
-    /// The blocks of a realm run one at a time, in the order of the calls, at turns of its run loop, queue or actor,
-    /// once other writers have finished. A synchronous write goes ahead of the waiting ones. Once a block has run, this
-    /// realm shows its changes. Observers are called, and others see the changes, when these are durable.
+    /// The blocks of a realm run one at a time, in the order of the calls. They run at turns of its run loop, queue or
+    /// actor, once other writers have finished. A synchronous write goes ahead of the waiting ones. Once a block has
+    /// run, this realm shows its changes. Observers are called, and others see the changes, when these are durable.
     ///
     /// Until `onComplete` was called, the realm is kept, so that `Realm` values may be released. If its thread ends
     /// before, or its actor is released, neither block is called. Cost: as `write`, and the waiting takes no thread.

@@ -3,9 +3,9 @@ import FirnStorage
 
 /// What a realm shows while its own commit is on its way to the disk.
 ///
-/// An asynchronous commit is shown by its realm at once (`ahead`), and by nobody else: freezing, and observers that are
-/// made, wait until it is durable, and observers that are there are called then. If the disk fails, the realm returns
-/// to what is durable.
+/// An asynchronous commit is shown by its realm at once (`ahead`), and by nobody else. Freezing and making an observer
+/// wait until it is durable. Existing observers are called then. If the disk fails, the realm returns to what is
+/// durable.
 extension _RealmInstance {
     /// The writes that wait, made at the first one.
     var writes: AsyncWrites {
@@ -111,8 +111,8 @@ extension _RealmInstance {
 }
 
 extension SharedStore {
-    /// Withdraws the requests for the write lock that realms on the caller's thread, queue or actor have made, because
-    /// the caller is about to wait for the lock.
+    /// Withdraws the requests for the write lock that realms on the caller's thread, queue or actor have made. The
+    /// caller is about to wait for the lock.
     @inline(__always)
     func makeWay(here own: Scheduler) {
         if writeRequests.count.load(ordering: .relaxed) != 0 { withdrawRequests(here: own) }
