@@ -16,7 +16,7 @@
 /// the line of Firn that noticed the mistake. This happens:
 /// - in a program without debug information or frame pointers;
 /// - on platforms without Swift's `Runtime` module;
-/// - if the compiler made the caller's code and gave it no line;
+/// - if the compiler gave the caller's code no line, as at the head of a loop. The message then ends with the caller.
 /// - if Swift's own backtraces are turned off (`SWIFT_BACKTRACE=enable=no`).
 ///
 /// For a large program, finding it takes about a second and 100 MB. The message is on standard error before that,
@@ -25,13 +25,19 @@
 /// Not for a forked child: finding the line takes locks that another thread may have held at the fork.
 @inline(never)
 package func stopProgram(_ message: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
-    var (file, line) = (file, line)
+    var (file, line, place) = (file, line, "")
     if CallerLine.canBeFound {
         let text = Array("Firn: \(message)\n".utf8)
         _ = text.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-        if let caller = CallerLine.find() { (file, line) = (CallerLine.lastingText(caller.path), UInt(caller.line)) }
+        if let caller = CallerLine.find() {
+            if caller.line > 0 {
+                (file, line) = (CallerLine.lastingText(caller.path), UInt(caller.line))
+            } else {
+                place = " It was called by \(caller.function) in \(caller.path), where the code has no line."
+            }
+        }
     }
-    fatalError("Firn: \(message)", file: file, line: line)
+    fatalError("Firn: \(message)\(place)", file: file, line: line)
 }
 
 /// The line of the program that called Firn.
@@ -53,7 +59,8 @@ package enum CallerLine {
             }
             let frames = known.frames.compactMap(\.symbol).map { symbol in
                 let place = symbol.sourceLocation
-                return Frame(mangled: symbol.rawName, path: place?.path ?? "", line: place?.line ?? 0)
+                return Frame(
+                    mangled: symbol.rawName, function: symbol.name, path: place?.path ?? "", line: place?.line ?? 0)
             }
             return find(in: frames)
         #else
@@ -64,26 +71,26 @@ package enum CallerLine {
     /// A function on the stack, and the line that runs in it; 0 if the compiler gave it none.
     struct Frame: Equatable {
         let mangled: String
+        let function: String
         let path: String
         let line: Int
     }
 
-    /// The innermost frame of the program, searched from `stopProgram` outwards. Returns nil if it has no line: the
-    /// line of a caller would accuse the wrong function.
+    /// The innermost frame of the program, searched from `stopProgram` outwards. Returns nil if its file is unknown:
+    /// the line of a caller would accuse the wrong function. Its line is 0 where the compiler gave it none.
     static func find(in frames: [Frame]) -> Frame? {
         // The program may extend Firn's types, so a function's name does not say whose it is. Its file does.
         let here = "/FirnStorage/StopProgram.swift"
         guard let path = frames.first(where: { $0.path.hasSuffix(here) })?.path else { return nil }
         let sources = path.dropLast(here.utf8.count) + "/"
         for frame in frames {
-            let hasLine = frame.line > 0 && !frame.path.isEmpty && !frame.path.hasSuffix("<compiler-generated>")
-            if hasLine {
-                let isOwn =
-                    frame.path.hasPrefix(sources) || own.contains { frame.path.hasPrefix("Sources/\($0)/") }
+            let hasFile = !frame.path.isEmpty && !frame.path.hasSuffix("<compiler-generated>")
+            let isOwn = frame.path.hasPrefix(sources) || own.contains { frame.path.hasPrefix("Sources/\($0)/") }
+            if hasFile, frame.line > 0 {
                 // Also not the code of a package that calls back, such as one with publishers.
                 if !isOwn, !frame.path.contains("/checkouts/") { return frame }
             } else if isCallers(frame.mangled), !isGenerated(frame.mangled) {
-                return nil
+                return hasFile && !isOwn ? frame : nil
             }
         }
         return nil
@@ -96,9 +103,12 @@ package enum CallerLine {
         return last.map { ["no", "off", "false", "0", "n", "f"].contains($0.dropFirst(7).lowercased()) } ?? false
     }
 
-    /// Whether a function consists of what the compiler made of a declaration: an accessor, or a thunk.
+    /// Whether a function consists of what the compiler made of a declaration: an accessor, a thunk, or the getter or
+    /// setter of a key path.
     private static func isGenerated(_ mangled: String) -> Bool {
-        ["vM", "vs", "vg", "vr", "iM", "is", "ig", "TA", "TW", "TR", "Tr"].contains { mangled.hasSuffix($0) }
+        ["vM", "vs", "vg", "vr", "iM", "is", "ig", "TA", "TW", "TR", "Tr", "TK", "Tk"].contains {
+            mangled.hasSuffix($0)
+        }
     }
 
     /// Whether a mangled name is of a function of the program: it begins with a module that is not Firn's (Swift's ABI
@@ -111,8 +121,15 @@ package enum CallerLine {
         // After a zero stands a text whose parts are written shorter, which is no module's.
         guard digits.first != UInt8(ascii: "0"), let length = Int(String(Substring(digits))) else { return false }
         let module = name.dropFirst(digits.count).prefix(length)
-        return module.count == length && !own.contains(String(Substring(module)))
+        guard module.count == length else { return false }
+        return !own.contains(String(Substring(module))) && !libraries.contains(String(Substring(module)))
     }
+
+    /// Swift's own libraries, which call back: an encoder, for one.
+    private static let libraries: Set<String> = [
+        "Dispatch", "Foundation", "FoundationEssentials", "FoundationInternationalization", "Observation",
+        "Synchronization",
+    ]
 
     private static let own: Set<String> = [
         "Firn", "FirnBytes", "FirnStorage", "FirnLog", "FirnQuery", "FirnCore", "FirnCombine", "FirnMetrics", "FirnRLM",

@@ -5,7 +5,7 @@ import Testing
 /// Which functions on a stack are the program's, by their mangled names.
 struct StopProgramTests {
     private func frame(_ mangled: String, _ path: String, _ line: Int) -> CallerLine.Frame {
-        CallerLine.Frame(mangled: mangled, path: path, line: line)
+        CallerLine.Frame(mangled: mangled, function: mangled, path: path, line: line)
     }
 
     /// From `stopProgram` on outwards, through a setter of Firn, one of them inlined with a relative path.
@@ -39,11 +39,21 @@ struct StopProgramTests {
     @Test(arguments: ["$s6Kennel3runyyF", "main"]) func aFunctionOfTheProgramWithoutALineEndsTheSearch(mangled: String)
     {
         let outer = frame("$s6Kennel5startyyF", "/code/kennel/Sources/Kennel/main.swift", 3)
-        for path in ["", "/<compiler-generated>", "/code/kennel/Sources/Kennel/Dogs.swift"] {
+        for path in ["", "/<compiler-generated>"] {
             #expect(CallerLine.find(in: inFirn + [frame(mangled, path, 0), outer]) == nil)
         }
+        let withFile = frame(mangled, "/code/kennel/Sources/Kennel/Dogs.swift", 0)
+        #expect(CallerLine.find(in: inFirn + [withFile, outer]) == withFile)
         #expect(
             CallerLine.find(in: inFirn) == nil && CallerLine.find(in: []) == nil && CallerLine.find(in: [outer]) == nil)
+    }
+
+    /// What the compiler makes of a key path, and libraries that call back, are passed over.
+    @Test func theCallerOfAKeyPathAndOfAnEncoderIsFound() {
+        let caller = frame("$s6Kennel3runyyF", "/code/kennel/Sources/Kennel/Dogs.swift", 12)
+        let keyPath = frame("$s6Kennel3DogC4nameSSvpACTK", "/<compiler-generated>", 0)
+        let encoder = frame("$s20FoundationEssentials11JSONEncoderC6encodey4DataVxKSERzlF", "", 0)
+        for between in [keyPath, encoder] { #expect(CallerLine.find(in: inFirn + [between, caller]) == caller) }
     }
 
     @Test(arguments: [

@@ -8,7 +8,8 @@ import Foundation
 ///
 /// ```
 /// @count                               the number of elements
-/// @min @max @sum @avg                  of the values that the rest of the path gives; nil and NaN are passed over
+/// @min @max                            of the values that the rest of the path gives; nil and NaN are passed over
+/// @sum @avg                            of those values; nil is passed over
 /// @unionOfObjects                      those values without nil; @distinctUnionOfObjects each once
 /// @unionOfArrays                       the elements of those collections; @distinctUnionOfArrays each once
 /// ```

@@ -44,7 +44,8 @@ extension RealmCollection {
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
 
     /// The index of the first element that equals `element`; nil if there is none. Texts are equal if their UTF-8 bytes
-    /// are, as in queries. A NaN equals nothing. O(n).
+    /// are, as in queries; Swift's own `firstIndex(of:)` takes "é" and "e\u{301}" for equal. A NaN equals nothing.
+    /// O(n).
     public func index(of element: Element) -> Int? { firstIndex { $0.isSameElement(as: element) } }
 
     /// Whether an element equals `element`, as `index(of:)` has it. O(n).

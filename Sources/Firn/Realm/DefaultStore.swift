@@ -70,23 +70,41 @@ struct DefaultStore {
     // Whether the warning was logged. Atomic: stores are opened on any thread.
     private static let hasWarned = Atomic<Bool>(false)
 
-    /// Makes the folder that is to hold the default store, if a configuration names that, and logs what the program
-    /// should know, once.
+    /// What a program should know that opens a store beside the default one, such as one for each user. Nil if there is
+    /// nothing to know.
+    ///
+    /// - Parameter url: the store's folder, in the folder that `current` lies in.
+    func warning(beside url: URL) -> String? {
+        let old = earlier.deletingLastPathComponent().appendingPathComponent(url.lastPathComponent)
+        guard !Self.isStore(url), Self.isStore(old) else { return nil }
+        return
+            "There is no store \(url.path) yet, but there is one at \(old.path), beside which earlier states of Firn had the default store. Move that one while no program has it open, or set fileURL = URL(fileURLWithPath: \"\(old.path)\")"
+    }
+
+    /// Makes the folder that holds the default store and those beside it, if a configuration names one of them. Logs
+    /// what the program should know; about the default store, once.
     static func prepare(for configuration: Realm.Configuration) throws {
         #if !canImport(Darwin)
             guard let path = configuration.fileURL?.storePath else { return }
+            let (url, program) = (URL(fileURLWithPath: path), ProcessInfo.processInfo.processName)
             // Most programs name a store of their own, so this is all that opening costs them.
-            guard path.hasSuffix("/default.firn") else { return }
+            guard url.deletingLastPathComponent().lastPathComponent == program || path.hasSuffix("/default.firn") else {
+                return
+            }
             let own = own
-            if path == own.url.path, let warning = own.warning, !hasWarned.exchange(true, ordering: .relaxed) {
+            let folder = own.current.deletingLastPathComponent()
+            if path == own.url.path {
+                if let warning = own.warning, !hasWarned.exchange(true, ordering: .relaxed) {
+                    RealmLogger.shared.log(.warn, warning)
+                }
+            } else if url.deletingLastPathComponent().path == folder.path, let warning = own.warning(beside: url) {
                 RealmLogger.shared.log(.warn, warning)
             }
-            guard path == own.current.path, !configuration.readOnly else { return }
+            guard url.deletingLastPathComponent().path == folder.path, !configuration.readOnly else { return }
             do {
                 // The specification wants folders that only the user can read.
                 try FileManager.default.createDirectory(
-                    at: own.current.deletingLastPathComponent(), withIntermediateDirectories: true,
-                    attributes: [.posixPermissions: 0o700])
+                    at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             } catch {
                 throw Realm.Error(
                     .filePermissionDenied,

@@ -77,6 +77,7 @@ extension Realm {
                 .fail, "No copy can be written within a write transaction; commit or cancel it first.", fileURL: fileURL
             )
         }
+        try SharedStore.checkFolder(above: fileURL)
         // What is copied is durable.
         instance.waitForOwnCommit()
         do throws(StoreError) {

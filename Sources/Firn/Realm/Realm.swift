@@ -101,6 +101,11 @@ public struct Realm {
     /// Opens a store for a scheduler that the caller is on.
     init(_ configuration: Configuration, _ scheduler: Scheduler, at callSite: CallSite) throws {
         let shared = try SharedStore.of(configuration)
+        var configuration = configuration
+        // A program that gave `URL(string: "/path")` asks for the URL again to move the file, or to remove it.
+        if let url = configuration.fileURL, !url.isFileURL {
+            configuration.fileURL = URL(fileURLWithPath: url.storePath, isDirectory: false)
+        }
         instance = try shared.open(configuration, scheduler, at: callSite)
         // A thread without a run loop would learn of a release on another thread only at its end.
         hold = scheduler.canDeliver ? RealmHold(instance) : nil

@@ -83,6 +83,7 @@ extension SharedStore {
     ///
     /// If another process is just making a store there, this waits: when it has ended, there is that store, or none.
     static func copySeed(_ seed: URL, to url: URL, _ configuration: Realm.Configuration) throws {
+        try checkFolder(above: url)
         let storage = PosixStorage.shared
         let path = storage.canonicalPath(url.storePath)
         let deadline = Date(timeIntervalSinceNow: configuration.lockTimeout)

@@ -365,23 +365,33 @@ final class SharedStore: @unchecked Sendable {
             }
             return SharedStore(name: name, store: store, isReadOnly: configuration.readOnly, monitor: monitor)
         } catch let error as StoreError {
-            let error = Realm.Error(error, configuration.fileURL)
-            if error.code == .fileNotFound, let url = configuration.fileURL { try checkFolder(above: url) }
-            throw error
+            if let url = configuration.fileURL { try checkFolder(above: url) }
+            throw Realm.Error(error, configuration.fileURL)
         }
     }
 
-    /// Throws an error that names the folder in which a store is to lie, if that does not exist.
-    private static func checkFolder(above url: URL) throws {
+    /// Throws an error that names the folder in which a store is to lie, if that does not exist or is no folder.
+    static func checkFolder(above url: URL) throws {
         let folder = URL(fileURLWithPath: url.storePath).deletingLastPathComponent().path
-        guard !FileManager.default.fileExists(atPath: folder) else { return }
-        throw Realm.Error(
-            .fileNotFound,
-            "The folder \(folder), in which the store is to lie, does not exist. Create it, or choose another path.",
-            fileURL: url)
+        var status: FileStatus??
+        // The call that needs the folder reports what the system refuses to look up.
+        ignoringError { () throws(StorageError) in status = try PosixStorage.shared.status(folder) }
+        guard let status else { return }
+        guard let status else {
+            throw Realm.Error(
+                .fileNotFound,
+                "The folder \(folder), in which the store is to lie, does not exist. Create it, or choose another path.",
+                fileURL: url)
+        }
+        guard status.kind == .folder else {
+            throw Realm.Error(
+                .fileNotFound, "\(folder), in which the store is to lie, is no folder. Choose another path.",
+                fileURL: url)
+        }
     }
 
     static func checkExists(_ url: URL) throws {
+        try checkFolder(above: url)
         guard FileManager.default.fileExists(atPath: url.storePath) else {
             throw Realm.Error(.fileNotFound, "There is no store to open read-only.", fileURL: url)
         }

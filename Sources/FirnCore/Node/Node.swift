@@ -12,7 +12,7 @@ import CFirn
 ///
 /// * `stamp` (u64) is the **birth stamp**: the number of the transaction that made the node. A transaction takes a
 ///   new stamp after each transaction snapshot and each flush. It edits in place the nodes that have its current
-///   stamp, and copies all others. Stamp and first key identify a node forever.
+///   stamp, and copies all others. Stamp, first key and level identify a node forever.
 /// * `link` (u64) belongs to the node's owner: at first it is the index in the transaction's list of nodes that it
 ///   made, later the next node on a dead list. No reader looks at it. In a checkpoint it is the node's checksum: see
 ///   `OnDiskNode`. In a decoded node it is the address of the on-disk node in the lower 48 bits, and that node's

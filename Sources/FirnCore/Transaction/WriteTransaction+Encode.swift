@@ -4,9 +4,9 @@ import FirnLog
 extension WriteTransaction {
     /// Writes the changeset to the log as `version`, and returns the commit's time.
     ///
-    /// If the disk is full, a transaction that removes more than it adds is written once more. This time it leaves out
-    /// its old values, and may use the space of the reserve. An application must always be able to make room by
-    /// deleting, however much it deletes at once.
+    /// If the disk is full, a transaction that removes more than it adds, and adds at most 256 KiB, is written once
+    /// more. This time it leaves out its old values, and may use the space of the reserve. An application must always
+    /// be able to make room by deleting, however much it deletes at once.
     func append(_ deltas: Deltas, to log: Log, version: UInt64) throws(LogError) -> Int64 {
         var frees = false
         do {
@@ -48,7 +48,7 @@ extension WriteTransaction {
 
     /// Encodes everything that was not streamed before, and ends the commit.
     ///
-    /// - Parameter frees: set to whether the transaction removes more than it adds, also if this throws. (The sink
+    /// - Parameter frees: set to whether the transaction is one that makes room, also if this throws. (The sink
     ///   takes parts after a failure, too, so everything is encoded.)
     private func encode(
         _ deltas: Deltas, encoder: consuming ChangesetEncoder, sink: PartSink, behind streamed: StreamedInserts?,

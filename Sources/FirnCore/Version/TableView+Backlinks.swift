@@ -8,6 +8,7 @@ extension TableView {
 
     /// Calls `body` as the other `forEachSource` does, with each object of this table whose mixed value in `column`
     /// links to the object `target` of `table`. That may be any table.
+    /// For object keys from 2^48 on, which no store reaches, it may also call `body` for links to other tables.
     package func forEachSource(of target: Int64, in table: TableID, mixed column: Int, _ body: (Int64) -> Bool) {
         IntegerIndexTree.forEachValue(of: MixedLinks.backlinkKey(table, target), in: backlinks(column), body)
     }

@@ -74,7 +74,8 @@ extension Log {
     }
 
     /// Calls `done` when `version` is as durable as the log was opened to make it, or can't become so. The call comes
-    /// at once on this thread if that is known already, otherwise on the log's own thread.
+    /// at once on this thread if that is known already, or if the log has no threads. Otherwise it comes on the log's
+    /// own thread.
     package func whenDurable(
         _ version: UInt64, _ done: @escaping @Sendable (Result<Void, LogError>) -> Void
     ) {

@@ -18,7 +18,8 @@ import FirnStorage
 /// **Starts of the system.** How much time passed between two starts is known from the wall clock alone. That clock may
 /// be wrong, and is wrong more often just then. So the gap counts for nothing until a second reading confirms it:
 /// - a reading that is `confirmation` later and finds that the clock was not set;
-/// - a reading after the next start that is not before the first, if no newer record was lost in between.
+/// - a reading after the next start that is not before the last one of the start before, if no newer record was lost in
+/// between.
 ///
 /// A gap is counted from the last frame's time, so there is none while frames' times are ahead of the clock.
 ///

@@ -68,8 +68,9 @@ import FirnStorage
 ///    (`WriterLock.release`). Its own waiters read the wake word before they ask for that state, so they either see
 ///    the state or do not fall asleep.
 ///
-/// **Why a stale or torn page can't mislead recovery.** Recovery takes nothing from it but the durable mark. The mark
-/// is a lower bound of what was durable.
+/// **Why a stale or torn page can't mislead recovery.** Of what it says of commits, recovery takes the durable mark
+/// alone. The mark is a lower bound of what was durable. Who wrote last, and whether a sync failed, only make it more
+/// careful.
 /// 1. The mark is stored only after the sync that made it true, and within one epoch what is durable stays durable.
 ///    So each value that it ever held is true forever in that epoch; a page that is too old understates, as having
 ///    no page does.

@@ -55,6 +55,7 @@ package struct RecoveryReport: Sendable, Equatable {
 /// 2. D, the durable mark, is the highest of these:
 ///    - the marks in all frames of the last segment, including those behind B;
 ///    - the mark in its header;
+///    - the version before the segment's first one, which a sealed segment holds;
 ///    - the mark in the shared page, if the page belongs to this store and epoch (`SharedPage` argues why that is
 ///      safe).
 /// 3. The version at B is the one after the last whole commit. If D has reached it, B was durable: **damage**.

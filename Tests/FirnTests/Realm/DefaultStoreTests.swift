@@ -61,7 +61,34 @@ import Testing
         ] { #expect(warning.contains(text), "\(warning)") }
     }
 
+    /// A store for each user, beside the default one.
+    @Test func aStoreBesideTheOldOneIsNamed() throws {
+        let new = find().current.deletingLastPathComponent().appendingPathComponent("ann.realm")
+        let old = find().earlier.deletingLastPathComponent().appendingPathComponent("ann.realm")
+        #expect(find().warning(beside: new) == nil)
+        try make(old)
+        let warning = try #require(find().warning(beside: new))
+        for text in ["no store \(new.path)", "one at \(old.path),", "fileURL = URL(fileURLWithPath: \"\(old.path)\")"] {
+            #expect(warning.contains(text), "\(warning)")
+        }
+        try make(new)
+        #expect(find().warning(beside: new) == nil)
+    }
+
     #if !canImport(Darwin)
+        @Test func openingMakesTheFolderOfAStoreBesideTheDefaultOne() async {
+            await #expect(processExitsWith: .success) {
+                let folder = TemporaryFolder()
+                setenv("XDG_DATA_HOME", folder.path + "/a/b", 1)
+                var configuration = Realm.Configuration(objectTypes: [Dog.self, Person.self])
+                configuration.fileURL = configuration.fileURL?.deletingLastPathComponent()
+                    .appendingPathComponent("ann.realm")
+                let realm = try Realm(configuration: configuration)
+                try realm.write { realm.add(Dog(1, "Rex")) }
+                precondition(realm.configuration.fileURL?.path.hasSuffix("/ann.realm") ?? false)
+            }
+        }
+
         /// The folders above the default store are made, for the user alone.
         @Test func openingMakesTheFoldersOfTheDefaultStore() async {
             await #expect(processExitsWith: .success) {

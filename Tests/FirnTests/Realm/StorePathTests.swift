@@ -89,14 +89,30 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/remote"))
     }
 
-    @Test func aFolderThatIsMissingIsNamed() throws {
+    @Test(arguments: [
+        ("/none/deeper", ", in which the store is to lie, does not exist"),
+        ("/file", ", in which the store is to lie, is no folder"),
+    ])
+    func aFolderThatIsMissingIsNamed(above: String, text: String) throws {
         let folder = TemporaryFolder()
-        let url = URL(fileURLWithPath: folder.path + "/none/deeper/a.firn")
-        let error = try #require(throws: Realm.Error.self) { try Realm(fileURL: url) }
-        #expect(error.code == .fileNotFound && error.fileURL == url)
-        #expect(
-            error.message.contains(
-                "The folder \(folder.path)/none/deeper, in which the store is to lie, does not exist"))
+        #expect(FileManager.default.createFile(atPath: folder.path + "/file", contents: nil))
+        let live = configuration(folder.path + "/live")
+        let realm = try Realm(configuration: live)
+        let url = URL(fileURLWithPath: folder.path + above + "/a.firn")
+        var (seeded, readOnly) = (configuration(url.path), configuration(url.path))
+        seeded.seedFilePath = live.fileURL
+        readOnly.readOnly = true
+        let calls: [() throws -> Void] = [
+            { _ = try Realm(fileURL: url) }, { try realm.writeCopy(toFile: url) },
+            { try realm.writeCopy(configuration: .init(fileURL: url)) }, { _ = try Realm(configuration: seeded) },
+            { _ = try Realm(configuration: readOnly) },
+        ]
+        for (index, call) in calls.enumerated() {
+            let error = #expect(throws: Realm.Error.self) { try call() }
+            #expect(error?.code == .fileNotFound && error?.fileURL == url, "call \(index)")
+            #expect(
+                error?.message.contains(folder.path + above + text) ?? false, "call \(index): \(error?.message ?? "")")
+        }
     }
 
     /// As many programs write it.
@@ -108,6 +124,8 @@ import Testing
         try realm.write { realm.add(Dog(1, "Rex")) }
         let same = try Realm(configuration: configuration(folder.path + "/a b.firn"))
         #expect(same.objects(Dog.self).count == 1 && Realm.fileExists(for: .init(fileURL: url)))
+        // What a program asks a realm for, Foundation's functions for files take.
+        #expect(realm.configuration.fileURL == URL(fileURLWithPath: folder.path + "/a b.firn", isDirectory: false))
         #expect(throws: Realm.Error.invalidInput) { try Realm(fileURL: #require(URL(string: "a.firn"))) }
     }
 

@@ -4,8 +4,9 @@ import FirnStorage
 /// changes since then follow.
 ///
 /// A table begins with the newest checkpoint in which all of it can be read, if the log has every version since then.
-/// If there is none, it begins with the empty store before version 1, if the log is complete. Otherwise it begins with
-/// the newest checkpoint, and what can't be read there is taken from older ones, as it was then.
+/// If there is none, it begins with the empty store before version 1, if the log is complete or there is no
+/// checkpoint. Otherwise it begins with the newest checkpoint, and what can't be read there is taken from older ones,
+/// as it was then.
 struct RecoverSources {
     let log: DamagedLog
     /// Newest first.

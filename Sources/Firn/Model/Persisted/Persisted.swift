@@ -33,9 +33,10 @@ import FirnStorage
 /// 2^63 seconds, infinity included, is stored as the latest or earliest date that can be stored. What is read is what
 /// is stored, and queries convert the dates that they compare with in the same way.
 ///
-/// A managed property may be read only on the thread, queue or actor of the object's realm. It may be set only there,
-/// in a write transaction. Anything else stops the program (`Realm` says what is checked when). Setting a property
-/// marks it as changed for observers, whatever its value was. A primary key can't be set once the object is managed.
+/// A managed property may be read only on the thread, queue or actor of the object's realm, unless it is frozen. It
+/// may be set only there, in a write transaction. Anything else stops the program (`Realm` says what is checked when).
+/// Setting a property marks it as changed for observers, whatever its value was. A primary key can't be set once the
+/// object is managed.
 @frozen
 @propertyWrapper
 public struct Persisted<Value: _Persistable> {

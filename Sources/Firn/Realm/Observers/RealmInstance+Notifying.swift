@@ -82,6 +82,12 @@ extension _RealmInstance {
     func showBeforeWrite(at site: CallSite) {
         showForObservers(at: site)
         advance(at: site, mayBegin: true)
+        // A block may have added an observer, whose first call is due as well. Blocks that always add another one would
+        // never end, so some of those wait for the next turn.
+        for _ in 0..<16 where !observers.hasNone {
+            guard !isInTransaction, !isAhead, observers.active.contains(where: \.awaitsFirstCall) else { break }
+            showingPublished { deliver(mayBegin: true) }
+        }
     }
 
     /// After `invalidate()` the realm shows nothing, but observers go on: shows the newest version if there are any.
@@ -212,7 +218,11 @@ extension _RealmInstance {
     }
 
     /// Runs `body` on a queue, with the queue's instance of this store, for an observer that was made in this realm.
+    ///
+    /// If this realm is the queue's own, it runs at once. Otherwise a write that this realm begins now would come
+    /// before the observer's first call.
     func onQueue(_ queue: Scheduler, from start: SubscriptionStart, _ body: @escaping (_RealmInstance) -> Void) {
+        if scheduler?.key == queue.key { return body(self) }
         nonisolated(unsafe) let body = body
         let shared = shared
         let (schema, configuration) = (schema, configuration)

@@ -56,6 +56,8 @@ class DataSubscription: Subscription {
     private var isDueAgain = false
     /// Whether it is to be shown the state that it begins from, at the next turn.
     var wantsInitial: Bool { false }
+    /// Whether its block is to be called with that state. Changes that are awaited are only pulled.
+    var awaitsFirstCall: Bool { wantsInitial && wake == nil }
 
     init(_ realm: _RealmInstance, from start: SubscriptionStart, keepsRealm: Bool = true) {
         progress = Progress(last: start.pin, cursor: start.cursor)
