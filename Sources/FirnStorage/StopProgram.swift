@@ -106,7 +106,9 @@ package enum CallerLine {
     /// Whether a function consists of what the compiler made of a declaration: an accessor, a thunk, or the getter or
     /// setter of a key path.
     private static func isGenerated(_ mangled: String) -> Bool {
-        ["vM", "vs", "vg", "vr", "iM", "is", "ig", "TA", "TW", "TR", "Tr", "TK", "Tk"].contains {
+        // The second half of an access, behind its `yield`, is a function of its own: `….resume.0`.
+        let mangled = mangled.prefix { $0 != "." }
+        return ["vM", "vs", "vg", "vr", "iM", "is", "ig", "TA", "TW", "TR", "Tr", "TK", "Tk"].contains {
             mangled.hasSuffix($0)
         }
     }

@@ -53,7 +53,8 @@ struct StopProgramTests {
         let caller = frame("$s6Kennel3runyyF", "/code/kennel/Sources/Kennel/Dogs.swift", 12)
         let keyPath = frame("$s6Kennel3DogC4nameSSvpACTK", "/<compiler-generated>", 0)
         let encoder = frame("$s20FoundationEssentials11JSONEncoderC6encodey4DataVxKSERzlF", "", 0)
-        for between in [keyPath, encoder] { #expect(CallerLine.find(in: inFirn + [between, caller]) == caller) }
+        let end = frame("$s6Kennel3DogC3ageSivM.resume.0", "/code/kennel/Sources/Kennel/Dogs.swift", 0)
+        for between in [keyPath, encoder, end] { #expect(CallerLine.find(in: inFirn + [between, caller]) == caller) }
     }
 
     @Test(arguments: [
