@@ -385,7 +385,7 @@ final class SharedStore: @unchecked Sendable {
         }
         guard status.kind == .folder else {
             throw Realm.Error(
-                .fileNotFound, "\(folder), in which the store is to lie, is no folder. Choose another path.",
+                .fileOperationFailed, "\(folder), in which the store is to lie, is no folder. Choose another path.",
                 fileURL: url)
         }
     }
