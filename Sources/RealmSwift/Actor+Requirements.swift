@@ -31,6 +31,15 @@ extension Realm {
             file: throughProtocol, line: 0)
     }
 
+    /// `init(configuration:downloadBeforeOpen:file:line:)` of the main actor, as a requirement of a protocol.
+    ///
+    /// - Throws: as that does.
+    @_disfavoredOverload @MainActor
+    public init(configuration: Configuration, downloadBeforeOpen: OpenBehavior) async throws {
+        try await self.init(
+            configuration: configuration, downloadBeforeOpen: downloadBeforeOpen, file: throughProtocol, line: 0)
+    }
+
     /// `init(configuration:actor:downloadBeforeOpen:file:line:)`, as a requirement of a protocol.
     ///
     /// - Throws: as that does.
@@ -123,6 +132,30 @@ extension ResultsSection {
     }
 }
 
+extension SectionedResults where SectionElement: _QueriedObject {
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, as a requirement of a protocol.
+    @_disfavoredOverload
+    public nonisolated(nonsending) func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<SectionElement>], on actor: A,
+        _ block: @escaping @Sendable (isolated A, SectionedResultsChange<SectionedResults>) -> Void
+    ) async -> NotificationToken {
+        await observe(
+            keyPaths: keyPaths, on: actor, isolation: #isolation, block, file: throughProtocol, line: 0)
+    }
+}
+
+extension ResultsSection where Element: _QueriedObject {
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, as a requirement of a protocol.
+    @_disfavoredOverload
+    public nonisolated(nonsending) func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Element>], on actor: A,
+        _ block: @escaping @Sendable (isolated A, SectionedResultsChange<ResultsSection>) -> Void
+    ) async -> NotificationToken {
+        await observe(
+            keyPaths: keyPaths, on: actor, isolation: #isolation, block, file: throughProtocol, line: 0)
+    }
+}
+
 extension ProjectedCollection {
     /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
     @_disfavoredOverload
@@ -161,6 +194,15 @@ extension ProjectionObservable {
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>], on actor: A,
         _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void
+    ) async -> NotificationToken {
+        await observe(
+            keyPaths: keyPaths, on: actor, isolation: #isolation, block, file: throughProtocol, line: 0)
+    }
+
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with names of properties, as a requirement of a protocol.
+    @_disfavoredOverload
+    public nonisolated(nonsending) func observe<A: Actor>(
+        keyPaths: [String]?, on actor: A, _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void
     ) async -> NotificationToken {
         await observe(
             keyPaths: keyPaths, on: actor, isolation: #isolation, block, file: throughProtocol, line: 0)

@@ -9,3 +9,19 @@ extension List: LazyCollectionProtocol {}
 extension LinkingObjects: LazyCollectionProtocol {}
 extension MutableSet: LazyCollectionProtocol {}
 extension AnyRealmCollection: LazyCollectionProtocol {}
+
+// Code for any `RealmCollection` sees no `LazyCollectionProtocol`. It gets the lazy sequences where it declares them.
+extension RealmCollection {
+    /// What is read lazily: the collection itself.
+    public typealias Elements = Self
+
+    /// What `transform` gives for each element, computed when it is read: for code that declares this type.
+    @_disfavoredOverload
+    public func map<U>(_ transform: @escaping (Element) -> U) -> LazyMapSequence<Self, U> { lazy.map(transform) }
+
+    /// The elements that satisfy a condition, which is asked when they are read: for code that declares this type.
+    @_disfavoredOverload
+    public func filter(_ isIncluded: @escaping (Element) -> Bool) -> LazyFilterSequence<Self> {
+        lazy.filter(isIncluded)
+    }
+}

@@ -180,4 +180,12 @@ extension ProjectionObservable {
     {
         observe(keyPaths: [], on: queue, block, file: throughProtocol, line: 0)
     }
+
+    /// `observe(keyPaths:on:_:file:line:)` with names of properties, as a requirement of a protocol.
+    @_disfavoredOverload
+    public func observe(
+        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (ObjectChange<Self>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
+    }
 }

@@ -6,20 +6,22 @@ import Foundation
 // Firn's own are for objects, where the compiler can see that the elements are some.
 
 extension RealmCollection {
-    /// The elements sorted by a property, live. Stops the program if they are not objects, and as Firn's does.
+    /// The elements sorted by a property, live; values sorted by `self`. Otherwise stops the program if they are not
+    /// objects, and as Firn's does.
     @_disfavoredOverload
     public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
         sortedByNames([SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
 
-    /// The elements sorted by several properties, live. Stops the program if they are not objects, and as Firn's does.
+    /// The elements sorted by several properties, live; values sorted by `self`. Otherwise stops the program if they
+    /// are not objects, and as Firn's does.
     @_disfavoredOverload
     public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
         sortedByNames(Array(sortDescriptors))
     }
 
-    /// The first element of each combination of properties' values, live. Stops the program if the elements are not
-    /// objects, and as Firn's does.
+    /// The first element of each combination of properties' values, live; each value once for `self`. Otherwise stops
+    /// the program if the elements are not objects, and as Firn's does.
     @_disfavoredOverload
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         distinctByNames(Array(keyPaths))

@@ -13,11 +13,6 @@ public typealias Logger = RealmLogger
 /// The order of a property. Foundation has a type of this name, too; `RealmSwift.SortDescriptor` is always this one.
 public typealias SortDescriptor = Firn.SortDescriptor
 
-extension RealmCollection {
-    /// The type of the elements, by the name that older programs use.
-    public typealias ElementType = Element
-}
-
 #if !canImport(ObjectiveC)
     /// Runs a block and returns its result. Programs for Apple's platforms put it around loops that make many objects;
     /// elsewhere objects are released without it.

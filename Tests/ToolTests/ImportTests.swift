@@ -141,6 +141,28 @@ import Testing
             ])
     }
 
+    @Test("a cell of CSV with nothing but blanks is empty") func blanks() throws {
+        let csv = TextImport.Options(type: "P", isCSV: true)
+        let one = try RoundTripTests.importing(storage, text: "a\n1\n \n2\n", options: csv, json: true)
+        #expect(one.out.hasPrefix("{\"inserted\":3,"), "\(one)")
+        #expect(try types() == ["a": "int?"])
+        #expect(try lines().map { $0.split(separator: ",").last } == ["\"a\":1}", "\"a\":null}", "\"a\":2}"])
+        let text = "id,a,b,c\n1,3, x,\" \"\n2, ,\t,\n3,5,y,z\n   \n"
+        let two = try RoundTripTests.importing(
+            storage, text: text, into: "/two", options: TextImport.Options(type: "Q", primaryKey: "id", isCSV: true))
+        #expect(two.status == .fine, "\(two)")
+        let out = try RoundTripTests.export(storage, path: "/two", format: .ndjson, choice: .init(types: ["Q"])).out
+        #expect(
+            out.split(separator: "\n") == [
+                #"{"id":1,"a":3,"b":" x","c":" "}"#, #"{"id":2,"a":null,"b":null,"c":null}"#,
+                #"{"id":3,"a":5,"b":"y","c":"z"}"#,
+            ], "\(out)")
+        let key = try RoundTripTests.importing(
+            storage, text: "id,a\n1,2\n ,3\n", into: "/key",
+            options: TextImport.Options(type: "R", primaryKey: "id", isCSV: true))
+        #expect(key.status == .usage, "\(key)")
+    }
+
     @Test("names and types that make no sense are wrong usage, and nothing is made") func nonsense() throws {
         let name = String(repeating: "n", count: 100_000)
         let long = try RoundTripTests.importing(storage, text: "{\"id\":1,\"\(name)\":2}\n", options: options)

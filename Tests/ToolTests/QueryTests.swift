@@ -46,6 +46,23 @@ import Testing
         }
     }
 
+    @Test("names with signs are queried, and errors say how they are written") func names() throws {
+        let storage = MemoryStorage()
+        let made = try RoundTripTests.importing(
+            storage, text: #"{"@id":1,"full age":42,"Installed-Size":7,"in":3}"# + "\n", into: SampleStore.path,
+            options: .init(type: "P"))
+        #expect(made.status == .fine, "\(made)")
+        let all = #"P WHERE \@id == 1 AND full\ age == 42 AND Installed\-Size == 7 AND #in == 3 SORT(\@id ASC)"#
+        #expect(try Self.query(storage, query: all).out.contains("1 object"))
+        for (condition, hint) in [
+            ("@id == 1", #"written \@id"#), ("full age == 42", #"written full\ age"#),
+            ("Installed-Size > 3", #"written Installed\-Size"#), ("TRUEPREDICATE SORT(full age)", #"full\ age"#),
+        ] {
+            let run = try Self.query(storage, query: "P WHERE " + condition)
+            #expect(run.status == .usage && run.error.contains(hint), "\(run)")
+        }
+    }
+
     @Test("explain tells of the index") func explain() throws {
         let storage = try SampleStore().storage
         func explain(_ query: String, json: Bool = false) throws -> String {

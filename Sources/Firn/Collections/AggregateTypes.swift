@@ -5,6 +5,29 @@ public import Foundation
 public protocol MinMaxType {
     /// The result of an aggregate as this type; nil if it is null or of a type that this one can't represent.
     init?(_aggregate: Value)
+    /// The smallest of values; nil if there are none.
+    static func _min(_ values: some Sequence<Self>) -> Self?
+    /// The largest of values; nil if there are none.
+    static func _max(_ values: some Sequence<Self>) -> Self?
+}
+
+extension MinMaxType where Self: Comparable {
+    /// The smallest of values; nil if there are none.
+    public static func _min(_ values: some Sequence<Self>) -> Self? { values.min() }
+    /// The largest of values; nil if there are none.
+    public static func _max(_ values: some Sequence<Self>) -> Self? { values.max() }
+}
+
+// `AnyRealmValue` has bounds but is not `Comparable`, so code for any `MinMaxType` does not have Swift's own functions.
+extension RealmCollection where Element: MinMaxType {
+    /// The smallest element; nil if there are none. Of mixed values it is the first in the order of all values, in
+    /// which nil, NaN, objects and collections are passed over. O(n).
+    @_disfavoredOverload
+    public func min() -> Element? { Element._min(self) }
+    /// The largest element; nil if there are none. Of mixed values it is the last in the order of all values, in which
+    /// nil, NaN, objects and collections are passed over. O(n).
+    @_disfavoredOverload
+    public func max() -> Element? { Element._max(self) }
 }
 
 /// A type that can be summed and averaged: numbers.

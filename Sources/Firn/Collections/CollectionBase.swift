@@ -138,17 +138,9 @@ public class CollectionBase {
         case .list, .map: return liveElement(value, step())
         case .link(let key) where isDynamic(Element.self): return dynamicElement(key)
         default:
-            if isDynamic(Element.self), location!.layout.type != .link { stopForValue() }
+            if isDynamic(Element.self) { return dynamicElement(of: value) }
             return Element._fromElement(value, location!.realm)
         }
-    }
-
-    @inline(never)
-    private func stopForValue() -> Never {
-        let name = location!.name
-        stopProgram(
-            "an element of \(name) was read as an object, and is none. Read the property by its name, and cast it to the collection that it is."
-        )
     }
 
     @inline(never)
@@ -159,9 +151,17 @@ public class CollectionBase {
         return unsafeBitCast(realm.dynamicAccessor(target, key), to: Element.self)
     }
 
+    /// The element of a value that is no link into one table.
+    @inline(never)
+    private func dynamicElement<Element: RealmCollectionValue>(of value: Value) -> Element {
+        if value == .null, let none = Optional<DynamicObject>.none as? Element { return none }
+        return unsafeBitCast(DynamicObject.showing(value, location!.realm), to: Element.self)
+    }
+
     @inline(never)
     private func liveElement<Element: RealmCollectionValue>(_ value: Value, _ step: NestedLocation.Step) -> Element {
         let element = AnyRealmValue(value, location!.realm, at: NestedLocation(location!, [step]))
+        if isDynamic(Element.self) { return unsafeBitCast(DynamicObject.holding(element), to: Element.self) }
         // Only mixed values have collections in them.
         guard let element = element as? Element else { stopForUnknownValue("\(value)", Element.self) }
         return element
@@ -173,6 +173,9 @@ public class CollectionBase {
     /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
     final func existing(_ element: some RealmCollectionValue) -> Value? {
         let location = location!
+        if isDynamic(Swift.type(of: element)), let held = instance(element, of: DynamicObject.self)?.held {
+            return location.layout.type == .link ? nil : held.value._existingElement(in: location.realm)
+        }
         if location.layout.type == .link, let object = instance(element, of: ObjectBase.self),
             !object.isManaged || TableBinding.of(object._row).table != location.binding.target(of: location.property)
         {
@@ -187,6 +190,9 @@ public class CollectionBase {
     final func stored(_ element: some RealmCollectionValue) -> Value {
         let location = location!
         _ = location.realm.writing(location.change)
+        if isDynamic(Swift.type(of: element)), let held = instance(element, of: DynamicObject.self)?.held {
+            return stored(held)
+        }
         if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
             let target = location.property.shape.target
         {

@@ -12,7 +12,11 @@ extension _CollectionSource {
                 .unsupported, "A collection of values can't be queried.", advice: "Query the objects that hold it.")
         }
         var query = pipeline ?? QueryPipeline(table: binding.table)
-        try query.append(stage, schema: realm.store.schema, resolver: resolver)
+        do throws(QueryError) {
+            try query.append(stage, schema: realm.store.schema, resolver: resolver)
+        } catch {
+            throw hinting(error)
+        }
         return _CollectionSource(realm: realm, binding: binding, origin: origin, query: .objects(query), isDead: isDead)
     }
 
@@ -39,8 +43,33 @@ extension _CollectionSource {
     func filtered(_ format: String, _ arguments: [Any]) throws(QueryError) -> _CollectionSource {
         let arguments = try arguments.map { any throws(QueryError) in try QueryArgument(any, realm) }
         var source = self
-        for stage in try QueryPipeline.stages(parsing: format, arguments) { source = try source.adding(stage) }
+        let stages: [QueryPipeline.Stage]
+        do throws(QueryError) { stages = try QueryPipeline.stages(parsing: format, arguments) } catch {
+            throw hinting(error)
+        }
+        for stage in stages { source = try source.adding(stage) }
         return source
+    }
+
+    /// The error with a hint if the name of a property is written in a way that a query can't read.
+    private func hinting(_ error: QueryError) -> QueryError {
+        guard let binding else { return error }
+        return error.hinting { resolver.reachableNames(from: binding.table, in: realm.store.schema) }
+    }
+
+    // MARK: Names as text
+
+    /// The path that a text stands for: the name of a property as it is, if it has no dot or backslash, or a path as in
+    /// a query.
+    func path(parsing text: String) throws(QueryError) -> PropertyPath {
+        let isName = !text.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "\\") }
+        if isName, let binding, resolver.property(text, of: binding.table) != nil { return PropertyPath([text]) }
+        do throws(QueryError) { return try PropertyPath(parsing: text) } catch { throw hinting(error) }
+    }
+
+    func sortDescriptor(_ descriptor: SortDescriptor) throws(QueryError) -> FirnQuery.SortDescriptor {
+        let path = if let path = descriptor.path { path } else { try path(parsing: descriptor.keyPath) }
+        return FirnQuery.SortDescriptor(path, ascending: descriptor.ascending)
     }
 
     func sorted(_ descriptors: [FirnQuery.SortDescriptor]) throws(QueryError) -> _CollectionSource {
@@ -156,12 +185,5 @@ extension _CollectionSource {
         let value = try all.aggregate(
             aggregate, path(), in: pin.snapshot, from: queried(pin.snapshot), resolver: resolver)
         return value == .null ? nil : value
-    }
-}
-
-extension FirnQuery.SortDescriptor {
-    init(_ descriptor: SortDescriptor) throws(QueryError) {
-        let path = if let path = descriptor.path { path } else { try PropertyPath(parsing: descriptor.keyPath) }
-        self.init(path, ascending: descriptor.ascending)
     }
 }

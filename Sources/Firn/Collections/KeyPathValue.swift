@@ -16,21 +16,21 @@ import Foundation
 enum KeyPathValue {
     /// The value that a path leads to from an object or a collection; nil for nil. Throws `ValueFault` if a name is
     /// unknown.
-    static func of(_ any: Any?, _ path: ArraySlice<Substring>) throws -> Any? {
-        guard let name = path.first, let value = unwrapped(any) else { return unwrapped(any) }
-        let rest = path.dropFirst()
+    static func of(_ any: Any?, _ path: ArraySlice<KeyPathName>) throws -> Any? {
+        guard let part = path.first, let value = plain(any) else { return plain(any) }
+        let (name, rest) = (part.text, path.dropFirst())
         if let object = (value as? any _QueriedObject)?._root {
-            return try of(object.anyValue(object.existingProperty(named: String(name))), rest)
+            return try of(object.anyValue(object.existingProperty(named: name)), rest)
         }
-        if let map = value as? any UntypedMap, !name.hasPrefix("@") {
+        if let map = value as? any UntypedMap, !part.isOperator {
             let entry = map.untypedEntries.first { "\($0.key)".utf8.elementsEqual(name.utf8) }
             return try of(entry?.value, rest)
         }
         guard let elements = elements(of: value) else {
             throw ValueFault("\"\(name)\" follows a value of type \(type(of: value)), which has no properties")
         }
-        guard name.hasPrefix("@") else {
-            if name == "self" { return try of(elements, rest) }
+        guard part.isOperator else {
+            if name == "self" { return try of(elements.map(plain), rest) }
             let values = try elements.map { try of($0, path) }
             // Without nil as `[Any]`, which more types can be cast from.
             let found = values.compactMap(\.self)
@@ -39,18 +39,23 @@ enum KeyPathValue {
         return try result(of: name, elements, rest)
     }
 
+    /// The value, or the one that an element of a dynamic collection shows.
+    private static func plain(_ any: Any?) -> Any? {
+        instance(any, of: DynamicObject.self)?.held.map(\.any) ?? unwrapped(any)
+    }
+
     static func elements(of value: Any) -> [Any?]? {
         if let map = value as? any UntypedMap { return map.untypedEntries.map(\.value) }
         guard let sequence = value as? any Sequence, !(value is String), !(value is Data) else { return nil }
         return anyElements(of: sequence)
     }
 
-    private static func result(of name: Substring, _ elements: [Any?], _ rest: ArraySlice<Substring>) throws -> Any? {
+    private static func result(of name: String, _ elements: [Any?], _ rest: ArraySlice<KeyPathName>) throws -> Any? {
         if name == "@count" {
             if rest.isEmpty { return NSNumber(value: elements.count) }
             throw ValueFault("nothing can follow @count")
         }
-        let path = rest == ["self"] ? [] : rest
+        let path = rest == [KeyPathName("self")] ? [] : rest
         let values = try elements.map { try of($0, path) }.compactMap { unwrapped($0) }
         switch name {
         case "@min", "@max", "@sum", "@avg": return try aggregate(name, values).flatMap(plain)
@@ -75,10 +80,9 @@ enum KeyPathValue {
     /// An aggregate of a property of the objects in an unmanaged collection; nil if there are no values. Throws
     /// `ValueFault` if a name is unknown, or if a value does not suit the aggregate.
     static func aggregate(
-        _ aggregate: PropertyPath.Aggregate, of elements: some Sequence, _ property: String
+        _ aggregate: PropertyPath.Aggregate, of elements: some Sequence, _ path: [KeyPathName]
     ) throws -> Value? {
-        let path = property.split(separator: ".", omittingEmptySubsequences: false)[...]
-        let values = try elements.map { try of($0, path) }.compactMap { unwrapped($0) }
+        let values = try elements.map { try of($0, path[...]) }.compactMap { unwrapped($0) }
         return try self.aggregate(aggregate, values)
     }
 
@@ -87,7 +91,7 @@ enum KeyPathValue {
         try self.aggregate(aggregate == .average ? "@avg" : "@\(aggregate)", values)
     }
 
-    private static func aggregate(_ name: Substring, _ values: [Any]) throws -> Value? {
+    private static func aggregate(_ name: String, _ values: [Any]) throws -> Value? {
         let all = try values.map { any -> Value in
             guard let value = AnyRealmValue._storeValue(try AnyRealmValue(untyped: any)) else {
                 throw ValueFault("\(name) of objects is not possible; name one of their properties")
@@ -133,7 +137,14 @@ enum KeyPathValue {
 
     /// The value that a path as text leads to. Stops the program if a name is unknown.
     static func of(_ any: Any, path: String, _ what: @autoclosure () -> String) -> Any? {
-        do { return try of(any, path.split(separator: ".", omittingEmptySubsequences: false)[...]) } catch {
+        of(any, names: PropertyPath.names(in: path)[...], path: path, what())
+    }
+
+    /// The value that the first names of a path as text lead to. Stops the program if one is unknown.
+    fileprivate static func of(
+        _ any: Any, names: ArraySlice<KeyPathName>, path: String, _ what: @autoclosure () -> String
+    ) -> Any? {
+        do { return try of(any, names) } catch {
             stopProgram("\(what()).value(forKeyPath: \"\(path.prefix(200))\"): \(error)")
         }
     }
@@ -213,15 +224,15 @@ extension ObjectBase {
     /// Stops the program if a name is unknown or leads through a collection, and as setting the property by its name
     /// does.
     public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
-        let names = keyPath.split(separator: ".", omittingEmptySubsequences: false)
-        guard names.count > 1 else { return self[keyPath] = value }
-        guard let owner = self.value(forKeyPath: names.dropLast().joined(separator: ".")) else { return }
+        let names = PropertyPath.names(in: keyPath)
+        guard names.count > 1 else { return self[names[0].text] = value }
+        guard let owner = KeyPathValue.of(self, names: names.dropLast(), path: keyPath, classInfo.name) else { return }
         guard let object = instance(owner, of: ObjectBase.self) else {
             stopProgram(
                 "\(classInfo.name).setValue(_:forKeyPath: \"\(keyPath.prefix(200))\"): only links can stand before the last name."
             )
         }
-        object[String(names[names.count - 1])] = value
+        object[names[names.count - 1].text] = value
     }
 
     /// The property with a name, or with a stored name; nil if there is none.

@@ -1,4 +1,6 @@
+import FirnBytes
 import FirnCore
+import FirnStorage
 
 // Aggregates, order and equality of enums and of types of the application: those of what is stored of them.
 
@@ -12,14 +14,14 @@ extension RealmCollection where Element: _MappedValue, Element._Mapped: MinMaxTy
 extension RealmCollection where Element: _MappedValue, Element._Mapped: AddableType {
     /// What the sum of the stored values stands for. O(n). Stops the program if that is nothing, as an enum without a
     /// case of that raw value.
-    public func sum() -> Element { Element._known(Element._Mapped._sum(map(\._mapped))) }
+    public func sum() -> Element { Element._computed("sum", Element._Mapped._sum(map(\._mapped))) }
     /// The average of the stored values as a number: `let average: Double? = dog.levels.average()`. Integers cut off a
     /// fraction. Nil if there are none. O(n).
     public func average<A: AddableType>() -> A? { A(_aggregate: Element._Mapped._average(map(\._mapped))) }
     /// What the average of the stored values stands for: `let average: Celsius? = day.readings.average()`. Nil if there
     /// are none. O(n). Stops the program if the average stands for nothing.
     public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
-        A._known(A._Mapped(_aggregate: Element._Mapped._average(map(\._mapped))))
+        A._computed("average", A._Mapped(_aggregate: Element._Mapped._average(map(\._mapped))))
     }
 }
 
@@ -49,12 +51,12 @@ where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped
 extension RealmCollection
 where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped._Mapped: AddableType {
     /// What the sum of the stored values stands for. Nil is passed over. O(n). Stops the program if that is nothing.
-    public func sum() -> Element.Wrapped { Element.Wrapped._known(Element.Wrapped._Mapped._sum(stored)) }
+    public func sum() -> Element.Wrapped { Element.Wrapped._computed("sum", Element.Wrapped._Mapped._sum(stored)) }
     /// The average of the stored values as a number; nil if there are none. Nil is passed over. O(n).
     public func average<A: AddableType>() -> A? { A(_aggregate: Element.Wrapped._Mapped._average(stored)) }
     /// What the average of the stored values stands for; nil if there are none. Nil is passed over. O(n).
     public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
-        A._known(A._Mapped(_aggregate: Element.Wrapped._Mapped._average(stored)))
+        A._computed("average", A._Mapped(_aggregate: Element.Wrapped._Mapped._average(stored)))
     }
 }
 
@@ -78,12 +80,12 @@ extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: MinMaxT
 
 extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: AddableType {
     /// What the sum of the stored values stands for. O(n). Stops the program if that is nothing.
-    public func sum() -> Value { Value._known(Value._Mapped._sum(values.map(\._mapped))) }
+    public func sum() -> Value { Value._computed("sum", Value._Mapped._sum(values.map(\._mapped))) }
     /// The average of the stored values as a number; nil if there are none. O(n).
     public func average<A: AddableType>() -> A? { A(_aggregate: Value._Mapped._average(values.map(\._mapped))) }
     /// What the average of the stored values stands for; nil if there are none. O(n).
     public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
-        A._known(A._Mapped(_aggregate: Value._Mapped._average(values.map(\._mapped))))
+        A._computed("average", A._Mapped(_aggregate: Value._Mapped._average(values.map(\._mapped))))
     }
 }
 
@@ -97,29 +99,56 @@ extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: Sortabl
     public func distinct() -> Results<Value> { Results(_source.adding(.distinct)) }
 }
 
+extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _MappedValue {
+    /// What is stored of the values that are not nil.
+    fileprivate var stored: [Value.Wrapped._Mapped] { values.compactMap { ($0 as? Value.Wrapped)?._mapped } }
+}
+
+extension RealmKeyedCollection
+where Value: _OptionalProtocol, Value.Wrapped: _MappedValue, Value.Wrapped._Mapped: MinMaxType & Comparable {
+    /// The value with the smallest stored value; nil if there are none. Nil is passed over. O(n).
+    public func min() -> Value.Wrapped? { Value.Wrapped._known(stored.min()) }
+    /// The value with the largest stored value; nil if there are none. Nil is passed over. O(n).
+    public func max() -> Value.Wrapped? { Value.Wrapped._known(stored.max()) }
+}
+
+extension RealmKeyedCollection
+where Value: _OptionalProtocol, Value.Wrapped: _MappedValue, Value.Wrapped._Mapped: AddableType {
+    /// What the sum of the stored values stands for. Nil is passed over. O(n). Stops the program if that is nothing.
+    public func sum() -> Value.Wrapped { Value.Wrapped._computed("sum", Value.Wrapped._Mapped._sum(stored)) }
+    /// The average of the stored values as a number; nil if there are none. Nil is passed over. O(n).
+    public func average<A: AddableType>() -> A? { A(_aggregate: Value.Wrapped._Mapped._average(stored)) }
+    /// What the average of the stored values stands for; nil if there are none. Nil is passed over. O(n).
+    public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
+        A._computed("average", A._Mapped(_aggregate: Value.Wrapped._Mapped._average(stored)))
+    }
+}
+
+extension RealmKeyedCollection
+where Value: _OptionalProtocol, Value.Wrapped: _MappedValue, Value.Wrapped._Mapped: SortableType {
+    /// The values in the order of their stored values, live. Nil comes first, or last if descending.
+    public func sorted(ascending: Bool = true) -> Results<Value> {
+        Results(_source.adding(.sort(ascending: ascending)))
+    }
+
+    /// The first of each group of values with equal stored values, in the order of their keys, live.
+    public func distinct() -> Results<Value> { Results(_source.adding(.distinct)) }
+}
+
 extension _MappedValue {
     /// What a stored value stands for; nil for nil. Stops the program if it stands for nothing.
     fileprivate static func _known(_ stored: _Mapped?) -> Self? { stored.map { _known($0) } }
-}
 
-// MARK: Mixed values
-
-extension RealmCollection where Element == AnyRealmValue {
-    /// The smallest element in the order of all values; nil if there are none. Nil, NaN, objects and collections are
-    /// passed over. O(n).
-    public func min() -> AnyRealmValue? { compared.min { Value.precedes($0.stored, $1.stored) }?.element }
-    /// The largest element in the order of all values; nil if there are none. Nil, NaN, objects and collections are
-    /// passed over. O(n).
-    public func max() -> AnyRealmValue? { compared.max { Value.precedes($0.stored, $1.stored) }?.element }
-
-    private var compared: [(element: AnyRealmValue, stored: Value)] {
-        compactMap { element in
-            switch element {
-            case .none, .object, .list, .dictionary: return nil
-            default:
-                guard let stored = AnyRealmValue._storeValue(element), !stored.isNaN else { return nil }
-                return (element, stored)
-            }
+    /// What an aggregate of stored values stands for. Stops the program if it stands for nothing.
+    static func _computed(_ aggregate: String, _ stored: _Mapped) -> Self {
+        guard let value = Self(_mapped: stored) else {
+            stopProgram(
+                "the \(aggregate) of what is stored of values of \(Self.self) is \(DisplayText.line("\(stored)")), which stands for no such value. Aggregate what is stored itself, as in values.map(\\.rawValue)."
+            )
         }
+        return value
     }
+
+    /// What an aggregate of stored values stands for; nil for nil. Stops the program if it stands for nothing.
+    static func _computed(_ aggregate: String, _ stored: _Mapped?) -> Self? { stored.map { _computed(aggregate, $0) } }
 }

@@ -24,7 +24,10 @@ public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equ
 /// if it is used elsewhere. A frozen one may be used on any thread. Queries, sorts and observing stop the program if
 /// the collection is unmanaged.
 public protocol RealmCollection<Element>: RandomAccessCollection, _SourcedCollection
-where Element: RealmCollectionValue, Index == Int {}
+where Element: RealmCollectionValue, Index == Int {
+    /// The type of the elements, by the name that older programs use. It may stand in a `where` clause.
+    typealias ElementType = Element
+}
 
 extension RealmCollection {
     /// The first element; nil if there is none. Costs what `count` costs, and reading one element.
@@ -69,6 +72,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// the object is of another realm than the collection; a frozen realm is another one than the live one.
     public func index(of object: Element) -> Int? {
         if realm == nil { return firstIndex { $0._root.isSameObject(as: object._root) } }
+        if object._root.heldValue != nil { return firstIndex { $0._root == object._root } }
         return _source.index(of: object._root)
     }
 
@@ -277,35 +281,6 @@ extension RealmCollection where Element: _QueriedObject {
     public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V?>) -> A? {
         aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { A(_aggregate: $0) }
     }
-
-    /// The smallest stored value of a property, and what it stands for; nil if there are no values. Costs and stops as
-    /// `min(ofProperty:)` does.
-    public func min<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V? where V._Mapped: MinMaxType {
-        mapped(.min, TracedKeyPath.of(keyPath).path)
-    }
-    /// The largest stored value of a property, and what it stands for; nil if there are no values. Costs and stops as
-    /// `min(ofProperty:)` does.
-    public func max<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V? where V._Mapped: MinMaxType {
-        mapped(.max, TracedKeyPath.of(keyPath).path)
-    }
-    /// The sum of a property's stored values, and what it stands for. Costs and stops as `min(ofProperty:)` does; also
-    /// stops the program if the sum stands for nothing.
-    public func sum<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V where V._Mapped: AddableType & MinMaxType {
-        mapped(.sum, TracedKeyPath.of(keyPath).path) ?? V._known(V._Mapped._zero)
-    }
-
-    private func mapped<V: _MappedValue>(
-        _ aggregate: PropertyPath.Aggregate, _ path: PropertyPath
-    ) -> V? where V._Mapped: MinMaxType {
-        self.aggregate(aggregate, path).flatMap { V._Mapped(_aggregate: $0) }.map { V._known($0) }
-    }
-
-    private func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> Value? {
-        if realm == nil { return self.aggregate(aggregate, path.text) }
-        do { return try _source.aggregate(aggregate) { path } } catch {
-            stopProgram("\(aggregate) of \(Element.self).\(path.text): \(error)")
-        }
-    }
 }
 
 /// Queries of elements whose type need not be known to be objects. Each stops the program if they are not.
@@ -340,17 +315,33 @@ extension RealmCollection {
         aggregate(.average, property).flatMap { V(_aggregate: $0) }
     }
 
-    fileprivate func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
+    func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> Value? {
         do {
-            if realm == nil { return try KeyPathValue.aggregate(aggregate, of: self, property) }
-            return try _source.aggregate(aggregate) { () throws(QueryError) in try PropertyPath(parsing: property) }
+            if realm == nil { return try KeyPathValue.aggregate(aggregate, of: self, path.keyPathNames) }
+            return try _source.aggregate(aggregate) { path }
+        } catch {
+            stopProgram("\(aggregate) of \(Element.self).\(path.text): \(error)")
+        }
+    }
+
+    func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
+        do {
+            if realm == nil {
+                return try KeyPathValue.aggregate(aggregate, of: self, PropertyPath.names(in: property))
+            }
+            return try _source.aggregate(aggregate) { () throws(QueryError) in try _source.path(parsing: property) }
         } catch {
             stopProgram("\(aggregate) of \(Element.self).\(property): \(error)")
         }
     }
 
     package func sortedByNames(_ descriptors: [SortDescriptor]) -> Results<Element> {
-        do { return sorted(try descriptors.map { try FirnQuery.SortDescriptor($0) }) } catch {
+        let source = _source
+        // `self` names the values of a collection of values. The first descriptor leaves nothing to the next one.
+        if source.binding == nil, let first = descriptors.first, descriptors.allSatisfy({ $0.keyPath == "self" }) {
+            return Results(source.adding(.sort(ascending: first.ascending)))
+        }
+        do { return Results(try source.sorted(try descriptors.map { try source.sortDescriptor($0) })) } catch {
             stopProgram("sorting \(Element.self): \(error)")
         }
     }
@@ -362,7 +353,11 @@ extension RealmCollection {
     }
 
     package func distinctByNames(_ keyPaths: [String]) -> Results<Element> {
-        do { return distinct(try keyPaths.map { try PropertyPath(parsing: $0) }) } catch {
+        let source = _source
+        if source.binding == nil, !keyPaths.isEmpty, keyPaths.allSatisfy({ $0 == "self" }) {
+            return Results(source.adding(.distinct))
+        }
+        do { return Results(try source.distinct(try keyPaths.map { try source.path(parsing: $0) })) } catch {
             stopProgram("distinct on \(Element.self): \(error)")
         }
     }
@@ -395,7 +390,7 @@ extension RealmCollection {
     /// The index of the first element for which the condition holds, in whose text `SELF` is the element. Nil if there
     /// is none. O(n). Stops the program if the text or an argument is wrong.
     public func index(matching predicate: RealmPredicate) -> Int? {
-        firstIndex { PredicateEvaluation.isTrue(predicate, for: Element._any($0) as Any) }
+        PredicateEvaluation.firstIndex(in: self, matching: predicate) { Element._any($0) as Any }
     }
 }
 

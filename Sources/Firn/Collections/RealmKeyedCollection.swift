@@ -62,11 +62,11 @@ extension RealmKeyedCollection {
     }
 }
 
-extension RealmKeyedCollection where Value: MinMaxType & Comparable {
-    /// The smallest value; nil if there are none. O(n).
-    public func min() -> Value? { values.min() }
-    /// The largest value; nil if there are none. O(n).
-    public func max() -> Value? { values.max() }
+extension RealmKeyedCollection where Value: MinMaxType {
+    /// The smallest value; nil if there are none. O(n). Mixed values are ordered as in `RealmCollection.min()`.
+    public func min() -> Value? { Value._min(values) }
+    /// The largest value; nil if there are none. O(n). Mixed values are ordered as in `RealmCollection.max()`.
+    public func max() -> Value? { Value._max(values) }
 }
 
 extension RealmKeyedCollection where Value: AddableType {
@@ -90,54 +90,4 @@ extension RealmKeyedCollection where Value: AddableType & BinaryFloatingPoint {
 extension RealmKeyedCollection where Value == Decimal128 {
     /// The average of the values: exact, then rounded to 34 digits; nil if there are none. NaN is passed over. O(n).
     public func average() -> Decimal128? { Decimal128.average(values) }
-}
-
-/// Queries over the objects of a map. Keys whose object is nil are left out. Each costs, and stops the program, as the
-/// function of `RealmCollection` with its name.
-extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
-    private var objects: Results<Value.Wrapped> { Results(_source) }
-
-    /// The objects for which the condition holds, live: `shop.staff.where { $0.age > 30 }`.
-    public func `where`(_ isIncluded: (Query<Value.Wrapped>) -> Query<Bool>) -> Results<Value> {
-        Results(objects.where(isIncluded)._source)
-    }
-
-    /// The objects for which the text holds, live.
-    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value> {
-        Results(objects.filtered(predicateFormat, args)._source)
-    }
-
-    /// The objects sorted by a property, live.
-    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Value> {
-        Results(objects.sorted(byKeyPath: keyPath, ascending: ascending)._source)
-    }
-
-    /// The objects sorted by a property, live: `shop.staff.sorted(by: \.age)`.
-    public func sorted<V>(by keyPath: KeyPath<Value.Wrapped, V>, ascending: Bool = true) -> Results<Value> {
-        Results(objects.sorted(by: keyPath, ascending: ascending)._source)
-    }
-
-    /// The objects sorted by several properties, live.
-    public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Value> where S.Element == SortDescriptor {
-        Results(objects.sorted(by: sortDescriptors)._source)
-    }
-
-    /// The smallest value of a property of the objects; nil if there are none.
-    public func min<V: MinMaxType>(ofProperty property: String) -> V? { objects.min(ofProperty: property) }
-    /// The largest value of a property of the objects; nil if there are none.
-    public func max<V: MinMaxType>(ofProperty property: String) -> V? { objects.max(ofProperty: property) }
-    /// The sum of a property of the objects; 0 if there are none.
-    public func sum<V: AddableType>(ofProperty property: String) -> V { objects.sum(ofProperty: property) }
-    /// The average of a property of the objects; nil if there are none.
-    public func average<V: AddableType>(ofProperty property: String) -> V? { objects.average(ofProperty: property) }
-    /// The smallest value of a property of the objects; nil if there are none.
-    public func min<V: MinMaxType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? { objects.min(of: keyPath) }
-    /// The largest value of a property of the objects; nil if there are none.
-    public func max<V: MinMaxType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? { objects.max(of: keyPath) }
-    /// The sum of a property of the objects; 0 if there are none.
-    public func sum<V: AddableType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V { objects.sum(of: keyPath) }
-    /// The average of a property of the objects; nil if there are none.
-    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Value.Wrapped, V>) -> A? {
-        objects.average(of: keyPath)
-    }
 }

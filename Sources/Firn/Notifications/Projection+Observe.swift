@@ -63,7 +63,14 @@ extension ProjectionObservable {
         _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void, file: StaticString = #fileID,
         line: UInt = #line
     ) async -> NotificationToken {
-        let start = beginObserving(keyPaths, at: CallSite(file, line))
+        await observe(
+            beginObserving(keyPaths, at: CallSite(file, line)), on: actor, isolation: isolation, block)
+    }
+
+    private func observe<A: Actor>(
+        _ start: ProjectionObserving<Self>, on actor: A, isolation: isolated (any Actor)?,
+        _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void
+    ) async -> NotificationToken {
         let token = NotificationToken()
         guard !Task.isCancelled else {
             token.invalidate()
@@ -110,6 +117,19 @@ extension ProjectionObservable {
         file: StaticString = #fileID, line: UInt = #line
     ) -> NotificationToken {
         observe(beginObserving(named: keyPaths ?? [], at: CallSite(file, line)), on: queue, block)
+    }
+
+    /// Calls `block` on an actor when projected properties with these names have changed: the other
+    /// `observe(keyPaths:on:isolation:_:file:line:)`, with names instead of key paths. Nil stands for all. Stops the
+    /// program if the projection has no property of a name, and as the other one does.
+    @_disfavoredOverload
+    public func observe<A: Actor>(
+        keyPaths: [String]?, on actor: A, isolation: isolated (any Actor)? = #isolation,
+        _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void, file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> NotificationToken {
+        await observe(
+            beginObserving(named: keyPaths ?? [], at: CallSite(file, line)), on: actor, isolation: isolation, block)
     }
 
     private func beginObserving(named names: [String], at site: CallSite) -> ProjectionObserving<Self> {

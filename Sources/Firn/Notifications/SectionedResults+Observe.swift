@@ -4,14 +4,33 @@ import FirnCore
 /// What `SectionedResults` and `ResultsSection` have in common: a live collection that observers are shown by index
 /// paths.
 public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection where Index == Int {
-    /// Calls a block with the collection, and then after each write that changes it.
-    func observe(
-        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void,
-        file: StaticString, line: UInt
+    /// What `observe(keyPaths:on:_:file:line:)` does, with the file and line of the call.
+    func _observe(
+        _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
+        _ block: @escaping (SectionedResultsChange<Self>) -> Void
     ) -> NotificationToken
 }
 
+extension RealmSectionedResult {
+    /// Calls `block` once with the collection, and then after each write that changes it:
+    /// `SectionedResults.observe(keyPaths:on:_:file:line:)`, for code that takes sections and a section alike.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
+    ) -> NotificationToken {
+        _observe(keyPaths, on: queue, file: file, line: line, block)
+    }
+}
+
 extension SectionedResults: RealmSectionedResult {
+    /// What `observe(keyPaths:on:_:file:line:)` does.
+    public func _observe(
+        _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
+        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths, on: queue, block, file: file, line: line)
+    }
+
     /// Calls `block` once with the sections, then after each write that changes them: by index paths.
     ///
     /// ```swift
@@ -90,6 +109,14 @@ extension SectionedResults where SectionElement: _QueriedObject {
 }
 
 extension ResultsSection: RealmSectionedResult {
+    /// What `observe(keyPaths:on:_:file:line:)` does.
+    public func _observe(
+        _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
+        _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths, on: queue, block, file: file, line: line)
+    }
+
     /// Calls `block` once with the section, then after each write that changes it: by index paths that begin with the
     /// section's index.
     ///

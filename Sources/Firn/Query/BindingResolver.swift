@@ -36,6 +36,10 @@ struct BindingResolver: PropertyResolver {
     func propertyNames(of table: TableID) -> [String] {
         binding.table(table)?.info.properties.map(\.name) ?? []
     }
+
+    func writableNames(of table: TableID) -> [String] {
+        propertyNames(of: table) + (binding.table(table)?.info.stored.map(\.columnName) ?? [])
+    }
 }
 
 extension QueryArgument {

@@ -17,17 +17,48 @@ final class PredicateEvaluation {
     /// Whether a condition holds. Throws `QueryError` or `ValueFault` if it names what the value does not have.
     static func holds(_ predicate: RealmPredicate, for value: Any) throws -> Bool {
         let evaluation = PredicateEvaluation()
-        let arguments = try predicate.arguments.map { any throws(QueryError) in
-            try QueryArgument(any, linking: { evaluation.link(to: $0) })
-        }
-        return try evaluation.holds(FirnQuery.Predicate(parsing: predicate.predicateFormat, arguments), for: value)
+        return try evaluation.holds(evaluation.read(predicate) { names(of: value) }, for: value)
     }
 
-    /// Whether a condition holds. Stops the program if it names what the object does not have.
-    static func isTrue(_ predicate: RealmPredicate, for object: Any) -> Bool {
-        do { return try holds(predicate, for: object) } catch {
+    /// The index of the first element for which a condition holds; nil if there is none. The text is read once. Stops
+    /// the program if the text is wrong, or names what an element does not have.
+    static func firstIndex<C: RealmCollection>(
+        in elements: C, matching predicate: RealmPredicate, _ subject: (C.Element) -> Any
+    ) -> Int? {
+        let evaluation = PredicateEvaluation()
+        do {
+            let condition = try evaluation.read(predicate) { elements.first.map { names(of: subject($0)) } ?? [] }
+            let arguments = evaluation.objects
+            return try elements.enumerated().first { _, element in
+                // The objects of one element mean nothing to the next.
+                evaluation.objects = arguments
+                return try evaluation.holds(condition, for: subject(element))
+            }?.offset
+        } catch {
             stopProgram("index(matching: \"\(predicate.predicateFormat)\"): \(error)")
         }
+    }
+
+    /// Reads a text with its arguments. Throws for what a query refuses without knowing the class.
+    private func read(
+        _ predicate: RealmPredicate, names: () -> [String]
+    ) throws(QueryError) -> FirnQuery.Predicate {
+        let arguments = try predicate.arguments.map { any throws(QueryError) in
+            try QueryArgument(any, linking: { link(to: $0) })
+        }
+        do throws(QueryError) {
+            let condition = try FirnQuery.Predicate(parsing: predicate.predicateFormat, arguments)
+            try condition.checkConstants()
+            return condition
+        } catch {
+            throw error.hinting(names)
+        }
+    }
+
+    /// The names that a condition may use of a value.
+    private static func names(of value: Any) -> [String] {
+        if let dictionary = value as? [String: Any] { return Array(dictionary.keys) }
+        return (value as? any _QueriedObject)?._root.classInfo.properties.flatMap { [$0.name, $0.columnName] } ?? []
     }
 
     /// Whether a condition of `where { }` holds for an object.
@@ -206,21 +237,27 @@ final class PredicateEvaluation {
         switch component {
         case .name(let name):
             if let dictionary = value as? [String: Any] { return .some(dictionary[name]) }
-            if let map = value as? any UntypedMap {
-                switch name.lowercased() {
-                case "@keys", "@allkeys": return .some(map.typedEntries.map(\.key))
-                case "@values", "@allvalues": return .some(map.typedEntries.map(\.value))
-                default: return nil
-                }
-            }
+            if value is any UntypedMap { return nil }
             guard let object = (value as? any _QueriedObject)?._root else { return nil }
-            let property = try object.existingProperty(named: name)
+            guard let property = object.property(named: name) else {
+                throw ValueFault(object.classInfo.missingPropertyText(name, written: PropertyPath.escaped))
+            }
             let found = object.anyValue(property)
             guard property.shape.collection == .none, let number = found as? NSNumber else { return .some(found) }
             switch property.shape.type {
             case .float: return .some(number.floatValue)
             case .bool: return .some(number.boolValue)
             default: return .some(number)
+            }
+        case .keyword(let word):
+            guard let map = value as? any UntypedMap else {
+                guard isNamed(value) else { return nil }
+                throw ValueFault("\(word) is no property; a property of that name is written \\\(word)")
+            }
+            switch word.lowercased() {
+            case "@keys", "@allkeys": return .some(map.typedEntries.map(\.key))
+            case "@values", "@allvalues": return .some(map.typedEntries.map(\.value))
+            default: return nil
             }
         case .key(let key):
             if let dictionary = value as? [String: Any] { return .some(dictionary[key]) }
@@ -230,26 +267,6 @@ final class PredicateEvaluation {
             let elements = elements(of: value) ?? []
             return .some(index < elements.count ? elements[index] : nil)
         case .each: return nil
-        }
-    }
-}
-
-extension RealmPredicate {
-    /// Whether the condition holds for a value: an object, managed or not, or a dictionary with names as keys.
-    ///
-    /// ```swift
-    /// let isOld = try RealmPredicate(format: "age > %@", 7).holds(for: dog)
-    /// ```
-    ///
-    /// Values are compared as a query compares them. O(size of what the condition names). To find objects, `filter`
-    /// them: a query is much faster.
-    ///
-    /// - Throws: `Realm.Error` with `.invalidInput` if the text is wrong, or names a property that the value lacks.
-    public func holds(for value: Any) throws -> Bool {
-        do { return try PredicateEvaluation.holds(self, for: value) } catch let error as QueryError {
-            throw Realm.Error(error)
-        } catch {
-            throw Realm.Error(.invalidInput, "\"\(predicateFormat)\" can't be evaluated: \(error)")
         }
     }
 }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 import Foundation
 
 /// A condition as text, and what replaces its `%@` and `%K`, in that order.
@@ -34,7 +35,7 @@ enum PredicateTerm {
             let start = quantifier.isEmpty ? "" : quantifier + " "
             if names.isEmpty { return PredicateText(format: start + (variable.isEmpty ? "SELF" : variable) + suffix) }
             let format = start + (variable.isEmpty ? "%K" : variable + ".%K") + suffix
-            return PredicateText(format: format, arguments: [names.joined(separator: ".")])
+            return PredicateText(format: format, arguments: [PropertyPath.keyPath(names)])
         }
 
         /// A comparison with a constant.

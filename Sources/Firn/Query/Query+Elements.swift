@@ -3,7 +3,7 @@ import FirnQuery
 /// Conditions on maps, and on elements of mixed values.
 extension Query where T: RealmKeyedCollection {
     /// The keys: a condition holds if it holds for any of them, as in `shops.where { $0.prices.keys == "tea" }`.
-    public var keys: Query<T.Key> { Query<T.Key>(expression.taking(.name("@allKeys"), isElement: false)) }
+    public var keys: Query<T.Key> { Query<T.Key>(expression.taking(.keyword("@allKeys"), isElement: false)) }
     /// The values: a condition holds if it holds for any of them.
     public var values: Query<T.Value> { Query<T.Value>(expression) }
     /// The value of a key; nil if the map does not have the key.
@@ -22,7 +22,7 @@ extension Query where T: RealmKeyedCollection, T.Value: _QueryValue {
     }
 }
 
-extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered & Comparable {
+extension Query where T: RealmKeyedCollection, T.Value: _Persistable & Comparable, T.Value._Stored: _QueryOrdered {
     /// Whether all values lie within the range, its end excluded, as RealmSwift has it. NaN is passed over. Never holds
     /// if nothing is left.
     public func contains(_ range: Range<T.Value>) -> Query<Bool> {
@@ -34,7 +34,11 @@ extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered & Comparab
     }
 }
 
-extension Query where T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Value.Wrapped: _QueryOrdered & Comparable {
+extension Query
+where
+    T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Value.Wrapped: _Persistable & Comparable,
+    T.Value.Wrapped._Stored: _QueryOrdered
+{
     /// Whether all values lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
     /// is left.
     public func contains(_ range: Range<T.Value.Wrapped>) -> Query<Bool> {
@@ -45,20 +49,6 @@ extension Query where T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Val
     public func contains(_ range: ClosedRange<T.Value.Wrapped>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
-}
-
-extension Query where T: RealmKeyedCollection, T.Value: _QueryOrdered {
-    /// The smallest value; nil if there is none. Nil and NaN are passed over.
-    public var min: Query<T.Value?> { Query<T.Value?>(expression.aggregated(.min)) }
-    /// The largest value; nil if there is none. Nil and NaN are passed over.
-    public var max: Query<T.Value?> { Query<T.Value?>(expression.aggregated(.max)) }
-}
-
-extension Query where T: RealmKeyedCollection, T.Value: _QueryNumber {
-    /// The sum of the values; 0 if there are none. Nil is passed over.
-    public var sum: Query<T.Value> { Query<T.Value>(expression.aggregated(.sum)) }
-    /// The average of the values; nil if there are none. Nil is passed over and not counted.
-    public var avg: Query<Double?> { Query<Double?>(expression.aggregated(.average)) }
 }
 
 extension Query where T: RealmCollection {

@@ -1,7 +1,9 @@
 import FirnCore
 import FirnQuery
 
-extension Query where T: _QueryTextual {
+/// Conditions on strings, and on enums and types of the application that are stored as strings: of these the stored
+/// string counts.
+extension Query where T: _Persistable, T._Stored: _QueryTextual {
     /// Whether the string contains `value`. Every string that is not nil contains an empty `value`. Nil matches only a
     /// `value` of nil.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
@@ -31,39 +33,45 @@ extension Query where T: _QueryTextual {
     }
 
     private func text(_ operation: Comparison.Operation, value: T, options: StringOptions) -> Query<Bool> {
-        Query<Bool>(.compare(expression, operation, .value(value._queryValue), options: options.comparison))
+        let stored = T._wrap(value)._queryValue
+        return Query<Bool>(.compare(expression, operation, .value(stored), options: options.comparison))
     }
 
     /// Whether the string contains another property's string. Nil matches only nil.
-    public func contains<U: _QueryTextual>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .contains, other.expression.operand, options: options.comparison))
+    public func contains<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryTextual {
+        Query<Bool>(.compare(self, .contains, other, options: options.comparison))
     }
     /// Whether the string begins with another property's string. Nil matches only nil.
-    public func starts<U: _QueryTextual>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .beginsWith, other.expression.operand, options: options.comparison))
+    public func starts<U: _Persistable>(with other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryTextual {
+        Query<Bool>(.compare(self, .beginsWith, other, options: options.comparison))
     }
     /// Whether the string ends with another property's string. Nil matches only nil.
-    public func ends<U: _QueryTextual>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .endsWith, other.expression.operand, options: options.comparison))
+    public func ends<U: _Persistable>(with other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryTextual {
+        Query<Bool>(.compare(self, .endsWith, other, options: options.comparison))
     }
     /// Whether the whole string matches another property's pattern. Nil matches only nil.
-    public func like<U: _QueryTextual>(_ other: Query<U>, caseInsensitive: Bool = false) -> Query<Bool> {
-        let options: StringOptions = caseInsensitive ? .caseInsensitive : []
-        return Query<Bool>(.compare(expression, .like, other.expression.operand, options: options.comparison))
+    public func like<U: _Persistable>(_ other: Query<U>, caseInsensitive: Bool = false) -> Query<Bool>
+    where U._Stored: _QueryTextual {
+        Query<Bool>(.compare(self, .like, other, options: caseInsensitive ? .caseInsensitive : []))
     }
     /// Whether the strings of two properties are equal under the options. Nil equals only nil.
-    public func equals<U: _QueryTextual>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .equal, other.expression.operand, options: options.comparison))
+    public func equals<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryTextual {
+        Query<Bool>(.compare(self, .equal, other, options: options.comparison))
     }
     /// Whether the strings of two properties differ under the options. Nil differs from every string, and not from nil.
-    public func notEquals<U: _QueryTextual>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.compare(expression, .notEqual, other.expression.operand, options: options.comparison))
+    public func notEquals<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryTextual {
+        Query<Bool>(.compare(self, .notEqual, other, options: options.comparison))
     }
 }
 
 /// Conditions on data. Their `options` are for signatures that RealmSwift has: data have neither case nor accents, and
 /// `where` stops the program for any but an empty set.
-extension Query where T: _QueryBytes {
+extension Query where T: _Persistable, T._Stored: _QueryBytes {
     /// Whether the data contain `value`. All data that are not nil contain an empty `value`. Nil matches only a `value`
     /// of nil.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
@@ -87,7 +95,34 @@ extension Query where T: _QueryBytes {
     }
 
     private func bytes(_ operation: Comparison.Operation, _ value: T, options: StringOptions) -> Query<Bool> {
-        Query<Bool>(.compare(expression, operation, .value(value._queryValue), options: options.comparison))
+        let stored = T._wrap(value)._queryValue
+        return Query<Bool>(.compare(expression, operation, .value(stored), options: options.comparison))
+    }
+
+    /// Whether the data contain another property's data. Nil matches only nil.
+    public func contains<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryBytes {
+        Query<Bool>(.compare(self, .contains, other, options: options.comparison))
+    }
+    /// Whether the data begin with another property's data. Nil matches only nil.
+    public func starts<U: _Persistable>(with other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryBytes {
+        Query<Bool>(.compare(self, .beginsWith, other, options: options.comparison))
+    }
+    /// Whether the data end with another property's data. Nil matches only nil.
+    public func ends<U: _Persistable>(with other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryBytes {
+        Query<Bool>(.compare(self, .endsWith, other, options: options.comparison))
+    }
+    /// Whether the data of two properties are equal. Nil equals only nil.
+    public func equals<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryBytes {
+        Query<Bool>(.compare(self, .equal, other, options: options.comparison))
+    }
+    /// Whether the data of two properties differ. Nil differs from all data, and not from nil.
+    public func notEquals<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
+    where U._Stored: _QueryBytes {
+        Query<Bool>(.compare(self, .notEqual, other, options: options.comparison))
     }
 }
 
@@ -115,28 +150,28 @@ extension Query where T: _OptionalProtocol, T.Wrapped: _MappedValue {
     }
 }
 
-extension Query where T: _QueryOrdered {
+extension Query where T: _Persistable & Comparable, T._Stored: _QueryOrdered {
     /// Whether the value lies within the range, its end excluded: `dogs.where { $0.age.contains(3..<7) }`. Never holds
     /// if a link on the way to it is nil. An index on the property is used if that costs less than a scan.
-    public func contains(_ range: Range<T>) -> Query<Bool> where T: Comparable {
-        Query<Bool>(.compare(expression, within: range))
+    ///
+    /// Enums and types of the application are compared by what is stored of them, and so are the range's bounds.
+    public func contains(_ range: Range<T>) -> Query<Bool> {
+        Query<Bool>(expression.isWithin(T._wrap(range.lowerBound), upTo: T._wrap(range.upperBound)))
     }
     /// Whether the value lies within the range, both ends included. Never holds if a link on the way to it is nil.
-    public func contains(_ range: ClosedRange<T>) -> Query<Bool> where T: Comparable {
-        Query<Bool>(
-            .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+    public func contains(_ range: ClosedRange<T>) -> Query<Bool> {
+        Query<Bool>(expression.isWithin(T._wrap(range.lowerBound), through: T._wrap(range.upperBound)))
     }
 }
 
-extension Query where T: _OptionalProtocol, T.Wrapped: _QueryOrdered & Comparable {
+extension Query where T: _OptionalProtocol, T.Wrapped: _Persistable & Comparable, T.Wrapped._Stored: _QueryOrdered {
     /// Whether the value lies within the range, its end excluded; nil does not.
     public func contains(_ range: Range<T.Wrapped>) -> Query<Bool> {
-        Query<Bool>(.compare(expression, within: range))
+        Query<Bool>(expression.isWithin(T.Wrapped._wrap(range.lowerBound), upTo: T.Wrapped._wrap(range.upperBound)))
     }
     /// Whether the value lies within the range, both ends included; nil does not.
     public func contains(_ range: ClosedRange<T.Wrapped>) -> Query<Bool> {
-        Query<Bool>(
-            .compare(expression, .between, .values([range.lowerBound._queryValue, range.upperBound._queryValue])))
+        Query<Bool>(expression.isWithin(T.Wrapped._wrap(range.lowerBound), through: T.Wrapped._wrap(range.upperBound)))
     }
 }
 
@@ -153,7 +188,7 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
     }
 }
 
-extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable {
+extension Query where T: RealmCollection, T.Element: _Persistable & Comparable, T.Element._Stored: _QueryOrdered {
     /// Whether all elements lie within the range, its end excluded, as RealmSwift has it: `$0.ages.contains(3..<7)`.
     /// NaN is passed over. Never holds if nothing is left. Whether any element does is `ANY ages BETWEEN {3, 6}` as
     /// text.
@@ -167,7 +202,11 @@ extension Query where T: RealmCollection, T.Element: _QueryOrdered & Comparable 
     }
 }
 
-extension Query where T: RealmCollection, T.Element: _OptionalProtocol, T.Element.Wrapped: _QueryOrdered & Comparable {
+extension Query
+where
+    T: RealmCollection, T.Element: _OptionalProtocol, T.Element.Wrapped: _Persistable & Comparable,
+    T.Element.Wrapped._Stored: _QueryOrdered
+{
     /// Whether all elements lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
     /// is left.
     public func contains(_ range: Range<T.Element.Wrapped>) -> Query<Bool> {
@@ -182,13 +221,15 @@ extension Query where T: RealmCollection, T.Element: _OptionalProtocol, T.Elemen
 
 extension QueryExpression {
     /// Whether all elements lie within the range, its end excluded.
-    func allElements(in range: Range<some _QueryValue>) -> QueryExpression {
-        allElements(from: range.lowerBound, .less, range.upperBound)
+    func allElements<Bound: _Persistable>(in range: Range<Bound>) -> QueryExpression
+    where Bound._Stored: _QueryOrdered {
+        allElements(from: Bound._wrap(range.lowerBound), .less, Bound._wrap(range.upperBound))
     }
 
     /// Whether all elements lie within the range, both ends included.
-    func allElements(in range: ClosedRange<some _QueryValue>) -> QueryExpression {
-        allElements(from: range.lowerBound, .lessOrEqual, range.upperBound)
+    func allElements<Bound: _Persistable>(in range: ClosedRange<Bound>) -> QueryExpression
+    where Bound._Stored: _QueryOrdered {
+        allElements(from: Bound._wrap(range.lowerBound), .lessOrEqual, Bound._wrap(range.upperBound))
     }
 
     /// Whether the least and the greatest element lie within two bounds, so that all do.
@@ -202,20 +243,24 @@ extension QueryExpression {
         return .combining(least, greatest, predicate: least.condition && greatest.condition)
     }
 
-    /// Whether a value lies within the range, its end excluded.
-    fileprivate static func compare<Bound: _QueryValue & Comparable>(
-        _ left: QueryExpression, within range: Range<Bound>
-    ) -> QueryExpression {
-        let (low, high) = (range.lowerBound._queryValue, range.upperBound._queryValue)
-        guard left.collectionLength != nil else {
+    /// Whether a value lies within two bounds, both included.
+    fileprivate func isWithin(_ low: any _QueryValue, through high: any _QueryValue) -> QueryExpression {
+        .compare(self, .between, .values([low._queryValue, high._queryValue]))
+    }
+
+    /// Whether a value lies within two bounds, the upper one excluded.
+    fileprivate func isWithin(_ low: any _QueryValue, upTo high: any _QueryValue) -> QueryExpression {
+        let (low, high) = (low._queryValue, high._queryValue)
+        guard collectionLength != nil else {
             return QueryExpression(
                 kind: .condition(
-                    .compare(left.operand, .greaterOrEqual, .value(low))
-                        && .compare(left.operand, .less, .value(high))), objects: left.objects)
+                    .compare(operand, .greaterOrEqual, .value(low))
+                        && .compare(operand, .less, .value(high))), objects: objects)
         }
-        // One element must satisfy both bounds, which two separate conditions would not require.
-        if range.isEmpty { return compare(left, .in, .values([])) }
-        return compare(left, .between, .values([low, high.predecessor]))
+        // One element must satisfy both bounds, which two separate conditions would not require. The stored bounds may
+        // be in another order than the application's own.
+        guard Value.precedes(low, high) else { return .compare(self, .in, .values([])) }
+        return .compare(self, .between, .values([low, high.predecessor]))
     }
 }
 

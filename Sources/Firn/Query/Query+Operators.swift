@@ -33,38 +33,23 @@ public func == <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
 public func != <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, value))
 }
-/// Holds if the number or date is less than `value`. Never holds for nil and NaN.
-public func < <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .less, value))
-}
-/// Holds if the number or date is less than or equal to `value`. Nil is equal to nil, and NaN to nothing.
-public func <= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .lessOrEqual, value))
-}
-/// Holds if the number or date is greater than `value`. Every value is greater than nil. Never holds for nil.
-public func > <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .greater, value))
-}
-/// Holds if the number or date is greater than or equal to `value`. Always holds if `value` is nil.
-public func >= <V: _QueryOrdered>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .greaterOrEqual, value))
-}
+// The order of numbers and dates, of strings by their UTF-8 bytes, and of other types by what is stored of them.
 
-/// Holds if the string is less than `value`, compared by UTF-8 bytes. Never holds for nil.
-public func < <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .less, value))
+/// Holds if the property is less than `value`. Never holds for nil and NaN.
+public func < <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
+    Query(.compare(property.expression, .less, V._wrap(value)))
 }
-/// Holds if the string is less than or equal to `value`, compared by UTF-8 bytes. Nil is equal to nil.
-public func <= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .lessOrEqual, value))
+/// Holds if the property is less than or equal to `value`. Nil is equal to nil, and NaN to nothing.
+public func <= <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
+    Query(.compare(property.expression, .lessOrEqual, V._wrap(value)))
 }
-/// Holds if the string is greater than `value`, compared by UTF-8 bytes. Every string is greater than nil.
-public func > <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .greater, value))
+/// Holds if the property is greater than `value`. Every value is greater than nil. Never holds for nil and NaN.
+public func > <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
+    Query(.compare(property.expression, .greater, V._wrap(value)))
 }
-/// Holds if the string is greater than or equal to `value`, compared by UTF-8 bytes. Always holds if `value` is nil.
-public func >= <V: _QueryText>(property: Query<V>, value: V) -> Query<Bool> {
-    Query(.compare(property.expression, .greaterOrEqual, value))
+/// Holds if the property is greater than or equal to `value`. Always holds if `value` is nil.
+public func >= <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
+    Query(.compare(property.expression, .greaterOrEqual, V._wrap(value)))
 }
 
 /// Holds if the property has this value. Never holds if a link on the way to it is nil. A value that is stored as an
@@ -134,47 +119,57 @@ public func == <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Q
 public func != <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .notEqual, b))
 }
+// Two enums, or a number and what is stored as one, are compared by what is stored.
+
 /// Holds if the first property is less than the second. Never holds if one of the two is nil or NaN.
-public func < <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func < <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .less, b))
 }
 /// Holds if the first property is less than or equal to the second, or if both are nil. Never holds if one of the two
 /// is nil or NaN.
-public func <= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func <= <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .lessOrEqual, b))
 }
 /// Holds if the first property is greater than the second. Never holds if one of the two is nil or NaN.
-public func > <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func > <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .greater, b))
 }
 /// Holds if the first property is greater than or equal to the second, or if both are nil. Never holds if one of the
 /// two is nil or NaN.
-public func >= <V: _QueryOrdered, U: _QueryOrdered>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func >= <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .greaterOrEqual, b))
 }
 
 /// Holds if the first string is less than the second, compared by UTF-8 bytes. Never holds if one of the two is nil.
-public func < <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func < <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryText, U._Stored: _QueryText {
     Query(.compare(a, .less, b))
 }
 /// Holds if the first string is less than or equal to the second, or if both are nil.
-public func <= <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func <= <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryText, U._Stored: _QueryText {
     Query(.compare(a, .lessOrEqual, b))
 }
 /// Holds if the first string is greater than the second. Never holds if one of the two is nil.
-public func > <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func > <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryText, U._Stored: _QueryText {
     Query(.compare(a, .greater, b))
 }
 /// Holds if the first string is greater than or equal to the second, or if both are nil.
-public func >= <V: _QueryText, U: _QueryText>(a: Query<V>, b: Query<U>) -> Query<Bool> {
+public func >= <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
+where V._Stored: _QueryText, U._Stored: _QueryText {
     Query(.compare(a, .greaterOrEqual, b))
 }
 
 extension QueryExpression {
-    static func compare<V, U>(_ a: Query<V>, _ operation: Comparison.Operation, _ b: Query<U>)
-        -> QueryExpression
-    {
-        compare(a.expression, operation, b.expression.operand, objects: b.expression.objects)
+    static func compare<V, U>(
+        _ a: Query<V>, _ operation: Comparison.Operation, _ b: Query<U>, options: Comparison.Options = []
+    ) -> QueryExpression {
+        compare(a.expression, operation, b.expression.operand, options: options, objects: b.expression.objects)
     }
 }
 
@@ -193,21 +188,21 @@ where C.Element: _QueryValue {
 }
 /// Holds if any element is less than `value`. An element that is nil or NaN never is.
 public func < <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
-where C.Element: _QueryOrdered {
-    Query(.compare(collection.expression, .less, value))
+where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
+    Query(.compare(collection.expression, .less, C.Element._wrap(value)))
 }
 /// Holds if any element is less than or equal to `value`. An element that is nil or NaN never is.
 public func <= <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
-where C.Element: _QueryOrdered {
-    Query(.compare(collection.expression, .lessOrEqual, value))
+where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
+    Query(.compare(collection.expression, .lessOrEqual, C.Element._wrap(value)))
 }
 /// Holds if any element is greater than `value`. An element that is nil or NaN never is.
 public func > <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
-where C.Element: _QueryOrdered {
-    Query(.compare(collection.expression, .greater, value))
+where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
+    Query(.compare(collection.expression, .greater, C.Element._wrap(value)))
 }
 /// Holds if any element is greater than or equal to `value`. An element that is nil or NaN never is.
 public func >= <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
-where C.Element: _QueryOrdered {
-    Query(.compare(collection.expression, .greaterOrEqual, value))
+where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
+    Query(.compare(collection.expression, .greaterOrEqual, C.Element._wrap(value)))
 }

@@ -204,17 +204,20 @@ extension Value {
     static var linkToNothing: Value { .link(.max) }
 }
 
-/// Values that have an order: numbers and dates.
-public protocol _QueryOrdered: _QueryValue {}
+/// Values that can be less than others: numbers, dates and strings.
+public protocol _QueryComparable: _QueryValue {}
+/// Values that have an order and bounds: numbers and dates.
+public protocol _QueryOrdered: _QueryComparable {}
 /// Numbers.
 public protocol _QueryNumber: _QueryOrdered {}
 /// Values that may contain text: strings and mixed values.
 public protocol _QueryTextual: _QueryValue {}
 /// Strings.
-public protocol _QueryText: _QueryTextual {}
+public protocol _QueryText: _QueryTextual, _QueryComparable {}
 /// Data.
 public protocol _QueryBytes: _QueryValue {}
 
+extension Optional: _QueryComparable where Wrapped: _QueryComparable {}
 extension Optional: _QueryOrdered where Wrapped: _QueryOrdered {}
 extension Optional: _QueryNumber where Wrapped: _QueryNumber {}
 extension Optional: _QueryTextual where Wrapped: _QueryTextual {}

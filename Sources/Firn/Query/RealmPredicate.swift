@@ -1,3 +1,5 @@
+import FirnQuery
+
 /// A condition as text with its arguments, to be kept and passed on: what `NSPredicate` is to Realm on Apple's
 /// platforms.
 ///
@@ -31,6 +33,26 @@ public struct RealmPredicate: CustomStringConvertible {
     }
 }
 
+extension RealmPredicate {
+    /// Whether the condition holds for a value: an object, managed or not, or a dictionary with names as keys.
+    ///
+    /// ```swift
+    /// let isOld = try RealmPredicate(format: "age > %@", 7).holds(for: dog)
+    /// ```
+    ///
+    /// Values are compared as a query compares them. O(size of what the condition names). To find objects, `filter`
+    /// them: a query is much faster.
+    ///
+    /// - Throws: `Realm.Error` with `.invalidInput` if the text is wrong, or names a property that the value lacks.
+    public func holds(for value: Any) throws -> Bool {
+        do { return try PredicateEvaluation.holds(self, for: value) } catch let error as QueryError {
+            throw Realm.Error(error)
+        } catch {
+            throw Realm.Error(.invalidInput, "\"\(predicateFormat)\" can't be evaluated: \(error)")
+        }
+    }
+}
+
 extension RealmCollection where Element: _QueriedObject {
     /// The elements for which the condition holds, live: `filter(_:_:)` with its text and arguments, which stops the
     /// program for the same reasons.
@@ -50,7 +72,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// The index of the first element for which the condition holds; nil if there is none. Costs what the other
     /// `index(matching:)` costs.
     public func index(matching predicate: RealmPredicate) -> Int? {
-        if realm == nil { return firstIndex { PredicateEvaluation.isTrue(predicate, for: $0) } }
+        if realm == nil { return PredicateEvaluation.firstIndex(in: self, matching: predicate) { $0 } }
         guard let found = filter(predicate).first else { return nil }
         return index(of: found)
     }

@@ -129,7 +129,7 @@ final class ObservableKeyPath: Sendable {
 
 extension [PropertyInfo] {
     /// The names as texts have them, such as `dog.name`.
-    var dotted: String { map(\.name).joined(separator: ".") }
+    var dotted: String { PropertyPath.keyPath(map(\.name)) }
 }
 
 /// The key paths that have been traced. May be used on any thread.

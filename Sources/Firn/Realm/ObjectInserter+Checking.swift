@@ -194,6 +194,14 @@ extension PropertyInfo {
         if isRequired, unwrapped(any) == nil { throw PropertyInfo.missingValueFault }
     }
 
+    /// The store's value that a given value stands for; nil for objects and collections. Throws if the value does not
+    /// fit, or if it stands for nil and must not.
+    func requiredValue(from any: Any?) throws -> Value? {
+        let value = try wrapper.storeValue(from: any)
+        if isRequired, value == .null { throw PropertyInfo.missingValueFault }
+        return value
+    }
+
     fileprivate static var missingValueFault: ValueFault {
         ValueFault("requiredProperties() names it, so it can't be nil")
     }

@@ -47,8 +47,7 @@ extension Resolution {
                 return value == .null && property.isRequired ? nil : value
             }
             do {
-                try property.checkRequired(any)
-                return try property.wrapper.storeValue(from: any)
+                return try property.requiredValue(from: any)
             } catch let fault as ValueFault {
                 throw fault.inside(property.name)
             }

@@ -252,7 +252,11 @@ struct Resolution {
         let info = realm?.binding(of: type).info ?? ClassInfo.of(type)
         var values = try ValueSource(any, for: info)
         if let source = Source(values, as: type), mayContain(source), contains(source, location) {
-            throw ValueFault("an object of \(info.name) can't contain itself")
+            guard case .object(let object) = values, object.noteSelfContaining() else {
+                throw ValueFault("an object of \(info.name) can't contain itself")
+            }
+            // The migration is refused when its block has returned.
+            values = .dictionary([:])
         }
         var copied: ObjectBase?
         if case .object(let object) = values {
@@ -349,8 +353,7 @@ struct Resolution {
             let any = try values.value(primaryKey, at: primaryKey.number)
         else { return nil }
         do {
-            try primaryKey.checkRequired(any)
-            return try primaryKey.wrapper.storeValue(from: any).map { PrimaryKey(binding, primaryKey, value: $0) }
+            return try primaryKey.requiredValue(from: any).map { PrimaryKey(binding, primaryKey, value: $0) }
         } catch let fault as ValueFault {
             throw fault.inside(primaryKey.name)
         }
@@ -404,7 +407,7 @@ struct Resolution {
         if property.isCollection, let realm {
             return .value(property.collectionValue(try property.wrapper.elements(content, realm)))
         }
-        return try property.wrapper.storeValue(from: content).map { .value($0) }
+        return try property.requiredValue(from: content).map { .value($0) }
     }
 
     /// A property's value with its objects resolved.

@@ -16,12 +16,37 @@ package protocol PropertyResolver {
     func className(of table: TableID) -> String
     /// The names that an error may suggest.
     func propertyNames(of table: TableID) -> [String]
+    /// All names that a query may use of the class. An error may say how one of them is written.
+    func writableNames(of table: TableID) -> [String]
     /// Why a property of the class can't be queried, as a sentence. Nil if it can, or if there is no such property.
     func fault(in name: String, of table: TableID) -> Fault?
 }
 
 extension PropertyResolver {
     package func fault(in name: String, of table: TableID) -> Fault? { nil }
+    package func writableNames(of table: TableID) -> [String] { propertyNames(of: table) }
+}
+
+extension PropertyResolver {
+    /// The names that a path from a table may have: those of its class, and of the classes that its properties lead to.
+    package func reachableNames(from table: TableID, in schema: StoreSchema) -> [String] {
+        var names: Set<String> = []
+        var seen: Set<TableID> = [table]
+        var waiting = [table]
+        while let table = waiting.popLast() {
+            for name in writableNames(of: table) {
+                names.insert(name)
+                let target: TableID? =
+                    switch property(name, of: table) {
+                    case .column(let column): schema[table].columns[column].target
+                    case .backlinks(let origin, _): origin
+                    case nil: nil
+                    }
+                if let target, seen.insert(target).inserted { waiting.append(target) }
+            }
+        }
+        return Array(names)
+    }
 }
 
 /// Resolves names as names of columns.

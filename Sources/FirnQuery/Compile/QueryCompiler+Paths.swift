@@ -13,20 +13,20 @@ extension QueryCompiler {
         bound.target = table
         var remaining = components[...]
         while let component = remaining.popFirst() {
-            guard case .name(let name) = component else {
+            switch component {
+            case .name(let name):
+                try advance(&bound)
+                try bindProperty(name, &bound)
+            case .keyword(let word):
+                try advance(&bound)
+                guard word == "@links" || word == "@backlinks" else { throw unknown(keyword: word, in: bound) }
+                try bindLinks(&bound, &remaining)
+            default:
                 try take(component, &bound)
                 continue
             }
-            try advance(&bound)
-            if name == "@links" || name == "@backlinks" {
-                try bindLinks(&bound, &remaining)
-            } else if name.hasPrefix("@") {
-                throw unknown(name, in: bound)
-            } else {
-                try bindProperty(name, &bound)
-            }
             // The name after a map may ask for its keys or its values.
-            if case .name(let next) = remaining.first, case .elements(let column) = bound.end,
+            if case .keyword(let next) = remaining.first, case .elements(let column) = bound.end,
                 schema[bound.table].columns[column].collection == .map
             {
                 let lower = next.lowercased()
@@ -129,11 +129,25 @@ extension QueryCompiler {
     }
 
     private func unknown(_ name: String, in bound: BoundPath) -> QueryError {
-        let known = resolver.propertyNames(of: bound.table).sorted().joined(separator: ", ")
-        return QueryError(
+        QueryError(
             .unknownProperty,
             resolver.fault(in: name, of: bound.table)?.text
                 ?? "'\(resolver.className(of: bound.table))' has no property '\(name)'.",
-            advice: "Its properties are: \(known).", at: bound.position)
+            advice: "Its properties are: \(knownNames(bound)).", at: bound.position)
+    }
+
+    private func unknown(keyword: String, in bound: BoundPath) -> QueryError {
+        let isProperty = resolver.property(keyword, of: bound.table) != nil
+        return QueryError(
+            .unknownProperty,
+            isProperty
+                ? "There is no operator '\(keyword)'."
+                : "'\(resolver.className(of: bound.table))' has no property '\(keyword)'.",
+            advice: "Its properties are: \(knownNames(bound)).", at: bound.position)
+    }
+
+    /// The names of the properties, as they are written in a query.
+    private func knownNames(_ bound: BoundPath) -> String {
+        resolver.propertyNames(of: bound.table).sorted().map(PropertyPath.escaped).joined(separator: ", ")
     }
 }

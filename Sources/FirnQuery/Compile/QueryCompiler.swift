@@ -100,11 +100,7 @@ struct QueryCompiler {
         }
         switch (left, right) {
         case (.constants, .constants):
-            throw fault(
-                .type, message: "A constant is compared with a constant.",
-                advice:
-                    "Write a property's name without quotes. A backslash stands before a space, hyphen or other sign in it, or pass the name as '%K'. TRUEPREDICATE finds all objects.",
-                comparison: comparison)
+            throw comparison.constantsFault
         case (.source(.path(let path), let type, let target), .constants(let values)):
             let test = try constantTest(comparison, values, type: type, target: target)
             return quantified(comparison.quantifier, test: test) { build(path, stepIndex: 0, test: $0) }

@@ -204,7 +204,7 @@ extension ListCell {
         switch item {
         case .key(let key): value(forKey: key) ?? .null
         case .index(let index): index < count ? value(at: index) : .null
-        case .name, .each: .null
+        case .name, .keyword, .each: .null
         }
     }
 

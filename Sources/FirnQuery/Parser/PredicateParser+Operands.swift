@@ -173,9 +173,9 @@ extension PredicateParser {
     private mutating func component(of path: inout PropertyPath) throws(QueryError) {
         let start = token
         switch token.kind {
-        case .word(let name, _):
+        case .word(let name, let isEscaped):
             take()
-            try add(name, to: &path, start)
+            try add(KeyPathName(name, isOperator: !isEscaped && name.hasPrefix("@")), to: &path, start)
         case .argument(UInt8(ascii: "K")):
             let text: String
             switch try argument(for: take()) {
@@ -185,40 +185,16 @@ extension PredicateParser {
                     .argument, "The argument for '%K' is not a key path.",
                     advice: "Give the name of a property, as a string.", at: position(start))
             }
-            for part in Self.names(in: text) { try add(part, to: &path, start) }
+            for part in PropertyPath.names(in: text) { try add(part, to: &path, start) }
         default:
             throw unexpected(
                 "the name of a property", "A path continues after its dot; '#in' is a property named 'in'.")
         }
     }
 
-    /// The names in a key path. A backslash before a dot or a backslash makes that a part of a name.
-    private static func names(in path: String) -> [String] {
-        guard path.utf8.contains(UInt8(ascii: "\\")) else {
-            return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        }
-        var names: [[UInt8]] = [[]]
-        var isEscaped = false
-        for byte in path.utf8 {
-            switch byte {
-            case UInt8(ascii: "\\") where !isEscaped: isEscaped = true
-            case UInt8(ascii: ".") where !isEscaped: names.append([])
-            default:
-                // Before another sign the backslash is one of the name's own.
-                if isEscaped, byte != UInt8(ascii: "."), byte != UInt8(ascii: "\\") {
-                    names[names.count - 1].append(UInt8(ascii: "\\"))
-                }
-                names[names.count - 1].append(byte)
-                isEscaped = false
-            }
-        }
-        if isEscaped { names[names.count - 1].append(UInt8(ascii: "\\")) }
-        return names.map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    private func add(_ name: String, to path: inout PropertyPath, _ start: QueryToken) throws(QueryError) {
+    private func add(_ name: KeyPathName, to path: inout PropertyPath, _ start: QueryToken) throws(QueryError) {
         let aggregate: PropertyPath.Aggregate? =
-            switch name.lowercased() {
+            switch name.isOperator ? name.text.lowercased() : "" {
             case "@count", "@size": .count
             case "@min": .min
             case "@max": .max
@@ -226,7 +202,7 @@ extension PredicateParser {
             case "@avg", "@average": .average
             default: nil
             }
-        if name.isEmpty {
+        if name.text.isEmpty {
             throw QueryError(
                 .syntax, "A name on the path is empty.", advice: "Write a key path like 'dog.owner.name'.",
                 at: position(start))
@@ -238,11 +214,10 @@ extension PredicateParser {
                     advice: "Remove the inner one, or use SUBQUERY.", at: position(start))
             }
             path.aggregate = aggregate
-        } else if path.aggregate != nil {
-            path.elementPath.append(.name(name))
-        } else {
-            path.components.append(.name(name))
+            return
         }
+        let component: PropertyPath.Component = name.isOperator ? .keyword(name.text) : .name(name.text)
+        if path.aggregate == nil { path.components.append(component) } else { path.elementPath.append(component) }
     }
 
     private mutating func subscripted(_ path: inout PropertyPath) throws(QueryError) {

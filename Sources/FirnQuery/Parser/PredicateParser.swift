@@ -16,8 +16,8 @@ import FirnCore
 /// `PredicateParser+Stages` has what may follow a predicate in a query.
 ///
 /// Keywords are accepted in any case. `#name` is a property whose name is a keyword. A backslash stands before a byte
-/// of a name that is no letter, digit or underscore, or a digit at its beginning: `Installed\-Size`, `full\ name`. A
-/// name for `%K` needs it only before a dot and a backslash.
+/// of a name that is no letter, digit or underscore, or a digit or `@` at its beginning: `Installed\-Size`,
+/// `full\ name`, `\@id`. A name for `%K` needs it only before a dot, a backslash, and an `@` at its beginning.
 ///
 /// The text is untrusted: the parser throws a `QueryError` with the position, never traps, and limits its recursion to
 /// `Limits.queryNesting`.

@@ -118,7 +118,10 @@ package indirect enum Operand: Sendable, Hashable {
 /// The names that lead from an object to a value: `dog.owner.name`, `dogs.@max.age`, `$dog.age`.
 package struct PropertyPath: Sendable, Hashable {
     package enum Component: Sendable, Hashable {
+        /// A property's name.
         case name(String)
+        /// A word of the language that begins with `@`: `@links` or `@allKeys`.
+        case keyword(String)
         /// An element of a map, or of a mixed value, by key.
         case key(String)
         /// An element of a list, or of a mixed value, by index.

@@ -6,6 +6,7 @@ extension PropertyPath {
             for component in components {
                 switch component {
                 case .name(let name): text += (text.isEmpty ? "" : ".") + PropertyPath.escaped(name)
+                case .keyword(let word): text += (text.isEmpty ? "" : ".") + word
                 case .key(let key): text += "[\(PredicateText.quoted(key))]"
                 case .index(let index): text += "[\(index)]"
                 case .each: text += "[*]"
@@ -31,15 +32,19 @@ extension PropertyPath {
             || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "$")
     }
 
+    /// Whether a byte needs no backslash behind the beginning of a name.
+    static func isWordPart(_ byte: UInt8) -> Bool { isNameStart(byte) || isDigit(byte) }
+
     static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    private static func escaped(_ name: String) -> String {
+    /// A property's name as it is written in a query.
+    package static func escaped(_ name: String) -> String {
         if keywords.contains(name.uppercased()) { return "#" + name }
         var bytes: [UInt8] = []
         for byte in name.utf8 {
-            if !isNameStart(byte), bytes.isEmpty || !isDigit(byte) {
-                bytes.append(UInt8(ascii: "\\"))
-            }
+            // At the beginning, `@` makes a keyword and `$` a variable.
+            let isPlain = bytes.isEmpty ? isNameStart(byte) && byte != 0x40 && byte != 0x24 : isWordPart(byte)
+            if !isPlain { bytes.append(UInt8(ascii: "\\")) }
             bytes.append(byte)
         }
         return String(decoding: bytes, as: UTF8.self)

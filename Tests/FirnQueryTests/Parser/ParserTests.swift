@@ -33,17 +33,88 @@ import Testing
             (#"Installed\-Size"#, "Installed-Size"), (#"full\ name"#, "full name"), (#"\1st"#, "1st"),
             (#"a\.b"#, "a.b"),
             (#"\in"#, "in"), (#"back\\slash"#, #"back\slash"#), (##"\#"##, "#"), (#"é\ü"#, "éü"),
+            (#"\@home"#, "@home"), (#"\@count"#, "@count"), (#"#@max"#, "@max"), (#"\$x"#, "$x"), (#"a@b"#, "a@b"),
         ] {
             let predicate = Predicate.compare(.path(PropertyPath([name])), .equal, .value(.int(1)))
             #expect(try parse("\(text) == 1") == predicate, "\(text)")
             #expect(try parse(predicate.format.text) == predicate, "\(predicate.format.text)")
-            let argument = name.replacing(#"\"#, with: #"\\"#).replacing(".", with: #"\."#)
+            let argument = PropertyPath.keyPath([name])
             #expect(try parse("%K == 1", [.value(.string(argument))]) == predicate, "\(argument)")
+            #expect(PropertyPath.names(in: argument) == [KeyPathName(name)])
         }
         #expect(try parse(#"owner.full\ name == 1"#) == parse("%K == 1", [.value(.string("owner.full name"))]))
         #expect(try PropertyPath(parsing: #"a\ b.@max.c\-d"#).text == #"a\ b.@max.c\-d"#)
         let error = try #require(throws: QueryError.self) { try parse(#"name\"#) }
         #expect("\(error)".contains("A backslash without what it stands for"))
+    }
+
+    /// Names that begin as words of the language do, in every place that takes a name.
+    @Test func namesMayBeginWithAnAtSign() throws {
+        let home = PropertyPath.Component.name("@home")
+        #expect(try PropertyPath(parsing: #"dogs.\@home"#) == PropertyPath([.name("dogs"), home]))
+        #expect(
+            try PropertyPath(parsing: #"dogs.@max.\@home"#)
+                == PropertyPath([.name("dogs")], aggregate: .max, of: [home]))
+        #expect(try PropertyPath(parsing: #"dogs.@max.\@home"#).text == #"dogs.@max.\@home"#)
+        #expect(try PropertyPath(parsing: "dogs.@allKeys") == PropertyPath([.name("dogs"), .keyword("@allKeys")]))
+        #expect(try parse("ANY %K == 1", [.name(#"dogs.\@home"#)]) == parse(#"ANY dogs.\@home == 1"#))
+        #expect(try parse("%K > 1", [.name(#"dogs.@max.\@home"#)]) == parse(#"dogs.@max.\@home > 1"#))
+        #expect(
+            try QueryPipeline.stages(parsing: #"TRUEPREDICATE SORT(\@home DESC) DISTINCT(\@home)"#) == [
+                .filter(.constant(true)), .sort([SortDescriptor(PropertyPath([home]), ascending: false)]),
+                .distinct([PropertyPath([home])]),
+            ])
+        let filter = try parse(#"\@home == 1 AND dog.\@home == 2 AND ANY dogs.\@home == 3 AND dogs.@max.\@home == 4"#)
+        _ = try QueryPipeline([.filter(filter)], table: TableID(0), schema: Self.signs)
+        let plain = try #require(throws: QueryError.self) {
+            _ = try QueryPipeline([.filter(parse("@home == 1"))], table: TableID(0), schema: Self.signs)
+        }
+        #expect(plain.code == .unknownProperty && plain.message.contains("no operator '@home'"))
+        #expect(plain.advice.contains(#"\@home"#) && plain.advice.contains(#"with\ space"#), "\(plain)")
+    }
+
+    private static let signs = StoreSchema(tables: [
+        TableSchema(
+            name: "Pkg",
+            columns: ["@home", "1st", "with space", "a.b", "Installed-Size", "in", "not", "any", "true", "plain"].map {
+                ColumnSchema(name: $0, type: .int)
+            } + [
+                ColumnSchema(name: "dog", type: .link, isNullable: true, target: TableID(0)),
+                ColumnSchema(name: "dogs", type: .link, collection: .list, target: TableID(0)),
+            ])
+    ])
+
+    /// An error says how a name is written that stands there without its backslashes.
+    @Test(
+        arguments: [
+            ("with space == 2", #"'with space' is written with\ space in a query, or passed as '%K'"#),
+            ("plain == 1 AND with spice == 2", #"written with\ space"#), ("1st == 4", #"written \1st"#),
+            ("a.b == 3", #"'a.b' is written a\.b in a query."#), ("dog.a.b == 3", #"written a\.b"#),
+            ("ANY dogs.with space == 3", #"written with\ space"#), ("Installed-Size > 3", #"written Installed\-Size"#),
+            ("Installed - Size > 3", #"written Installed\-Size"#), ("@home == 1", #"written \@home"#),
+            ("dog.@home == 1", #"written \@home"#), ("any == 3", "written #any"), ("not == 3", "written #not"),
+            ("true == 3", "written #true"), ("'in' == 3", "written #in"),
+            ("'with space' == 3", #"written with\ space"#),
+            ("plain == 1 SORT(with space)", #"written with\ space"#),
+        ])
+    func errorsShowHowANameIsWritten(text: String, hint: String) throws {
+        let error = try #require(fault(in: text), "\(text)")
+        #expect("\(error)".contains(hint), "\(error)")
+    }
+
+    @Test(arguments: [#"with\ space == 'x'"#, "#in == 'x'", #"\@home == 'x'"#, "plain = = 3", "plain == 'with space'"])
+    func errorsAboutOtherThingsHaveNoHint(text: String) throws {
+        let error = try #require(fault(in: text), "\(text)")
+        #expect(!"\(error)".contains("is written"), "\(error)")
+    }
+
+    private func fault(in text: String) -> QueryError? {
+        do throws(QueryError) {
+            _ = try QueryPipeline(QueryPipeline.stages(parsing: text), table: TableID(0), schema: Self.signs)
+            return nil
+        } catch {
+            return error.hinting { SchemaResolver(Self.signs).reachableNames(from: TableID(0), in: Self.signs) }
+        }
     }
 
     /// What follows the condition: sorts, distincts and limits, in any order.

@@ -159,7 +159,7 @@ struct NaiveQuery {
                 remaining.removeFirst()
                 let list = elements(value)
                 found = [index < list.count ? list[index] : .null]
-            case .name("@keys"):
+            case .keyword("@keys"):
                 guard case .map(let entries) = value else { return [] }
                 return entries.map { .string($0.key) }
             default: found = elements(value)

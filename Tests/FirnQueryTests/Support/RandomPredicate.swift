@@ -61,8 +61,8 @@ struct RandomPredicate {
         let column = pick(columns)
         components.append(.name(column.name))
         if column.collection == .map, random.below(2) == 0 {
-            components.append(random.below(2) == 0 ? .key(pick(["", "a", "b", "z"])) : .name("@keys"))
-            let isKeys = components.last == .name("@keys")
+            components.append(random.below(2) == 0 ? .key(pick(["", "a", "b", "z"])) : .keyword("@keys"))
+            let isKeys = components.last == .keyword("@keys")
             return (
                 PropertyPath(variable: variable, components), isKeys ? .string : column.type, hasStep, isKeys
             )

@@ -22,7 +22,12 @@ private class Crate: Object {
     @Persisted var words: List<String?>
     @Persisted var grade: Grade
     @Persisted var weight: Weight
+    @Persisted var maybe: Grade?
     @Persisted var crates: List<Crate>
+    @Persisted var namedMaybes: Map<String, Grade?>
+    @Persisted var namedWeights: Map<String, Weight?>
+    @Persisted var namedMixed: Map<String, AnyRealmValue>
+    @Persisted var namedCrates: Map<String, Crate?>
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -44,9 +49,21 @@ private class Crate: Object {
             let inner = Crate()
             inner.grade = grade
             inner.weight = Weight(weight)
+            inner.maybe = grade == .low ? nil : grade
             inner.numbers.append(Int(weight))
             crate.crates.append(inner)
+            crate.namedCrates["\(grade)"] = inner
         }
+        crate.namedCrates["none"] = .some(nil)
+        crate.namedMaybes["a"] = .some(nil)
+        crate.namedMaybes["b"] = .high
+        crate.namedMaybes["c"] = .middle
+        crate.namedWeights["a"] = .some(nil)
+        crate.namedWeights["b"] = Weight(1)
+        crate.namedWeights["c"] = Weight(2)
+        crate.namedMixed["a"] = .int(3)
+        crate.namedMixed["b"] = AnyRealmValue.none
+        crate.namedMixed["c"] = .string("x")
         if managed {
             let realm = try memoryRealm([Crate.self])
             try realm.write { realm.add(crate) }
@@ -69,6 +86,62 @@ private class Crate: Object {
         #expect(Crate().weights.sum() == Weight(0))
         // Numbers come before texts.
         #expect(crate.mixed.min() == .double(2.5) && crate.mixed.max() == .string("x") && Crate().mixed.min() == nil)
+    }
+
+    @Test(arguments: [false, true]) func mapsOfOptionalsGoByWhatIsStored(managed: Bool) throws {
+        let crate = try crate(managed: managed)
+        #expect(crate.namedMaybes.min() == .middle && crate.namedMaybes.max() == .high)
+        #expect(crate.namedMaybes.average() as Double? == 2.5 && crate.namedMaybes.average() as Grade? == .middle)
+        #expect(crate.namedWeights.max() == Weight(2) && crate.namedWeights.min() == Weight(1))
+        #expect(crate.namedWeights.sum() == Weight(3) && crate.namedWeights.average() as Weight? == Weight(1.5))
+        #expect(Crate().namedMaybes.max() == nil && Crate().namedWeights.sum() == Weight(0))
+        #expect(crate.namedMixed.min() == .int(3) && crate.namedMixed.max() == .string("x"))
+        guard managed else { return }
+        #expect(Array(crate.namedMaybes.sorted()) == [nil, .middle, .high] && crate.namedWeights.distinct().count == 3)
+    }
+
+    /// Also of an unmanaged map, whose objects are read one by one.
+    @Test(arguments: [false, true]) func aPropertyIsAggregatedByNameAndByKeyPath(managed: Bool) throws {
+        let crate = try crate(managed: managed)
+        let (list, map) = (crate.crates, crate.namedCrates)
+        let grades: [Grade?] = [
+            list.min(ofProperty: "grade"), list.max(ofProperty: "grade"), map.min(ofProperty: "grade"),
+            map.max(ofProperty: "grade"), list.max(of: \.maybe), map.max(of: \.maybe), map.min(of: \.grade),
+            list.average(of: \.grade),
+        ]
+        #expect(grades == [.low, .high, .low, .high, .high, .high, .low, .middle])
+        let weights: [Weight?] = [
+            list.sum(ofProperty: "weight"), list.average(ofProperty: "weight"), map.sum(ofProperty: "weight"),
+            map.average(ofProperty: "weight"), map.sum(of: \.weight), map.average(of: \.weight),
+        ]
+        #expect(weights == [5.5, 2.75, 5.5, 2.75, 5.5, 2.75].map { Weight($0) })
+        let numbers: [Double?] = [
+            map.max(ofProperty: "weight"), map.sum(ofProperty: "weight"), map.average(ofProperty: "weight"),
+            map.min(ofProperty: "weight"),
+        ]
+        #expect(numbers == [4, 5.5, 2.75, 1.5])
+        let none: Grade? = Crate().namedCrates.max(ofProperty: "grade")
+        #expect(none == nil && Crate().namedCrates.sum(of: \.weight) == Weight(0))
+    }
+
+    /// The store holds no such value, so the message does not say so.
+    @Test func aSumThatStandsForNothingSaysWhatItIs() async {
+        let list = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let crate = Crate()
+            crate.grades.append(objectsIn: [.high, .middle])
+            _ = crate.grades.sum()
+        }
+        expectMessage(list, "the sum of what is stored of values of Grade is 5, which stands for no such value")
+        let property = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let crate = Crate()
+            for _ in 0..<2 {
+                let inner = Crate()
+                inner.grade = .high
+                crate.crates.append(inner)
+            }
+            _ = crate.crates.sum(of: \.grade)
+        }
+        expectMessage(property, "the sum of what is stored of values of Grade is 6, which stands for no such value")
     }
 
     @Test func objectsAreAggregatedByTheStoredValueOfAProperty() throws {

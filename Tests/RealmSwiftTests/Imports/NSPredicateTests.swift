@@ -122,7 +122,7 @@ class Yacht: Object {
         for (text, arguments) in [
             ("length BETWEEN %@", [[5]]), ("length BETWEEN %@", [[Int]()]), ("length BETWEEN draught", []),
             ("length >", []),
-            ("wings > 1", []),
+            ("wings > 1", []), ("1 == 1", []), ("length > 0 OR 'a' IN {'a'}", []), ("%@ == 'a'", ["a"]),
         ] as [(String, [Any])] {
             #expect(throws: Realm.Error.self, "\(text)") {
                 try RealmPredicate(format: text, argumentArray: arguments).holds(for: yachts[2])

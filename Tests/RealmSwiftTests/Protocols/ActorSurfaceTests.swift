@@ -13,6 +13,7 @@ private protocol RealmSurface {
     nonisolated(nonsending) static func open(
         configuration: Realm.Configuration, downloadBeforeOpen: Realm.OpenBehavior
     ) async throws -> Realm
+    @MainActor init(configuration: Realm.Configuration, downloadBeforeOpen: Realm.OpenBehavior) async throws
     init<A: Actor>(
         configuration: Realm.Configuration, actor: isolated A, downloadBeforeOpen: Realm.OpenBehavior
     ) async throws
@@ -66,6 +67,15 @@ private protocol SectionSurface {
 extension SectionedResults: SectionSurface {}
 extension ResultsSection: SectionSurface {}
 
+private protocol PeakSectionSurface {
+    nonisolated(nonsending) func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Peak>], on actor: A,
+        _ block: @Sendable @escaping (isolated A, SectionedResultsChange<Self>) -> Void
+    ) async -> NotificationToken
+}
+extension SectionedResults: PeakSectionSurface where SectionElement == Peak {}
+extension ResultsSection: PeakSectionSurface where T == Peak {}
+
 private protocol ProjectedSurface {
     nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [String]?, on actor: A, _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void
@@ -87,6 +97,9 @@ private protocol CardSurface: AnyObject {
     nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>], on actor: A,
         _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
+    ) async -> NotificationToken
+    nonisolated(nonsending) func observe<A: Actor>(
+        keyPaths: [String]?, on actor: A, _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
     ) async -> NotificationToken
 }
 extension PeakCard: CardSurface {}
@@ -126,6 +139,7 @@ extension Realm: LeavingSurface {}
         ) async throws -> (count: Int, isNewer: Bool) {
             let realm = try await R.open(configuration: configuration, downloadBeforeOpen: .never)
             let other = try await R(configuration: configuration, actor: actor, downloadBeforeOpen: .once)
+            _ = try await R(configuration: configuration, downloadBeforeOpen: .once)
             let count = try await other.asyncWrite {
                 write(realm)
                 return realm.objects(Peak.self).count
@@ -182,7 +196,13 @@ extension Realm: LeavingSurface {}
             [
                 await names.observe(keyPaths: nil, on: MainActor.shared) { _, _ in },
                 await card.observe(keyPaths: [], on: MainActor.shared) { _, _ in },
+                await card.observe(keyPaths: ["name"], on: MainActor.shared) { _, _ in },
             ]
+        }
+        nonisolated(nonsending) func peakSection<S: PeakSectionSurface & SendableMetatype>(_ section: S) async
+            -> NotificationToken
+        {
+            await section.observe(keyPaths: [\Peak.name], on: MainActor.shared) { _, _ in }
         }
         let sections = realm.objects(Peak.self).sectioned(by: \.name)
         let card = PeakCard(projecting: high)
@@ -190,7 +210,8 @@ extension Realm: LeavingSurface {}
         tokens += await collection(realm.objects(Peak.self)) + collection(high.seenFrom)
         tokens += await [objects(high.neighbours), objects(realm.objects(Peak.self))] + map(high.routes)
         tokens += await [section(sections), section(sections[0])] + object(high) + cards(card.neighbours, card)
-        #expect(tokens.count == 20)
+        tokens += await [peakSection(sections), peakSection(sections[0])]
+        #expect(tokens.count == 23)
         for token in tokens { #expect(token.invalidate()) }
     }
 
@@ -233,6 +254,7 @@ extension Realm: LeavingSurface {}
             await sections.observe(keyPaths: ["name"], on: MainActor.shared, all),
             await sections[0].observe(on: MainActor.shared, one),
             await card.observe(keyPaths: [\PeakCard.name], on: MainActor.shared, cards),
+            await card.observe(keyPaths: ["name"], on: MainActor.shared, cards),
             await card.neighbours.observe(on: MainActor.shared, names),
         ]
         for token in tokens { #expect(token.invalidate()) }

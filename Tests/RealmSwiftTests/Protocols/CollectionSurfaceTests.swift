@@ -230,6 +230,7 @@ private func elements<C: RealmCollection>(_ collection: C) -> [C.Element] where 
             case .error(let error): "error \(error is Realm.Error)"
             }
         }
+        #expect(made.map(\.isFirst) == [true, false, false])
         #expect(texts == ["initial 3", "update 3 [0] [1] [2]", "error true"])
     }
 }
@@ -242,6 +243,10 @@ private protocol ChangeSurface {
     static func error(_ error: Error) -> Self
 }
 extension RealmCollectionChange: ChangeSurface {}
+/// The generic parameter has RealmSwift's name.
+extension RealmCollectionChange where CollectionType == List<Int> {
+    fileprivate var isFirst: Bool { if case .initial = self { true } else { false } }
+}
 extension ChangeSurface {
     fileprivate static func made(_ collection: Collection) -> Self { .initial(collection) }
     fileprivate static func made(_ collection: Collection, _ gone: [Int], _ new: [Int], _ changed: [Int]) -> Self {

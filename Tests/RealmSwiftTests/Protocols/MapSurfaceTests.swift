@@ -26,6 +26,7 @@ private protocol MapSurface: RealmKeyedCollection {
     func value(forKeyPath keyPath: String) -> Any?
     func setValue(_ value: Any?, forKey key: String)
     func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool
+    func contains(where predicate: @escaping (_ key: Key, _ value: Value) -> Bool) -> Bool
     func filter(_ isIncluded: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> [Key: Value]
     func freeze() -> Self
     func thaw() -> Self?
@@ -131,6 +132,9 @@ private protocol MapChangeSurface {
     static func error(_ error: Error) -> Self
 }
 extension RealmMapChange: MapChangeSurface {}
+extension RealmMapChange where MapType == Map<String, Int> {
+    fileprivate var isFirst: Bool { if case .initial = self { true } else { false } }
+}
 extension MapChangeSurface {
     fileprivate static func made(_ map: Collection, _ keys: [Collection.Key]) -> Self {
         .update(map, deletions: keys, insertions: [], modifications: keys)
@@ -286,6 +290,7 @@ extension MapChangeSurface {
             case .error(let error): "error \(error is Realm.Error)"
             }
         }
+        #expect(changes.map(\.isFirst) == [true, false, false])
         #expect(texts == ["initial 1", "update [\"road\"] [] [\"road\"]", "error true"])
     }
 }

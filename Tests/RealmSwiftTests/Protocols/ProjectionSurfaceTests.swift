@@ -28,6 +28,9 @@ private protocol CardSurface: ProjectionObservable {
         _ block: @escaping (ObjectChange<PeakCard>) -> Void
     ) -> NotificationToken
     func observe(on queue: DispatchQueue?, _ block: @escaping (ObjectChange<PeakCard>) -> Void) -> NotificationToken
+    func observe(
+        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (ObjectChange<PeakCard>) -> Void
+    ) -> NotificationToken
 }
 extension PeakCard: CardSurface {}
 
@@ -107,6 +110,7 @@ private func root<P: ProjectionObservable>(_ projection: P) -> (P.Root, P) {
             return [
                 card.observe(keyPaths: [\PeakCard.name], on: queue) { (_: ObjectChange<PeakCard>) in },
                 made.observe(on: queue) { (_: ObjectChange<PeakCard>) in },
+                made.observe(keyPaths: ["name"], on: queue) { (_: ObjectChange<PeakCard>) in },
             ]
         }
         for token in observe(card) { #expect(token.invalidate()) }

@@ -82,12 +82,23 @@ private protocol DataQuerySurface {
     func ends(with value: Data, options: StringOptions) -> Query<Bool>
     func equals(_ value: Data, options: StringOptions) -> Query<Bool>
     func notEquals(_ value: Data, options: StringOptions) -> Query<Bool>
+    func contains(_ column: Query<Data>, options: StringOptions) -> Query<Bool>
+    func starts(with column: Query<Data>, options: StringOptions) -> Query<Bool>
+    func ends(with column: Query<Data>, options: StringOptions) -> Query<Bool>
+    func equals(_ column: Query<Data>, options: StringOptions) -> Query<Bool>
+    func notEquals(_ column: Query<Data>, options: StringOptions) -> Query<Bool>
 }
 extension Query: DataQuerySurface where T == Data {}
 
 private protocol EnumQuerySurface {
     var rawValue: Query<String> { get }
     static func == (lhs: Self, rhs: Rock) -> Query<Bool>
+    static func > (lhs: Self, rhs: Rock) -> Query<Bool>
+    static func <= (lhs: Self, rhs: Self) -> Query<Bool>
+    func like(_ column: Query<String>, caseInsensitive: Bool) -> Query<Bool>
+    func contains(_ column: Query<Rock>, options: StringOptions) -> Query<Bool>
+    func starts(with value: Rock, options: StringOptions) -> Query<Bool>
+    func equals(_ column: Query<Rock>, options: StringOptions) -> Query<Bool>
     func `in`<U: Sequence>(_ collection: U) -> Query<Bool> where U.Element == Rock
 }
 extension Query: EnumQuerySurface where T == Rock {}
@@ -195,25 +206,32 @@ extension StringOptions: StringOptionsSurface {}
     }
 
     @Test func dataAreComparedThroughTheirRequirements() throws {
-        func data<Q: DataQuerySurface>(_ a: Q) -> [Query<Bool>] {
+        func data<Q: DataQuerySurface>(_ a: Q, _ b: Query<Data>) -> [Query<Bool>] {
             [
                 a.contains(Data([2]), options: []), a.starts(with: Data([1]), options: []),
                 a.ends(with: Data([3]), options: []), a.equals(Data([1, 2]), options: []),
-                a.notEquals(Data([1, 2]), options: []),
+                a.notEquals(Data([1, 2]), options: []), a.contains(b, options: []), a.starts(with: b, options: []),
+                a.ends(with: b, options: []), a.equals(b, options: []), a.notEquals(b, options: []),
             ]
         }
         try realm.write {
             for peak in realm.objects(Peak.self) { peak.picture = peak.id == 1 ? Data([1, 2]) : Data([2, 3]) }
         }
-        #expect(found(5) { data($0.picture) } == ["12", "1", "2", "1", "2"])
+        #expect(
+            found(10) { data($0.picture, $0.picture) } == ["12", "1", "2", "1", "2", "12", "12", "12", "12", ""])
     }
 
     @Test func storedFormsAreComparedThroughTheirRequirements() {
-        func rocks<Q: EnumQuerySurface>(_ a: Q) -> [Query<Bool>] {
-            [a == .lime, a.in([.granite]), a.rawValue == "lime"]
+        func rocks<Q: EnumQuerySurface>(_ a: Q, _ rock: Query<Rock>, _ name: Query<String>) -> [Query<Bool>] {
+            [
+                a == .lime, a.in([.granite]), a.rawValue == "lime", a > .granite, a <= a,
+                a.like(name, caseInsensitive: true), a.contains(rock, options: []),
+                a.starts(with: .lime, options: []), a.equals(rock, options: .caseInsensitive),
+            ]
         }
         func anyRock<Q: AnyEnumQuerySurface>(_ a: Q) -> Query<Q.T.RawValue> { a.rawValue }
-        #expect(found(3) { rocks($0.rock) } == ["1", "2", "1"])
+        #expect(
+            found(9) { rocks($0.rock, $0.rock, $0.name) } == ["1", "2", "1", "1", "12", "", "12", "1", "12"])
         #expect(found(1) { [anyRock($0.rock) == "lime"] } == ["1"])
         func metres<Q: CustomQuerySurface>(_ a: Q) -> [Query<Bool>] {
             [a == Metres(362), a > Metres(400), a.persistableValue < 400]

@@ -74,6 +74,19 @@ extension SectionChangeSurface {
     }
 }
 
+// The generic parameters have RealmSwift's names.
+extension ResultsSection where T == Peak {
+    fileprivate var names: [String] { map(\.name) }
+}
+
+/// RealmSwift's protocol of both, observed as it is there: without a file and a line.
+private func observed<S: RealmSectionedResult>(_ sections: S, on queue: DispatchQueue) -> [NotificationToken] {
+    [
+        sections.observe(keyPaths: ["name"], on: queue) { _ in }, sections.observe(on: queue) { _ in },
+        sections.observe(keyPaths: nil, on: queue) { (_: SectionedResultsChange<S>) in },
+    ]
+}
+
 /// RealmSwift's protocol of both, as a constraint.
 private func counts<S: RealmSectionedResult>(_ sections: S) -> [Int] {
     [sections.count, sections.isFrozen ? 1 : 0, sections.isInvalidated ? 1 : 0, sections.realm == nil ? 0 : 1]
@@ -146,7 +159,10 @@ private func counts<S: RealmSectionedResult>(_ sections: S) -> [Int] {
                 sections.observe(keyPaths: [\Peak.name], on: queue) { _ in },
                 sections[0].observe(keyPaths: [\Peak.name], on: queue) { _ in },
             ]
-        for token in tokens { #expect(token.invalidate()) }
+        for token in tokens + observed(sections, on: queue) + observed(sections[0], on: queue) {
+            #expect(token.invalidate())
+        }
+        #expect(sections[1].names == ["Niesen"])
     }
 
     @Test func aChangeOfSectionsHasRealmSwiftsCases() {

@@ -39,7 +39,8 @@ enum StoreQuery {
         do throws(QueryError) {
             return try QueryPipeline(QueryPipeline.stages(parsing: text), table: table, schema: view.schema)
         } catch {
-            throw ToolError(.usage, "\(error)")
+            let hinted = error.hinting { SchemaResolver(view.schema).reachableNames(from: table, in: view.schema) }
+            throw ToolError(.usage, "\(hinted)")
         }
     }
 }

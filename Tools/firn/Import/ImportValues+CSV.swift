@@ -4,9 +4,9 @@ import FirnCore
 // MARK: CSV
 
 extension ImportValues {
-    /// Reads a field of CSV; an empty one is nil, or the empty collection.
+    /// Reads a field of CSV; an empty one is nil, or the empty collection. Blanks alone are an empty field.
     func read(_ column: ColumnSchema, _ field: CSVReader.Field) throws(InputFault) -> Parsed {
-        let isEmpty = field.text.isEmpty && !field.isQuoted
+        let isEmpty = field.isEmpty
         if isEmpty, column.collection == .none {
             if column.isNullable || column.type == .link || column.type == .mixed { return .value(.null) }
             if column.type == .string { return .value(.string("")) }

@@ -1,4 +1,5 @@
 import FirnCore
+import FirnQuery
 
 /// What may follow in a line of `firn shell`. At its beginning stand subcommands and class names. Then follow property
 /// names, also behind the dots of a path, and the words of queries.
@@ -59,10 +60,11 @@ struct ShellCompletion {
             target = next
         }
         let last = String(steps.last ?? "")
-        let names = schema[target].columns.filter { !$0.isRemoved }.map(\.name)
+        let columns = schema[target].columns.filter { !$0.isRemoved }
+        let names = columns.map { PropertyPath.escaped($0.name) }
         var result = choose(names + (steps.count == 1 ? Self.queryWords : []), last)
-        if result.words.count == 1, let column = schema[target].column(named: result.words[0]),
-            schema[target].columns[column].target != nil
+        if result.words.count == 1, let column = names.firstIndex(of: result.words[0]),
+            columns[column].target != nil
         {
             result.suffix = ""
         }

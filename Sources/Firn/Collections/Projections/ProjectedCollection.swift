@@ -13,9 +13,11 @@ import FirnStorage
 /// It stores nothing: its count is the list's count, and an element costs what finding the object in the list and
 /// reading its property cost. It belongs to the thread, queue or actor of the list's realm. An index that is out of
 /// bounds stops the program.
-public struct ProjectedCollection<Element: RealmCollectionValue>: RandomAccessCollection, ThreadConfined, Equatable,
+public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAccessCollection, ThreadConfined, Equatable,
     CustomStringConvertible, ProjectsElements
 {
+    /// What the collection consists of: values of the property.
+    public typealias Element = NewElement
     /// The indices are numbers from 0.
     public typealias Index = Int
 

@@ -4,9 +4,12 @@ import FirnCore
 ///
 /// It is the section of its key: if the last of its elements goes, it is empty, and if one comes again, it has that.
 /// Costs and stops the program as `SectionedResults` does.
-public struct ResultsSection<Key: _Persistable & Hashable, Element: RealmCollectionValue>: RandomAccessCollection,
+public struct ResultsSection<Key: _Persistable & Hashable, T: RealmCollectionValue>: RandomAccessCollection,
     _SourcedCollection, Identifiable
 {
+    /// What the section consists of.
+    public typealias Element = T
+
     let sections: _SectionSource<Key, Element>
     /// The key that the elements have in common.
     public let key: Key

@@ -4,6 +4,7 @@ extension ObjectBase {
     ///
     /// The text of an object that is gone is its class name and "[invalid object]".
     final func describe(depth: Int) -> String {
+        if let heldValue { return describeValue(heldValue.any, depth: depth) }
         let name = classInfo.name
         if isInvalidated { return "\(name) [invalid object]" }
         guard depth < 4 else { return "\(name) <Maximum depth exceeded>" }

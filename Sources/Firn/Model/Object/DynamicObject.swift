@@ -22,6 +22,21 @@ public final class DynamicObject: Object {
         set { self[member] = newValue }
     }
 
+    /// The value, for an element of a collection of values.
+    private(set) var held: HeldValue?
+
+    /// Makes the object, which is new, an element of a collection of values.
+    func hold(_ value: AnyRealmValue) { held = HeldValue(value) }
+
+    /// Whether both show the same row, or, as elements of collections of values, the same value. O(1).
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let held else { return super.isEqual(object) }
+        return instance(object, of: DynamicObject.self)?.held?.value == held.value
+    }
+
+    /// A hash value that is the same for equal objects.
+    public override var hash: Int { held?.value.hashValue ?? super.hash }
+
     /// False: it is no class of its own.
     public override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
@@ -67,41 +82,43 @@ extension ObjectBase {
 
     /// The collection of a property by its name, with dynamic objects as elements.
     fileprivate final func location(_ name: String, _ kind: CollectionKind) -> CollectionLocation {
-        guard isManaged else {
-            stopProgram(
-                "an unmanaged object of \(classInfo.name) has no dynamic collections. Add it to a realm first.")
-        }
         if !_row.isCurrent { _row = _relocate(_row) }
-        guard let property = classInfo.property(named: name), property.shape.collection == kind else {
-            stopProgram("\(classInfo.name).\(name) is not a \(kind).")
-        }
-        return CollectionLocation(_row, property)
+        return CollectionLocation(_row, dynamicCollection(name, kind))
     }
 
     /// The list in the property with this name, for code that does not know the class of its elements. Live, as the
     /// list itself.
     ///
-    /// Of a list of values it tells the count, observes, and removes elements; `self[name]` gives them, as in
-    /// `dog["ages"] as? List<Int>`. Stops the program if the object is unmanaged or gone, or if the property is not a
-    /// list. Reading an element that is a value as an object stops it, too.
+    /// An element of a list of values is an object without properties that shows the value: it prints it, and
+    /// `element["self"]` gives it. The list itself is `self[name]`, as in `dog["ages"] as? List<Int>`.
+    ///
+    /// Of an unmanaged object, it is a copy of a list of values, O(n). Stops the program if an unmanaged object's list
+    /// has objects, if the object is gone, and if the property is not a list.
     public final func dynamicList(_ propertyName: String) -> List<DynamicObject> {
-        List(at: location(propertyName, .list))
+        if isManaged { return List(at: location(propertyName, .list)) }
+        let list = List<DynamicObject>()
+        list.append(objectsIn: heldElements(propertyName, .list).compactMap(\.element))
+        return list
     }
 }
 
 extension Object {
     /// The set in the property with this name, for code that does not know the class of its elements. Live, as the set
-    /// itself. Stops the program if the object is unmanaged or gone, or if the property is not a set. Reading an
-    /// element that is no object as an object stops it, too.
+    /// itself. Values are shown as `dynamicList(_:)` shows them, and it stops the program as that does.
     public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
-        MutableSet(at: location(propertyName, .set))
+        if isManaged { return MutableSet(at: location(propertyName, .set)) }
+        let set = MutableSet<DynamicObject>()
+        set.insert(objectsIn: heldElements(propertyName, .set).compactMap(\.element))
+        return set
     }
 
     /// The map in the property with this name, for code that does not know the class of its elements. Live, as the map
-    /// itself. Stops the program if the object is unmanaged or gone, or if the property is not a map. Reading an
-    /// element that is no object as an object stops it, too.
+    /// itself. Values are shown as `dynamicList(_:)` shows them, and it stops the program as that does.
     public final func dynamicMap<Key: _MapKey>(_ propertyName: String) -> Map<Key, DynamicObject?> {
-        Map(at: location(propertyName, .map))
+        if isManaged { return Map(at: location(propertyName, .map)) }
+        let map = Map<Key, DynamicObject?>()
+        for (key, element) in heldElements(propertyName, .map) { map.updateValue(element, forKey: Key._key(key)) }
+        return map
     }
 }
 
@@ -238,6 +255,13 @@ extension ObjectBase {
     final func noteCopy(_ copy: ObjectBase) {
         guard isManaged, let run = _RealmInstance.of(_row).migration?.ifRunningHere else { return }
         run.noteCopy(copy, of: TableBinding.of(_row).table, key: _row.key)
+    }
+
+    /// Notes that the object is a part of itself, in a migration that makes its class embedded, which will be refused
+    /// for it. False outside of one.
+    final func noteSelfContaining() -> Bool {
+        guard isManaged, let run = _RealmInstance.of(_row).migration?.ifRunningHere else { return false }
+        return run.noteSelfContaining(TableBinding.of(_row).table, key: _row.key)
     }
 
     /// The object, or the new form of an old object of a running migration; nil if that was deleted.

@@ -105,7 +105,10 @@ extension ObjectBase {
     /// gone, and on the wrong thread, both stop it as a typed property does. Slower than a typed property, since the
     /// name is looked up in a dictionary and the value is boxed.
     public final subscript(key: String) -> Any? {
-        get { anyValue(property(key)) }
+        get {
+            if key == "self", let heldValue { return heldValue.any }
+            return anyValue(property(key))
+        }
         set {
             do { try setAny(property(key), newValue) } catch {
                 stopProgram("\(type(of: self))[\"\(key)\"]: \(error)")
@@ -122,6 +125,10 @@ extension ObjectBase {
     /// The property with a name. Stops the program if there is none.
     private final func property(_ name: String) -> PropertyInfo {
         guard let property = property(named: name) else {
+            if heldValue != nil {
+                stopProgram(
+                    "an element of a collection of values has no property \"\(name)\". Its value is element[\"self\"].")
+            }
             stopProgram("\(classInfo.missingPropertyText(name)).")
         }
         return property

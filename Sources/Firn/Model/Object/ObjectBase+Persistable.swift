@@ -136,8 +136,12 @@ extension RealmCollectionValue where Self: ObjectBase {
     /// The accessor of the object that an element links to.
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
         switch value {
-        case .link(let key), .typedLink(_, let key): return realm.accessor(Self.self, key)
-        default: stopForUnknownValue("\(value)", Self.self)
+        case .link(let key): return realm.accessor(Self.self, key)
+        case .typedLink(_, let key) where !Firn.isDynamic(Self.self): return realm.accessor(Self.self, key)
+        default:
+            // Of a sorted collection of values.
+            if Firn.isDynamic(Self.self), let element = DynamicObject.showing(value, realm) as? Self { return element }
+            stopForUnknownValue("\(value)", Self.self)
         }
     }
     /// The element as the store keeps it: the object's key. An unmanaged object is added to the realm first. An

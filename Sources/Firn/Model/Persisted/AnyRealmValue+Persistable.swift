@@ -131,6 +131,28 @@ extension AnyRealmValue: MinMaxType, AddableType {
         default: return nil
         }
     }
+    /// The smallest value in the order of all values. Nil, NaN, objects and collections are passed over.
+    public static func _min(_ values: some Sequence<AnyRealmValue>) -> AnyRealmValue? {
+        compared(values).min { Value.precedes($0.stored, $1.stored) }?.value
+    }
+    /// The largest value in the order of all values. Nil, NaN, objects and collections are passed over.
+    public static func _max(_ values: some Sequence<AnyRealmValue>) -> AnyRealmValue? {
+        compared(values).max { Value.precedes($0.stored, $1.stored) }?.value
+    }
+
+    private static func compared(
+        _ values: some Sequence<AnyRealmValue>
+    ) -> [(value: AnyRealmValue, stored: Value)] {
+        values.compactMap { value in
+            switch value {
+            case .none, .object, .list, .dictionary: return nil
+            default:
+                guard let stored = AnyRealmValue._storeValue(value), !stored.isNaN else { return nil }
+                return (value, stored)
+            }
+        }
+    }
+
     /// The exact sum of the numbers, as a decimal: what is not a number, and NaN, is passed over.
     public static func _sum(_ values: some Sequence<AnyRealmValue>) -> AnyRealmValue {
         .decimal128(Decimal128._sum(numbers(values)))

@@ -170,9 +170,16 @@ extension _MappedValue {
         if _propertyType.isMapped, unwrapped(any) == nil { return _Mapped._targetInitial }
         return _wrap(try _fromAny(any))
     }
-    /// What the stored value that `any` stands for stands for; nil for nil and `NSNull`. Throws `ValueFault` if it
-    /// stands for nothing.
-    public static func _optionalFromAny(_ any: Any?) throws -> Self? { unwrapped(any) == nil ? nil : try _fromAny(any) }
+    /// What the stored value that `any` stands for stands for; nil for nil and `NSNull`, and for a value that stands
+    /// for nothing. Throws `ValueFault` if an object stands for nothing, whose members would be lost.
+    public static func _optionalFromAny(_ any: Any?) throws -> Self? {
+        guard unwrapped(any) != nil else { return nil }
+        if let value = cast(any, to: Self.self) { return value }
+        let stored = try _Mapped._fromAny(any)
+        let value = Self(_mapped: stored)
+        if value == nil, _propertyType.isMapped { throw ValueFault(stored, isNot: Self.self) }
+        return value
+    }
     /// The stored value as the store keeps it.
     public static func _storeValue(_ value: Self) -> Value? { _Mapped._storeValue(value._mapped) }
     /// The stored value as the store keeps it; null if it is nil.

@@ -106,10 +106,10 @@ extension Float: _FixedScalar {
     }
     /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
-    /// The number that a number or a Boolean of any type is. Nil if a `Float` is neither equal to it nor has the same
-    /// decimal text.
+    /// The number that a number or a Boolean of any type is, the nearest one for an integer. Nil if a `Float` is
+    /// neither equal to a floating-point number nor has the same decimal text.
     public static func _convert(_ any: Any) -> Float? {
-        guard let number = floating(any) else { return integer(any).flatMap { Float(exactly: $0) } }
+        guard let number = floating(any) else { return nearest(any) }
         let narrow = Float(number)
         // A number with the same decimal text counts as exact: JSON gives 0.1 as a Double.
         if Double(narrow) == number || number.isNaN || "\(narrow)" == "\(number)" { return narrow }
@@ -139,10 +139,8 @@ extension Double: _FixedScalar {
     }
     /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
-    /// The number that a number or a Boolean of any type is; nil if a `Double` can't hold it exactly.
-    public static func _convert(_ any: Any) -> Double? {
-        floating(any) ?? integer(any).flatMap { Double(exactly: $0) }
-    }
+    /// The number that a number or a Boolean of any type is, the nearest one for an integer.
+    public static func _convert(_ any: Any) -> Double? { floating(any) ?? nearest(any) }
 }
 
 /// The integer that a number or a Boolean of any type is; nil if it is not exactly one.
@@ -159,6 +157,13 @@ func integer(_ any: Any) -> Int64? {
         default: return value.int64Value
         }
     }
+}
+
+/// The floating-point number nearest to an integer or a Boolean of any type; nil for anything else.
+private func nearest<F: BinaryFloatingPoint>(_ any: Any) -> F? {
+    if let number = integer(any) { return F(number) }
+    if let wide = any as? any BinaryInteger { return F(wide) }
+    return instance(any, of: NSNumber.self).flatMap { $0.objCType.pointee == 0x51 ? F($0.uint64Value) : nil }
 }
 
 /// The number that a floating-point value of any type is; nil for anything else.

@@ -64,15 +64,21 @@ extension _Scalar {
     /// The value that `any` stands for. Throws `ValueFault` for nil and for anything that does not fit.
     public static func _fromAny(_ any: Any?) throws -> Self {
         guard let any = unwrapped(any) else { throw ValueFault("nil does not fit a property that is not optional") }
-        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNot: Self.self) }
-        return value
+        return try _fit(any)
+    }
+
+    /// The value that `any`, which is unwrapped, stands for. Throws `ValueFault` if it does not fit.
+    private static func _fit(_ any: Any) throws -> Self {
+        if let value = (any as? Self) ?? _convert(any) { return value }
+        // An enum, or a type of the application, is what it is stored as.
+        if let mapped = any as? any _MappedValue, let value = try? _fit(mapped._mapped) { return value }
+        throw ValueFault(any, isNot: Self.self)
     }
 
     /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` for anything that does not fit.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard let any = unwrapped(any) else { return nil }
-        guard let value = (any as? Self) ?? _convert(any) else { throw ValueFault(any, isNot: Self.self) }
-        return value
+        return try _fit(any)
     }
 
     /// The element of a stored value. Stops the program if this type has no such value.

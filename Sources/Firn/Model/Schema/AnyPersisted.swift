@@ -40,7 +40,7 @@ protocol AnyPersisted {
     static func isElements(_ any: Any) -> Bool
     /// What a property without an initial value holds, as untyped access returns it.
     static var initialAny: Any? { get }
-    /// Whether the property takes an untyped value.
+    /// Whether the property takes an untyped value, and does not make nil of it.
     static func takes(_ any: Any?) -> Bool
     /// A value read from the store, as untyped access returns it; nil for null.
     static func any(from value: Value, _ realm: _RealmInstance) -> Any?
@@ -161,7 +161,10 @@ extension Persisted: AnyPersisted {
 
     static var initialAny: Any? { Value._anyStored(Value._initial) }
 
-    static func takes(_ any: Any?) -> Bool { (try? Value._storedFromAny(any)) != nil }
+    static func takes(_ any: Any?) -> Bool {
+        guard let stored = try? Value._storedFromAny(any) else { return false }
+        return unwrapped(any) == nil || Value._storedValue(stored) != .null
+    }
 
     static func any(from value: FirnCore.Value, _ realm: _RealmInstance) -> Any? {
         if value == .null { return nil }

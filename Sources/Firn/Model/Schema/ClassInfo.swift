@@ -45,10 +45,12 @@ final class ClassInfo: @unchecked Sendable {
     func isIgnored(_ name: String) -> Bool { ignored.contains { $0.name == name } }
 
     /// Text for a property that is not there: that the class lacks it, and which properties the class has.
-    func missingPropertyText(_ name: String) -> String {
+    ///
+    /// - Parameter written: how a name is written where it is missed.
+    func missingPropertyText(_ name: String, written: (String) -> String = { $0 }) -> String {
         isIgnored(name)
             ? "the class \(self.name) does not store \"\(name)\", because its ignoredProperties() names it"
-            : "the class \(self.name) has no property \"\(name)\"; it has \(properties.map(\.name).joined(separator: ", "))"
+            : "the class \(self.name) has no property \"\(name)\"; it has \(properties.map { written($0.name) }.joined(separator: ", "))"
     }
 
     /// Whether accessors compute their initial values. An ignored property keeps its own value, and an object that the

@@ -18,6 +18,8 @@ struct MigrationPlan {
     private var removed: Set<TableID> = []
     /// The classes whose primary keys the block has set.
     private var freed: Set<TableID> = []
+    /// The objects that the block has tried to copy into themselves, by their tables.
+    private var selfContaining: [TableID: Set<Int64>] = [:]
     private var renamed: [(table: TableID, column: Int, from: String)] = []
 
     init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
@@ -113,9 +115,12 @@ struct MigrationPlan {
         return schema
     }
 
+    /// Notes that an object, which is to be embedded, is a part of itself.
+    mutating func noteSelfContaining(_ id: TableID, key: Int64) { selfContaining[id, default: []].insert(key) }
+
     /// Why the migration can't be committed, one sentence for each reason. The reasons are properties that were renamed
-    /// to a name which the class does not have, and objects that do not fit the classes. The transaction has the final
-    /// schema.
+    /// to a name which the class does not have, objects that are parts of themselves, and objects that do not fit the
+    /// classes. The transaction has the final schema.
     func faults(in transaction: WriteTransaction) -> [String] {
         let schema = transaction.resolvedSchema.schema
         var faults: [String] = []
@@ -124,6 +129,9 @@ struct MigrationPlan {
             faults.append(
                 "\(name) was renamed to \"\(DisplayText.line(schema[id].columns[column].name))\", which the class does not have."
             )
+        }
+        for (id, keys) in selfContaining.sorted(by: { $0.key.index < $1.key.index }) {
+            faults.append(SchemaPlan.selfContainingFault(id, keys.sorted(), in: transaction, from: old))
         }
         return faults + SchemaPlan.objectFaults(in: transaction, from: old, freed: freed)
     }

@@ -15,6 +15,9 @@ struct SchemaPlan {
     /// What a higher schema version is needed for, one sentence each.
     private(set) var differences: [String] = []
     private let old: StoreSchema
+    /// The columns for which a class asks for an index although another class of the same table may not, by their
+    /// table's name.
+    private let sharedIndexes: [[UInt8]: Set<[UInt8]>]
 
     /// Whether the store's schema has to be changed at all.
     var changesAnything: Bool { schema != old }
@@ -24,6 +27,7 @@ struct SchemaPlan {
 
     init(_ infos: [ClassInfo], version: UInt64, on old: StoreSchema) {
         self.old = old
+        sharedIndexes = SchemaPlan.sharedIndexes(infos)
         schema = old
         schema.version = max(version, old.version)
         // All names first, so that links between new classes find their tables.
@@ -40,11 +44,25 @@ struct SchemaPlan {
         }
     }
 
+    /// The indexed columns of the tables that more than one class shows.
+    private static func sharedIndexes(_ infos: [ClassInfo]) -> [[UInt8]: Set<[UInt8]>] {
+        let byName = Dictionary(grouping: infos) { Array($0.name.utf8) }
+        return byName.filter { $0.value.count > 1 }.mapValues { classes in
+            Set(classes.flatMap { $0.stored.filter(\.isIndexed).map { Array($0.columnName.utf8) } })
+        }
+    }
+
     /// Brings one class's table to what the class declares, and notes the differences.
     private mutating func merge(_ info: ClassInfo, table id: TableID, tables: NameMap<TableID>, isNew: Bool) {
         var table = schema[id]
+        let indexed = sharedIndexes.isEmpty ? nil : sharedIndexes[Array(info.name.utf8)]
         func column(_ property: PropertyInfo) -> ColumnSchema {
-            property.column(target: property.isLink ? property.shape.target.flatMap { tables[$0.className()] } : nil)
+            var column = property.column(
+                target: property.isLink ? property.shape.target.flatMap { tables[$0.className()] } : nil)
+            if let indexed, !property.isPrimaryKey {
+                column.isIndexed = indexed.contains(Array(property.columnName.utf8))
+            }
+            return column
         }
         // Most openings find a class as they left it.
         if !isNew, table.isEmbedded == info.isEmbedded, table.columns.count == info.stored.count,
@@ -119,112 +137,6 @@ struct SchemaPlan {
     }
 }
 
-extension SchemaPlan {
-    /// How many keys or objects of a class a message names.
-    private static let mostNamed = 5
-
-    /// Why the objects in the store do not fit the classes, one sentence for each class. Either several objects would
-    /// have one primary key, or embedded objects have no parent or several. The transaction has changed its schema from
-    /// `old`.
-    static func objectFaults(
-        in transaction: WriteTransaction, from old: StoreSchema, freed: Set<TableID> = []
-    ) -> [String] {
-        let schema = transaction.resolvedSchema.schema
-        var faults: [String] = []
-        for (index, table) in schema.tables.enumerated() where !table.isRemoved {
-            let before = index < old.tables.count ? old.tables[index] : nil
-            if table.isEmbedded, before.map({ !$0.isEmbedded }) ?? false,
-                let fault = parentFault(TableID(index), in: transaction, from: old)
-            {
-                faults.append(fault)
-            }
-            guard let column = table.primaryKey else { continue }
-            // A column that was the primary key has no duplicates, unless the block has set keys, or several nil keys
-            // became blank.
-            let isEnforced = before.map { table.keepsKey(column, of: $0) } ?? true
-            if isEnforced, !freed.contains(TableID(index)) { continue }
-            let (total, first) = transaction.table(TableID(index)).duplicatePrimaryKeys(limit: mostNamed)
-            guard total > 0 else { continue }
-            let keys = first.map { "\($0.value.keyText) (\($0.count) objects)" } + (total > first.count ? ["…"] : [])
-            faults.append(
-                "\"\(table.name).\(table.columns[column].name)\": \(total) \(total == 1 ? "key is" : "keys are") held by several objects: \(keys.joined(separator: ", "))."
-            )
-        }
-        return faults
-    }
-
-    /// A sentence about the objects that do not fit a class which has become embedded; nil if there are none. These
-    /// objects do not have exactly one parent, are parts of themselves, or are in mixed values.
-    private static func parentFault(
-        _ id: TableID, in transaction: WriteTransaction, from old: StoreSchema
-    ) -> String? {
-        var count = 0
-        var named: [String] = []
-        func note(_ key: Int64, _ fault: String) {
-            count += 1
-            guard named.count < mostNamed else { return }
-            named.append("\(transaction.table(id).name(ofObject: key, before: old[id])) \(fault)")
-        }
-        let schema = transaction.resolvedSchema.schema
-        transaction.forEachWithoutOneParent(id) { key, parents in
-            let mixed = transaction.mixedSources(of: key, in: id).first.map(schema.name)
-            note(key, "by \(parents == 0 ? mixed ?? "none" : "\(parents)")")
-        }
-        if count == 0 {
-            let embedded = Set(schema.tables.indices.map { TableID($0) }.filter { schema[$0].isEmbedded })
-            let loop = schema.canContainItself(id) ? transaction.objects(of: embedded) { _, _ in false } : nil
-            let hasMixed = !transaction.resolvedSchema.mixed.isEmpty
-            if loop != nil || hasMixed {
-                transaction.forEachObject(of: id) { key in
-                    if let loop, !(loop[id]?.contains(key) ?? false) {
-                        note(key, "only by its own parts")
-                    } else if let source = transaction.mixedSources(of: key, in: id).first {
-                        note(key, "by one and by \(schema.name(source)), a mixed value")
-                    }
-                }
-            }
-        }
-        guard count > 0 else { return nil }
-        let list = (named + (count > named.count ? ["…"] : [])).joined(separator: ", ")
-        return
-            "\"\(schema[id].name)\" is an embedded class now: \(count) of its objects \(count == 1 ? "is" : "are") not linked to by exactly one property of one object: \(list). In a migrationBlock, give each object one parent, or delete it."
-    }
-}
-
-extension StoreSchema {
-    /// A property with its class, for messages.
-    fileprivate func name(_ property: (table: TableID, column: Int)) -> String {
-        "\(self[property.table].name).\(self[property.table].columns[property.column].name)"
-    }
-
-    /// Whether an embedded object of a table can be a part of itself, through objects of embedded classes.
-    fileprivate func canContainItself(_ id: TableID) -> Bool {
-        var seen: Set<TableID> = []
-        var next = [id]
-        while let id = next.popLast() {
-            for column in self[id].columns where !column.isRemoved {
-                guard let target = column.target, self[target].isEmbedded, seen.insert(target).inserted else {
-                    continue
-                }
-                next.append(target)
-            }
-        }
-        return seen.contains(id)
-    }
-}
-
-extension TableView {
-    /// An object, for messages: by the primary key that it had, or by its first value.
-    fileprivate func name(ofObject key: Int64, before: TableSchema) -> String {
-        let plain = schema.columns.indices.filter {
-            !schema.columns[$0].isRemoved && schema.columns[$0].collection == .none && schema.columns[$0].target == nil
-        }
-        let shown = before.primaryKey.flatMap { plain.contains($0) ? $0 : nil } ?? plain.first
-        guard let shown, let value = value(shown, of: key) else { return "object \(key)" }
-        return "object \(key) (\(DisplayText.line(schema.columns[shown].name)): \(value.keyText))"
-    }
-}
-
 extension TableSchema {
     /// Whether a column was the primary key before, too, with or without nil as now, so that it has no duplicates.
     func keepsKey(_ column: Int, of before: TableSchema) -> Bool {
@@ -233,7 +145,8 @@ extension TableSchema {
 }
 
 extension ClassInfo {
-    /// Whether two classes store the same, so that they may show one table.
+    /// Whether two classes store the same, so that they may show one table. An index that one of them lacks is no
+    /// difference: the column has it if one of them asks for it.
     fileprivate func storesTheSame(as other: ClassInfo) -> Bool {
         guard stored.count == other.stored.count, isEmbedded == other.isEmbedded, !isObservable, !other.isObservable,
             primaryKey?.columnName == other.primaryKey?.columnName
@@ -242,7 +155,10 @@ extension ClassInfo {
         return stored.allSatisfy { property in
             guard let same = others[property.columnName] else { return false }
             // The number of a table has no meaning here.
-            return property.column(target: nil) == same.column(target: nil)
+            var column = property.column(target: nil)
+            let other = same.column(target: nil)
+            column.isIndexed = other.isIndexed
+            return column == other
                 && property.shape.target?.className() == same.shape.target?.className()
         }
     }

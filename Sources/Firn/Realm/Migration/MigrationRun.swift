@@ -138,6 +138,13 @@ final class MigrationRun: @unchecked Sendable {
         if running.plan.becomingEmbedded.contains(id) { state?.copies.note(copy, of: id, key) }
     }
 
+    /// Notes that an object is a part of itself. False if its class does not become embedded.
+    func noteSelfContaining(_ id: TableID, key: Int64) -> Bool {
+        guard running.plan.becomingEmbedded.contains(id) else { return false }
+        state?.plan.noteSelfContaining(id, key: key)
+        return true
+    }
+
     /// Notes that an instance has got a row. It may be a copy that was noted.
     func noteRow(_ object: ObjectBase, in id: TableID, key: Int64) { state?.copies.locate(object, in: id, key) }
 

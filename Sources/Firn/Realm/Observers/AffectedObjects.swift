@@ -125,10 +125,10 @@ struct ObservedPath {
         var steps: [ReadPath.Step] = []
         var first: PropertyInfo?
         var table: TableBinding? = binding
-        for name in text.split(separator: ".", omittingEmptySubsequences: false) {
-            guard let current = table, let property = current.info.property(named: String(name)) else {
+        for name in PropertyPath.names(in: text).map(\.text) {
+            guard let current = table, let property = current.info.property(named: name) else {
                 let reason =
-                    table.map { $0.info.missingPropertyText(String(name)) }
+                    table.map { $0.info.missingPropertyText(name) }
                     ?? "what comes before \"\(name)\" is no object"
                 stopProgram(
                     "the key path \"\(text)\" can't be observed: \(reason). Name properties of \(binding.info.name), joined by dots."

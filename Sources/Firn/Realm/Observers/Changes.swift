@@ -26,9 +26,9 @@ public struct PropertyChange {
 public typealias ProjectedPropertyChange = PropertyChange
 
 /// What happened to an observed collection.
-public enum RealmCollectionChange<Collection> {
+public enum RealmCollectionChange<CollectionType> {
     /// The first call: the collection is ready.
-    case initial(Collection)
+    case initial(CollectionType)
     /// Elements were inserted, deleted or modified.
     ///
     /// Deletions and modifications are indices in the collection as it was at the last call. If `withoutNotifying` has
@@ -37,9 +37,12 @@ public enum RealmCollectionChange<Collection> {
     /// again. In some collections, such as a sorted list, elements may occur several times and the edits are not known.
     /// There, more than 512 deletions and insertions are not computed one by one: everything between the equal ends is
     /// deleted and inserted.
-    case update(Collection, deletions: [Int], insertions: [Int], modifications: [Int])
+    case update(CollectionType, deletions: [Int], insertions: [Int], modifications: [Int])
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(Swift.Error)
+
+    /// The collection's type, by another name.
+    public typealias Collection = CollectionType
 }
 
 /// What happened to an observed map.
@@ -52,6 +55,9 @@ public enum RealmMapChange<Collection: RealmKeyedCollection> {
         Collection, deletions: [Collection.Key], insertions: [Collection.Key], modifications: [Collection.Key])
     /// Never passed. It exists so that programs written for RealmSwift compile.
     case error(Swift.Error)
+
+    /// The map's type, by another name.
+    public typealias MapType = Collection
 }
 
 /// What happened to observed sections: `SectionedResults` or one `ResultsSection`.

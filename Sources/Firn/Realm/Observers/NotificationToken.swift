@@ -13,7 +13,10 @@ import FirnStorage
 ///
 /// Releasing it, or `invalidate()`, ends the calls. Either may be done on any thread. The observer then holds no
 /// version any more.
-public final class NotificationToken: @unchecked Sendable {
+///
+/// A token that a program makes itself, as a test does in place of an observer's, keeps nothing active. A subclass may
+/// override `invalidate()`; observers return tokens of this class itself.
+open class NotificationToken: @unchecked Sendable {
     // Unchecked because the observer belongs to its realm's thread. The token only holds it, under the lock.
     private struct State {
         var isInvalidated = false
@@ -21,9 +24,11 @@ public final class NotificationToken: @unchecked Sendable {
     }
     private let state = Guarded(.innermost, State())
 
-    init() {}
+    /// A token of no observer, such as a test hands out. `invalidate()` returns true the first time.
+    public init() {}
 
-    deinit { invalidate() }
+    // Not `invalidate()`, which a subclass may override: its own properties are gone here.
+    deinit { end() }
 
     /// Ends the calls, and releases the version that the observer holds. Returns false if they had already ended. O(1).
     /// May be called on any thread, and more than once.
@@ -31,7 +36,11 @@ public final class NotificationToken: @unchecked Sendable {
     /// A call that is running on another thread at that moment is not waited for. On the observer's own thread, queue
     /// or actor no call follows.
     @discardableResult
-    public func invalidate() -> Bool {
+    open func invalidate() -> Bool { end() }
+
+    /// What `invalidate()` does.
+    @discardableResult
+    private func end() -> Bool {
         // The observer is released outside of the lock, because it may hold the last reference to its realm.
         let (wasActive, gone) = state.withLock { state -> (Bool, Subscription?) in
             let result = (!state.isInvalidated, state.observer)
@@ -42,12 +51,12 @@ public final class NotificationToken: @unchecked Sendable {
         return wasActive
     }
 
-    var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
+    final var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
 
-    var observer: Subscription? { state.withLock { $0.observer } }
+    final var observer: Subscription? { state.withLock { $0.observer } }
 
     /// Makes the token keep the observer. Returns false if the token was invalidated before the observer was made.
-    func keep(_ observer: Subscription) -> Bool {
+    final func keep(_ observer: Subscription) -> Bool {
         state.withLock { state in
             guard !state.isInvalidated else { return false }
             state.observer = observer

@@ -18,6 +18,16 @@ private class Shelf: Object {
     override class func propertiesMapping() -> [String: String] { ["numbers": "stored_numbers"] }
 }
 
+private class Values: Object {
+    @Persisted var numbers: List<Int>
+    @Persisted var gaps: List<Int?>
+    @Persisted var moods: List<Mood>
+    @Persisted var mixed: List<AnyRealmValue>
+    @Persisted var words: MutableSet<String>
+    @Persisted var prices: Map<String, Int>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// `DynamicObject`, and the functions that take names (R19, R21, R58, R96, S59).
 @Suite(.timeLimit(.minutes(20))) struct DynamicObjectTests {
     private static let types: [ObjectBase.Type] = [Shelf.self, Dog.self, Person.self, Gear.self, Machine.self]
@@ -195,7 +205,7 @@ private class Shelf: Object {
     }
 
     /// SEMANTICS 97.
-    @Test func aListOfValuesIsCountedAndEmptied() async throws {
+    @Test func aListOfValuesIsCountedAndEmptied() throws {
         let (realm, shelf) = try filled()
         let numbers = shelf.dynamicList("numbers")
         #expect(numbers.count == 2 && !numbers.isEmpty && numbers.realm == realm)
@@ -203,10 +213,46 @@ private class Shelf: Object {
         #expect(Array(shelf.numbers) == [2])
         try realm.write { numbers.removeAll() }
         #expect(shelf.numbers.isEmpty && numbers.isEmpty)
-        let read = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = try DynamicObjectTests().filled().1.dynamicList("numbers")[0]
+    }
+
+    /// The elements of a collection of values show the values, managed or not.
+    @Test(arguments: [true, false]) func valuesAreShownAsElements(isManaged: Bool) throws {
+        let values = Values(value: [
+            "numbers": [3, 1, 3], "gaps": [NSNull(), 2], "moods": ["wild"], "words": ["a"], "prices": ["tea": 5],
+            "mixed": [1, "x", NSNull()],
+        ])
+        let realm = try memoryRealm([Values.self])
+        if isManaged { try realm.write { realm.add(values) } }
+        let numbers = values.dynamicList("numbers")
+        #expect(numbers.count == 3 && numbers.map { $0["self"] as? Int } == [3, 1, 3])
+        #expect("\(numbers)".contains("[0] 3,\n\t[1] 1") && "\(numbers[0])" == "3")
+        #expect(numbers.first?.value(forKey: "self") as? Int == 3 && numbers.last == numbers.first)
+        #expect(numbers[0] != numbers[1] && Set(numbers).count == 2 && numbers.index(of: numbers[1]) == 1)
+        #expect(numbers.value(forKeyPath: "@sum.self") as? Int == 7)
+        #expect(values.dynamicList("gaps").map { "\($0)" } == ["nil", "2"])
+        #expect(values.dynamicList("moods").map { $0["self"] as? String } == ["wild"])
+        #expect(values.dynamicList("mixed").map { "\($0)" } == ["1", "x", "nil"])
+        #expect(values.dynamicMutableSet("words").map { $0["self"] as? String } == ["a"])
+        let prices: Map<String, DynamicObject?> = values.dynamicMap("prices")
+        #expect(prices["tea"]??["self"] as? Int == 5 && "\(prices)".contains("[tea]: 5") && prices["milk"] == nil)
+    }
+
+    /// A managed collection takes the elements of another one of its type.
+    @Test func valuesAreAddedAsElements() throws {
+        let realm = try memoryRealm([Values.self])
+        try realm.write {
+            let values = realm.create(Values.self, value: ["numbers": [3, 1], "mixed": [2]] as [String: Any])
+            let (numbers, mixed) = (values.dynamicList("numbers"), values.dynamicList("mixed"))
+            numbers.append(numbers[0])
+            mixed.append(numbers[1])
+            numbers[0] = mixed[0]
+            mixed.append(objectsIn: values.dynamicList("mixed"))
+            #expect(Array(values.numbers) == [2, 1, 3] && Array(values.mixed) == [.int(2), .int(1), .int(2), .int(1)])
         }
-        expectMessage(read, "an element of Shelf.numbers was read as an object, and is none")
+        let objects = realm.objects(Values.self)
+        try realm.write { objects[0].mixed.append(.object(objects[0])) }
+        #expect(objects[0].dynamicList("mixed")[4].numbers as? List<Int> == objects[0].numbers)
+        #expect(objects[0].freeze().dynamicList("numbers").map { "\($0)" } == ["2", "1", "3"])
     }
 
     @Test func misuseStops() async {
@@ -223,6 +269,19 @@ private class Shelf: Object {
             _ = try DynamicObjectTests().filled().1.dynamicList("favourites")
         }
         expectMessage(kind, "Shelf.favourites is not a list.")
+        let unmanaged = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = Shelf().dynamicList("dogs")
+        }
+        expectMessage(unmanaged, "an unmanaged object of Shelf has no dynamic collections of objects")
+        let value = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = try DynamicObjectTests().filled().1.dynamicList("numbers")[0].surname
+        }
+        expectMessage(value, #"has no property "surname". Its value is element["self"]."#)
+        let added = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (realm, shelf) = try DynamicObjectTests().filled()
+            try realm.write { shelf.dynamicList("dogs").append(shelf.dynamicList("numbers")[0]) }
+        }
+        expectMessage(added, "the element is the value 1, and Shelf.dogs takes no such value")
         let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (realm, shelf) = try DynamicObjectTests().filled()
             let other = realm.dynamicObjects("Shelf")[0]

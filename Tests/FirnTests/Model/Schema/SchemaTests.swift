@@ -342,6 +342,41 @@ private class PrivateAnimal: Object {
         #expect(only.schema["Look"]?.properties.count == 4)
     }
 
+    private class IndexedNumber: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted(indexed: true) var number: Int
+        @Persisted var text: String
+        override class func _realmObjectName() -> String? { "Numbered" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    private class IndexedText: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var number: Int
+        @Persisted(indexed: true) var text: String
+        override class func _realmObjectName() -> String? { "Numbered" }
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    /// A column is indexed if one of the classes that show it says so.
+    @Test(arguments: [false, true]) func twoClassesOfOneTableMayDifferInIndexes(isTurned: Bool) throws {
+        let types = [IndexedNumber.self, IndexedText.self]
+        let realm = try memoryRealm(isTurned ? types.reversed() : types)
+        let (numbers, texts) = (realm.objects(IndexedNumber.self), realm.objects(IndexedText.self))
+        try realm.write {
+            for id in 0..<1000 {
+                realm.create(IndexedText.self, value: [id, id, "\(id)"])
+                // The class that does not know an index keeps it up.
+                texts[id].number += 1
+                numbers[id].text += "x"
+            }
+        }
+        #expect(numbers.where { $0.number == 501 }.map(\.id) == [500])
+        #expect(texts.where { $0.text == "500x" }.map(\.id) == [500])
+        #expect(texts.where { $0.number == 501 }.explain().contains("index"))
+        #expect(numbers.where { $0.text == "500x" }.explain().contains("index"))
+    }
+
     /// What one class shows is linked to, not copied, where the other one is wanted.
     @Test func anObjectOfASharedTableFitsBothClasses() throws {
         let realm = try memoryRealm([FirstLook.self, SecondLook.self])

@@ -349,6 +349,28 @@ private class RoomLamp: EmbeddedObject {
         #expect(realm.objects(Chain.self)[0].first?.name == "three" && realm.countEmbedded(Link.self) == 1)
     }
 
+    /// A copy of an object that is a part of itself would have no end.
+    @Test(arguments: [1, 2]) func copyingAnObjectIntoItselfIsRefused(count: Int) throws {
+        try fillChain { realm in
+            let links = ["one", "two"].prefix(count).map { FreeLink(value: ["name": $0]) }
+            for (index, link) in links.enumerated() { link.next = links[(index + 1) % count] }
+            realm.create(FreeChain.self, value: ["first": links[0]])
+        }
+        let text =
+            #""Link": 1 of its objects is a part of itself, so no parent can have a copy: object 0 (name: "one")."#
+        try expectRefusal(text) { migration, _ in
+            migration.enumerateObjects(ofType: "Chain") { old, new in new!["first"] = old!["first"] }
+        }
+        try expectRefusal(text) { migration, _ in
+            migration.enumerateObjects(ofType: "Chain") { old, _ in
+                migration.create("Chain", value: ["first": old!["first"]])
+            }
+        }
+        let realm = try Realm(
+            configuration: .init(fileURL: url, schemaVersion: 0, objectTypes: [FreeChain.self, FreeLink.self]))
+        #expect(realm.objects(FreeLink.self).count == count)
+    }
+
     /// A mixed value can't hold an embedded object: it would show nil.
     @Test func objectsInMixedValuesAreNamed() throws {
         try fillChain { realm in

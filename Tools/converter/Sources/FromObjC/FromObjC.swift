@@ -10,14 +10,19 @@ struct FromObjC: ParsableCommand {
         abstract: "Converts model classes from `@objc dynamic var` to `@Persisted`.",
         discussion: """
             Give all files of the program, or its folder: a class may inherit from one in another file. What changes is \
-            printed as a diff, and what a person has to look at stands behind it.
+            printed as a diff, and what a person has to look at stands behind it, with the lines of the files as they \
+            were before. Folders named .build, DerivedData, Pods and Carthage, and hidden ones, are left out and named.
             """)
 
     @Flag(help: "Prints the diff and changes no file.") var dryRun = false
     @Argument(help: "Swift files, and folders with Swift files.") var paths: [String]
 
     func run() throws {
-        let files = try paths.flatMap { try Self.files(at: $0) }
+        var found = SwiftFiles()
+        for path in paths {
+            guard found.add(path) else { throw ValidationError("\(path) does not exist.") }
+        }
+        let files = found.files
         guard !files.isEmpty else {
             throw ValidationError("There are no Swift files in \(paths.joined(separator: ", ")).")
         }
@@ -32,35 +37,14 @@ struct FromObjC: ParsableCommand {
         let changed = conversion.files.filter(\.isChanged)
         for file in changed { print(try Self.difference(file), terminator: "") }
         if !dryRun {
-            for file in changed {
-                // A link stays a link: the file that it leads to is written.
-                let url = URL(fileURLWithPath: file.name).resolvingSymlinksInPath()
-                try file.after.write(to: url, atomically: true, encoding: .utf8)
-            }
+            for file in changed { try FileReplacement.write(file.after, to: file.name) }
         }
         for finding in conversion.findings { print("\(finding.file):\(finding.line): \(finding.text)") }
         let verb = dryRun ? "would change" : "changed"
+        for folder in found.skipped { print("\(folder) is left out. Give it by itself to convert what is in it.") }
         print(
             "\(changed.count) of \(files.count) \(files.count == 1 ? "file" : "files") \(verb); \(conversion.findings.count) to look at."
         )
-    }
-
-    /// What tools write: the program's own files are elsewhere.
-    private static let foreignFolders: Set<Substring> = ["build", "Build", "DerivedData", "Pods", "Carthage"]
-
-    /// The Swift files at a path, without hidden ones and those in folders that tools write.
-    private static func files(at path: String) throws -> [String] {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw ValidationError("\(path) does not exist.")
-        }
-        guard isFolder.boolValue else { return [path] }
-        var found: [String] = []
-        for case let name as String in FileManager.default.enumerator(atPath: path) ?? .init() {
-            let isForeign = name.split(separator: "/").contains { $0.hasPrefix(".") || foreignFolders.contains($0) }
-            if name.hasSuffix(".swift"), !isForeign { found.append(path + "/" + name) }
-        }
-        return found.sorted()
     }
 
     /// The change of a file, as `diff -u` shows it.

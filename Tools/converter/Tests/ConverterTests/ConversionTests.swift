@@ -3,21 +3,6 @@ import Testing
 
 /// What becomes of model classes, and what is reported.
 struct ConversionTests {
-    private func convert(_ sources: String...) -> Conversion {
-        Conversion(sources.enumerated().map { (name: "\($0.offset).swift", text: $0.element) })
-    }
-
-    private func expect(
-        _ source: String, becomes expected: String, reports findings: [String] = [],
-        location: SourceLocation = #_sourceLocation
-    ) {
-        let conversion = convert(source)
-        #expect(conversion.files[0].after == expected, sourceLocation: location)
-        #expect(conversion.findings.map(\.text) == findings, sourceLocation: location)
-        // A second run changes nothing.
-        #expect(!convert(conversion.files[0].after).files[0].isChanged, sourceLocation: location)
-    }
-
     @Test func propertiesLoseWhatIsForObjectiveC() {
         expect(
             """
@@ -102,7 +87,8 @@ struct ConversionTests {
                     @Persisted(indexed: true) var age = 0
                     var tmp = 0
                     let cache = List<Int>()
-                    override class func ignoredProperties() -> [String] { ["cache"] }
+                    // Which are searched.
+                    override class func ignoredProperties() -> [String] { return ["cache"] }
                 }
                 """)
     }
@@ -136,7 +122,7 @@ struct ConversionTests {
                 """,
             reports: [
                 "double is computed, lazy or of the class. Remove @objc and dynamic.",
-                "primaryKey() computes its names. Write them at the properties, as in @Persisted(indexed: true).",
+                "primaryKey() computes its names. Write them at the properties, as in @Persisted(primaryKey: true).",
                 "tapped() is one for Objective-C. Remove @objc, which Linux lacks.",
                 "date is of the type NSDate. Declare Date.",
                 "init(realm:schema:) is called no more. Move what it does to init().",
@@ -162,7 +148,7 @@ struct ConversionTests {
         expect(
             "@objc(StoredDog) public class Dog: Object {\n    @objc dynamic var a = 1\n}\n@objc(Cat) class Cat: Object {}\n",
             becomes:
-                "public class Dog: Object {\n    override class func _realmObjectName() -> String? { \"StoredDog\" }\n    @Persisted var a = 1\n}\nclass Cat: Object {}\n"
+                "public class Dog: Object {\n    public override class func _realmObjectName() -> String? { \"StoredDog\" }\n    @Persisted var a = 1\n}\nclass Cat: Object {}\n"
         )
     }
 

@@ -6,7 +6,12 @@ enum CSVReader {
         var text: [UInt8]
         var isQuoted: Bool
         var offset: Int
+
+        /// Whether it has no value: it has nothing but blanks, and no quotes.
+        var isEmpty: Bool { !isQuoted && text.allSatisfy(CSVReader.isBlank) }
     }
+
+    static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
     /// Where the record ends that begins at the first byte. See `RecordSource.next`.
     static func end(_ bytes: UnsafeRawBufferPointer, isLast: Bool, seen: inout RecordSource.Seen) -> Int? {

@@ -32,7 +32,7 @@ extension TextImport {
             var number: Int64?
             for (column, field) in zip(columns, fields) {
                 if let column {
-                    if column == schema[table].primaryKey, field.text.isEmpty, !field.isQuoted,
+                    if column == schema[table].primaryKey, field.isEmpty,
                         !schema[table].columns[column].isNullable
                     {
                         throw InputFault(

@@ -47,7 +47,7 @@ extension TextImport {
     private func inferred(_ type: String) throws -> ImportSchema.Class {
         var guesses = TypeGuesses()
         var count = 0
-        try forEachRecord { record, _ in
+        try forEachRecord(skipsEmpty: { !options.isCSV || guesses.all.count != 1 }) { record, _ in
             if options.isCSV {
                 let row = try CSVReader.fields(record)
                 if guesses.isEmpty {

@@ -87,7 +87,7 @@ struct TypeGuess {
     /// Takes account of a field of CSV.
     mutating func see(_ field: CSVReader.Field) {
         count += 1
-        guard field.isQuoted || !field.text.isEmpty else {
+        guard !field.isEmpty else {
             kinds.insert(.null)
             return
         }
@@ -96,8 +96,8 @@ struct TypeGuess {
 
     /// The kind of a field without quotes. Spaces beside a number or a word are none of it.
     private static func kind(ofText field: [UInt8]) -> Kinds {
-        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        let text = Array(field.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+        let isBlank = CSVReader.isBlank
+        let text = Array(field.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
         if text.elementsEqual("true".utf8) || text.elementsEqual("false".utf8) { return .bool }
         guard JSONReader.isNumber(text) else { return .string }
         return text.withUnsafeBytes { bytes in

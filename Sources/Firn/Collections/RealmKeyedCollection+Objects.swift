@@ -1,0 +1,100 @@
+import FirnCore
+import FirnQuery
+import FirnStorage
+
+/// Queries over the objects of a map. Keys whose object is nil are left out. Each costs, and stops the program, as the
+/// function of `RealmCollection` with its name.
+extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
+    private var objects: Results<Value.Wrapped> { Results(_source) }
+
+    /// The objects for which the condition holds, live: `shop.staff.where { $0.age > 30 }`.
+    public func `where`(_ isIncluded: (Query<Value.Wrapped>) -> Query<Bool>) -> Results<Value> {
+        Results(objects.where(isIncluded)._source)
+    }
+
+    /// The objects for which the text holds, live.
+    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value> {
+        Results(objects.filtered(predicateFormat, args)._source)
+    }
+
+    /// The objects sorted by a property, live.
+    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Value> {
+        Results(objects.sorted(byKeyPath: keyPath, ascending: ascending)._source)
+    }
+
+    /// The objects sorted by a property, live: `shop.staff.sorted(by: \.age)`.
+    public func sorted<V>(by keyPath: KeyPath<Value.Wrapped, V>, ascending: Bool = true) -> Results<Value> {
+        Results(objects.sorted(by: keyPath, ascending: ascending)._source)
+    }
+
+    /// The objects sorted by several properties, live.
+    public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Value> where S.Element == SortDescriptor {
+        Results(objects.sorted(by: sortDescriptors)._source)
+    }
+
+    /// The smallest value of a property of the objects; nil if there are none. In an unmanaged map, the objects are
+    /// read one by one, for the other aggregates, too.
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
+    /// The largest value of a property of the objects; nil if there are none.
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
+    /// The sum of a property of the objects; 0 if there are none.
+    public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
+    /// The average of a property of the objects; nil if there are none.
+    public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
+    /// The smallest value of a property of the objects; nil if there are none.
+    public func min<V: MinMaxType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? {
+        aggregate(.min, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) }
+    }
+    /// The largest value of a property of the objects; nil if there are none.
+    public func max<V: MinMaxType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? {
+        aggregate(.max, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) }
+    }
+    /// The sum of a property of the objects; 0 if there are none.
+    public func sum<V: AddableType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V {
+        aggregate(.sum, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) } ?? V._zero
+    }
+    /// The average of a property of the objects; nil if there are none.
+    public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Value.Wrapped, V>) -> A? {
+        aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { A(_aggregate: $0) }
+    }
+}
+
+/// Queries of values whose type need not be known to be objects. Each stops the program if they are not.
+extension RealmKeyedCollection {
+    /// The values, to be queried.
+    package var queried: Results<Value> { Results(_source) }
+
+    package func minByName<V: MinMaxType>(_ property: String) -> V? {
+        aggregate(.min, property).flatMap { V(_aggregate: $0) }
+    }
+
+    package func maxByName<V: MinMaxType>(_ property: String) -> V? {
+        aggregate(.max, property).flatMap { V(_aggregate: $0) }
+    }
+
+    package func sumByName<V: AddableType>(_ property: String) -> V {
+        aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero
+    }
+
+    package func averageByName<V: AddableType>(_ property: String) -> V? {
+        aggregate(.average, property).flatMap { V(_aggregate: $0) }
+    }
+
+    func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> FirnCore.Value? {
+        realm == nil
+            ? ofUnmanaged(aggregate, PropertyPath.names(in: property), text: property)
+            : queried.aggregate(aggregate, property)
+    }
+
+    func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> FirnCore.Value? {
+        realm == nil ? ofUnmanaged(aggregate, path.keyPathNames, text: path.text) : queried.aggregate(aggregate, path)
+    }
+
+    private func ofUnmanaged(
+        _ aggregate: PropertyPath.Aggregate, _ path: [KeyPathName], text: String
+    ) -> FirnCore.Value? {
+        do { return try KeyPathValue.aggregate(aggregate, of: values, path) } catch {
+            stopProgram("\(aggregate) of \(Value.self).\(text): \(error)")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import FirnCore
+import FirnStorage
+
+/// The value that a dynamic object shows instead of a row.
+final class HeldValue {
+    let value: AnyRealmValue
+
+    init(_ value: AnyRealmValue) { self.value = value }
+
+    /// The value as untyped access returns it.
+    var any: Any? { AnyRealmValue._any(value) }
+}
+
+extension DynamicObject {
+    /// The element of a collection that has a stored value where an object is wanted: the object that it links to, or
+    /// one that holds it.
+    static func showing(_ value: Value, _ realm: _RealmInstance) -> DynamicObject {
+        if case .typedLink(let table, let key) = value {
+            return realm.schema.table(table).map { realm.dynamicAccessor($0, key) } ?? holding(.none)
+        }
+        return holding(AnyRealmValue(value, realm, at: nil))
+    }
+
+    /// An unmanaged object that shows a value: a mixed one that is an object as that.
+    static func holding(_ value: AnyRealmValue) -> DynamicObject {
+        let object = DynamicObject()
+        object.hold(value)
+        return object
+    }
+}
+
+extension ObjectBase {
+    /// What the object shows, if it is an element of a collection of values.
+    final var heldValue: HeldValue? { isDynamic ? unsafeDowncast(self, to: DynamicObject.self).held : nil }
+
+    /// The elements of an unmanaged object's collection of values, as dynamic objects by their keys in a map. Stops the
+    /// program if the property is none of the kind, or if its elements are objects, which only a realm can show so.
+    final func heldElements(_ name: String, _ kind: CollectionKind) -> [(key: String, element: DynamicObject?)] {
+        let property = dynamicCollection(name, kind)
+        guard !property.isLink else {
+            stopProgram(
+                "an unmanaged object of \(classInfo.name) has no dynamic collections of objects. Add it to a realm first."
+            )
+        }
+        guard let collection = anyValue(property) else { return [] }
+        let map = collection as? any UntypedMap
+        let entries = map?.typedEntries.map { ($0.key, $0.value as Any?) }
+        do {
+            return try (entries ?? (KeyPathValue.elements(of: collection) ?? []).map { ("", $0) }).map { key, any in
+                let value = try AnyRealmValue(untyped: any)
+                if map != nil, value == .none { return (key, nil) }
+                return (key, .holding(value))
+            }
+        } catch {
+            stopProgram("\(classInfo.name).\(name): \(error)")
+        }
+    }
+
+    /// The property that holds a collection of a kind. Stops the program if there is none.
+    final func dynamicCollection(_ name: String, _ kind: CollectionKind) -> PropertyInfo {
+        guard let property = classInfo.property(named: name), property.shape.collection == kind else {
+            stopProgram("\(classInfo.name).\(name) is not a \(kind).")
+        }
+        return property
+    }
+}
+
+extension CollectionBase {
+    /// What a dynamic object that holds a value is stored as in this collection. Stops the program if the collection
+    /// does not take the value.
+    final func stored(_ held: HeldValue) -> Value {
+        let location = location!
+        let value = held.value._element(for: location.realm)
+        let type = location.layout.type
+        guard type == .mixed || value.columnType.map({ $0 == type && type != .link }) ?? location.property.isNullable
+        else {
+            stopProgram(
+                "can't \(location.change): the element is the value \(describeValue(held.any, depth: 0)), and \(location.name) takes no such value."
+            )
+        }
+        return value
+    }
+}

@@ -1,0 +1,79 @@
+import Firn
+import Foundation
+
+// RealmSwift has these for values of any type, so generic code uses them where only `RealmCollectionValue` is known.
+// Firn's own are for objects, where the compiler can see that the values are some. Each costs, and stops the program,
+// as the function of `RealmCollection` with its name; also if the values are no objects.
+
+extension RealmKeyedCollection {
+    /// Whether an entry satisfies a condition that throws nothing, as a requirement of a protocol. O(n).
+    @_disfavoredOverload
+    public func contains(where predicate: (_ key: Key, _ value: Value) -> Bool) -> Bool {
+        contains { predicate($0.key, $0.value) }
+    }
+
+    /// The objects for which a text holds, live.
+    @_disfavoredOverload
+    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value> {
+        queried.filtered(predicateFormat, args)
+    }
+
+    /// The objects for which the condition holds, live.
+    @_disfavoredOverload
+    public func `where`(_ isIncluded: (Query<Value>) -> Query<Bool>) -> Results<Value> { queried.filtered(isIncluded) }
+
+    /// The objects sorted by a property, live; values sorted by `self`.
+    @_disfavoredOverload
+    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Value> {
+        queried.sortedByNames([SortDescriptor(keyPath: keyPath, ascending: ascending)])
+    }
+
+    /// The objects sorted by several properties, live; values sorted by `self`.
+    @_disfavoredOverload
+    public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Value> where S.Element == SortDescriptor {
+        queried.sortedByNames(Array(sortDescriptors))
+    }
+
+    /// The values in their order, live. Stops the program if they are objects.
+    @_disfavoredOverload
+    public func sorted(ascending: Bool = true) -> Results<Value> {
+        sorted(byKeyPath: "self", ascending: ascending)
+    }
+
+    /// The first object of each combination of properties' values, in the order of the keys, live; each value once for
+    /// `self`.
+    @_disfavoredOverload
+    public func distinct<S: Sequence>(by keyPaths: S) -> Results<Value> where S.Element == String {
+        queried.distinctByNames(Array(keyPaths))
+    }
+
+    // MARK: Aggregates
+
+    /// The smallest value of a property; nil if there are no values.
+    @_disfavoredOverload
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
+
+    /// The largest value of a property; nil if there are no values.
+    @_disfavoredOverload
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
+
+    /// The sum of a property; 0 if there are no values.
+    @_disfavoredOverload
+    public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
+
+    /// The average of a property; nil if there are no values.
+    @_disfavoredOverload
+    public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
+}
+
+#if !canImport(ObjectiveC)
+    extension RealmKeyedCollection {
+        /// The objects for which the condition holds, live. Also stops the program for a predicate that was made from a
+        /// block.
+        @_disfavoredOverload
+        public func filter(_ predicate: NSPredicate) -> Results<Value> {
+            let text = RealmPredicate(predicate)
+            return queried.filtered(text.predicateFormat, text.arguments)
+        }
+    }
+#endif
