@@ -59,8 +59,8 @@ extension _CollectionSource {
 
     // MARK: Names as text
 
-    /// The path that a text stands for: the name of a property as it is, if it has no dot or backslash, or a path as in
-    /// a query.
+    /// The path that a text stands for. Without a dot and a backslash it may be the name of a property as it is;
+    /// otherwise it is a path as in a query.
     func path(parsing text: String) throws(QueryError) -> PropertyPath {
         let isName = !text.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "\\") }
         if isName, let binding, resolver.property(text, of: binding.table) != nil { return PropertyPath([text]) }

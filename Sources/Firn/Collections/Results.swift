@@ -42,8 +42,8 @@ public struct Results<Element: RealmCollectionValue>: RealmCollection {
     public subscript(position: Int) -> Element { _source.element(at: position) }
 
     /// How the query is run in the version shown: by which index, or by scanning how many objects, and what follows.
-    /// For all objects of a class, and for filters, sorts and one `distinct` of it, it also says that an observer keeps
-    /// the results up to date by what changes.
+    /// For all objects of a class, with filters, sorts and one `distinct`, it also says that an observer follows what
+    /// changes.
     ///
     /// ```swift
     /// print(dogs.where { $0.name == "Rex" && $0.age > 3 }.sorted(by: \.age).explain())

@@ -5,7 +5,7 @@ import FirnQuery
 /// deleted or modified.
 ///
 /// For all objects of a class, and for a list, it keeps nothing. The two versions and the change summary contain the
-/// ranks and the edits, so a change costs what changed; without known edits, both lists are compared. If an element's
+/// ranks and the edits, so a change costs what changed. Without known edits, both lists are compared. If an element's
 /// object changed, the list is also searched. For a query, it keeps the keys of the elements that it has shown. A query
 /// over all objects of a class that consists of filters and sorts, with at most one `distinct`, is a maintained one.
 /// Its keys are brought from version to version by what has changed (`MaintainedQuery`). Any other query is run again,

@@ -15,9 +15,10 @@ import FirnCore
 ///
 /// `PredicateParser+Stages` has what may follow a predicate in a query.
 ///
-/// Keywords are accepted in any case. `#name` is a property whose name is a keyword. A backslash stands before a byte
-/// of a name that is no letter, digit or underscore, or a digit or `@` at its beginning: `Installed\-Size`,
-/// `full\ name`, `\@id`. A name for `%K` needs it only before a dot, a backslash, and an `@` at its beginning.
+/// Keywords are accepted in any case. `#name` is a property whose name is a keyword. In a name, a backslash
+/// stands before a byte that is no letter, digit or underscore, and before a digit at the beginning. Examples are
+/// `Installed\-Size`, `full\ name` and `\@id`. A name for `%K` needs it only before a dot, a backslash, and an `@` at
+/// its beginning.
 ///
 /// The text is untrusted: the parser throws a `QueryError` with the position, never traps, and limits its recursion to
 /// `Limits.queryNesting`.

@@ -1,8 +1,9 @@
 extension QueryError {
-    /// The error with a hint if a name of a property stands at its position as it can't be written in a query:
-    /// `full name == 'x'`, `1st == 4`, `in == 3`.
+    /// The error with a hint, if a property's name stands at its position in a form that a query can't read. Examples
+    /// are `full name == 'x'`, `1st == 4` and `in == 3`.
     ///
-    /// - Parameter names: those of the properties that may be meant. They are asked for only if there is a position.
+    /// - Parameter names: the names of the properties that may be meant. They are asked for only if there is a
+    /// position.
     package func hinting(_ names: () -> [String]) -> QueryError {
         guard let position, code != .limit, code != .argument else { return self }
         let place = NamePlace(position, isInPath: code != .syntax)

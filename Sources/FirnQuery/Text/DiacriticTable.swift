@@ -1,8 +1,8 @@
 /// The base letters of precomposed code points, for removing diacritics without Foundation.
 ///
-/// It covers every code point whose canonical decomposition is one code point, with or without combining marks that
-/// are removed: é, the Angstrom sign, ≠, CJK compatibility ideographs. Letters that are not composed (ø, ł, đ, ß, æ)
-/// stay as they are, as in Unicode's decomposition.
+/// It covers every code point whose canonical decomposition is one code point, and perhaps combining marks, which are
+/// removed. Examples are é, the Angstrom sign, ≠, and CJK compatibility ideographs. Letters that are not composed (ø,
+/// ł, đ, ß, æ) stay as they are, as in Unicode's decomposition.
 ///
 /// Marks that belong to one script alone are not removed. What is composed with them stays whole, as a Hangul syllable
 /// does: neither か nor 가 is a part of が or 각.

@@ -12,8 +12,8 @@ final class HeldValue {
 }
 
 extension DynamicObject {
-    /// The element of a collection that has a stored value where an object is wanted: the object that it links to, or
-    /// one that holds it.
+    /// The element of a collection that has a stored value where an object is wanted. It is the object that the value
+    /// links to, or one that holds the value.
     static func showing(_ value: Value, _ realm: _RealmInstance) -> DynamicObject {
         if case .typedLink(let table, let key) = value {
             return realm.schema.table(table).map { realm.dynamicAccessor($0, key) } ?? holding(.none)

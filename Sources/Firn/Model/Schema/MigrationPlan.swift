@@ -118,9 +118,11 @@ struct MigrationPlan {
     /// Notes that an object, which is to be embedded, is a part of itself.
     mutating func noteSelfContaining(_ id: TableID, key: Int64) { selfContaining[id, default: []].insert(key) }
 
-    /// Why the migration can't be committed, one sentence for each reason. The reasons are properties that were renamed
-    /// to a name which the class does not have, objects that are parts of themselves, and objects that do not fit the
-    /// classes. The transaction has the final schema.
+    /// Why the migration can't be committed, one sentence for each reason. The transaction has the final schema. The
+    /// reasons are:
+    /// - properties that were renamed to a name which the class does not have;
+    /// - objects that are parts of themselves;
+    /// - objects that do not fit the classes.
     func faults(in transaction: WriteTransaction) -> [String] {
         let schema = transaction.resolvedSchema.schema
         var faults: [String] = []

@@ -17,9 +17,9 @@ extension SchemaPlan {
             "\"\(old[id].name)\": \(keys.count) of its objects \(keys.count == 1 ? "is a part of itself" : "are parts of themselves"), so no parent can have a copy: \(list)."
     }
 
-    /// Why the objects that there are do not fit the classes, one sentence for each class: a primary key that more than
-    /// one object would have, and embedded objects without a parent or with several. The transaction has changed its
-    /// schema from `old`.
+    /// Why the objects in the store do not fit the classes, one sentence for each class. Either several objects would
+    /// have one primary key, or embedded objects have no parent or several. The transaction has changed its schema from
+    /// `old`.
     static func objectFaults(
         in transaction: WriteTransaction, from old: StoreSchema, freed: Set<TableID> = []
     ) -> [String] {
@@ -47,8 +47,8 @@ extension SchemaPlan {
         return faults
     }
 
-    /// The objects of a class that has become embedded which don't have one parent, or are parts of themselves, or are
-    /// in mixed values, in a sentence; nil if there are none.
+    /// A sentence about the objects that do not fit a class which has become embedded; nil if there are none. These
+    /// objects do not have exactly one parent, are parts of themselves, or are in mixed values.
     private static func parentFault(
         _ id: TableID, in transaction: WriteTransaction, from old: StoreSchema
     ) -> String? {

@@ -5,10 +5,9 @@ import Foundation
 /// What becomes of a store's schema when it is opened with a set of classes.
 ///
 /// Without a higher schema version, classes and indexes may be added, and indexes removed; anything else is a
-/// difference that opening refuses. With a higher version, properties are added and removed as well, the
-/// primary key may change, and a class may become embedded or stop being so. A property whose
-/// optionality changed keeps its values (nil becomes the blank value). A property whose type changed starts again with
-/// blank values.
+/// difference that opening refuses. With a higher version, properties are added and removed as well. The
+/// primary key may change, and a class may become embedded or stop being so. A property whose optionality changed keeps
+/// its values (nil becomes the blank value). A property whose type changed starts again with blank values.
 struct SchemaPlan {
     /// The schema that the store is to have.
     private(set) var schema: StoreSchema

@@ -1,10 +1,14 @@
 /// Converts the model classes of a program from the style of Objective-C's time (`@objc dynamic var`) to `@Persisted`.
 ///
-/// It takes all files of the program together, since a class may inherit from one in another file. Only stored
-/// properties of classes that inherit from `Object` or `EmbeddedObject` change, and what belongs to them: the functions
-/// that name keys and indexes, the attributes of the class, the enums that are stored, and `#keyPath` everywhere. What
-/// it can't decide stays, and is reported; so does a file with errors of syntax. A file that was converted before does
-/// not change.
+/// It takes all files of the program together, since a class may inherit from one in another file. It changes
+/// stored properties of classes that inherit from `Object` or `EmbeddedObject`, and what belongs to them:
+/// - the functions that name keys and indexes;
+/// - the attributes of the class;
+/// - the enums that are stored;
+/// - `#keyPath`, everywhere.
+///
+/// What it can't decide stays, and is reported; so does a file with errors of syntax. A file that was converted before
+/// does not change.
 public struct Conversion {
     /// The files in the order in which they were given.
     public private(set) var files: [ConvertedFile] = []
