@@ -139,14 +139,18 @@ extension Realm: LeavingSurface {}
         ) async throws -> (count: Int, isNewer: Bool) {
             let realm = try await R.open(configuration: configuration, downloadBeforeOpen: .never)
             let other = try await R(configuration: configuration, actor: actor, downloadBeforeOpen: .once)
-            _ = try await R(configuration: configuration, downloadBeforeOpen: .once)
             let count = try await other.asyncWrite {
                 write(realm)
                 return realm.objects(Peak.self).count
             }
             return (count, await other.asyncRefresh())
         }
+        func open<R: RealmSurface & SendableMetatype>(_: R.Type, _ configuration: Realm.Configuration) async throws -> R
+        {
+            try await R(configuration: configuration, downloadBeforeOpen: .once)
+        }
         let kept = try peaks()
+        #expect(try await open(Realm.self, kept.configuration).objects(Peak.self).count == 2)
         let found = try await names(
             Realm.self, kept.configuration, { $0.add(Peak(3, "Dom"), update: .error) }, on: MainActor.shared)
         #expect(found.count == 3 && !found.isNewer)
