@@ -173,8 +173,10 @@ public class CollectionBase {
     /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
     final func existing(_ element: some RealmCollectionValue) -> Value? {
         let location = location!
-        if isDynamic(Swift.type(of: element)), let held = instance(element, of: DynamicObject.self)?.held {
-            return location.layout.type == .link ? nil : held.value._existingElement(in: location.realm)
+        if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
+            let shown = object.shown(in: location)
+        {
+            return shown.value._existingElement(in: location.realm)
         }
         if location.layout.type == .link, let object = instance(element, of: ObjectBase.self),
             !object.isManaged || TableBinding.of(object._row).table != location.binding.target(of: location.property)
@@ -190,8 +192,9 @@ public class CollectionBase {
     final func stored(_ element: some RealmCollectionValue) -> Value {
         let location = location!
         _ = location.realm.writing(location.change)
-        if isDynamic(Swift.type(of: element)), let held = instance(element, of: DynamicObject.self)?.held {
-            return stored(held)
+        if isDynamic(Swift.type(of: element)), location.layout.type != .link {
+            let object = instance(element, of: DynamicObject.self)
+            return stored(object.map { $0.shown(in: location) ?? HeldValue(.object($0)) } ?? HeldValue(.none))
         }
         if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
             let target = location.property.shape.target

@@ -106,6 +106,9 @@ public final class _CollectionSource {
     /// version does not ask, because observers go on.
     var isDead: Bool { invalidationCount != realm.cores.replacementCount }
 
+    /// Whether the elements are values, and the source is not dead.
+    var isOfValues: Bool { binding == nil && !isDead }
+
     /// Whether the objects are shown as values of a type of the application.
     var isMapped: Bool {
         if case .list(let location) = origin { return location.property.shape.isMapped }

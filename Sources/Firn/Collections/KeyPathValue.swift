@@ -27,6 +27,7 @@ enum KeyPathValue {
             return try of(entry?.value, rest)
         }
         guard let elements = elements(of: value) else {
+            if name == "self", !part.isOperator { return try of(value, rest) }
             throw ValueFault("\"\(name)\" follows a value of type \(type(of: value)), which has no properties")
         }
         guard part.isOperator else {
@@ -77,13 +78,17 @@ enum KeyPathValue {
         return values.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
     }
 
-    /// An aggregate of a property of the objects in an unmanaged collection; nil if there are no values. Throws
-    /// `ValueFault` if a name is unknown, or if a value does not suit the aggregate.
+    /// An aggregate of a property of the objects in an unmanaged collection, or of values; nil if there are none. Of a
+    /// path through collections, all elements count. Throws `ValueFault` if a name is unknown, or if a value does not
+    /// suit the aggregate.
     static func aggregate(
         _ aggregate: PropertyPath.Aggregate, of elements: some Sequence, _ path: [KeyPathName]
     ) throws -> Value? {
-        let values = try elements.map { try of($0, path[...]) }.compactMap { unwrapped($0) }
-        return try self.aggregate(aggregate, values)
+        func flat(_ any: Any?) -> [Any] {
+            guard let value = unwrapped(any) else { return [] }
+            return self.elements(of: value)?.flatMap(flat) ?? [value]
+        }
+        return try self.aggregate(aggregate, try elements.flatMap { flat(try of($0, path[...])) })
     }
 
     /// An aggregate of values that are not nil. Throws `ValueFault` if one does not suit it.

@@ -72,7 +72,8 @@ extension RealmCollection where Element: _QueriedObject {
     /// the object is of another realm than the collection; a frozen realm is another one than the live one.
     public func index(of object: Element) -> Int? {
         if realm == nil { return firstIndex { $0._root.isSameObject(as: object._root) } }
-        if object._root.heldValue != nil { return firstIndex { $0._root == object._root } }
+        // Among values, dynamic elements are compared by what they show.
+        if object._root.isDynamic, _source.binding == nil { return firstIndex { $0._root == object._root } }
         return _source.index(of: object._root)
     }
 
@@ -326,7 +327,8 @@ extension RealmCollection {
 
     func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
         do {
-            if realm == nil {
+            // The values of a collection of values have the name `self` alone.
+            if realm == nil || _source.isOfValues {
                 return try KeyPathValue.aggregate(aggregate, of: self, PropertyPath.names(in: property))
             }
             return try _source.aggregate(aggregate) { () throws(QueryError) in try _source.path(parsing: property) }

@@ -64,6 +64,21 @@ private class Crate: Object {
         #expect(Crate().dogs.value(forKeyPath: "@sum.age") as? Int == 0)
     }
 
+    /// Aggregates by name agree for managed and unmanaged collections, of values and through collections.
+    @Test(arguments: [true, false]) func aggregatesByNameOfValuesAndThroughCollections(isManaged: Bool) throws {
+        let managed = try crate()
+        let crate = isManaged ? managed : Crate(value: managed)
+        func numbers<C: RealmCollection>(_ collection: C, _ name: String) -> [Int?] where C.Element: AddableType {
+            let sum: Int = collection.value(forKeyPath: "@sum.\(name)") as? Int ?? -1
+            return [collection.value(forKeyPath: "@max.\(name)") as? Int, sum]
+        }
+        #expect(numbers(crate.numbers, "self") == [3, 7])
+        let most: Int? = crate.inner.max(ofProperty: "numbers")
+        let total: Int = crate.inner.sum(ofProperty: "numbers")
+        let ages: Int? = [crate].reduce(into: List<Crate>()) { $0.append($1) }.max(ofProperty: "dogs.age")
+        #expect(most == 9 && total == 12 && ages == 7)
+    }
+
     @Test func resultsAndBacklinksHaveThem() throws {
         let crate = try crate()
         let realm = try #require(crate.realm)

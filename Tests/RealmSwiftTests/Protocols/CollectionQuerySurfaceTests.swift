@@ -161,6 +161,15 @@ extension Query: MixedQuerySurface where T == AnyRealmValue {}
         #expect(heights(realm.objects(Peak.self)) == [2362, 3967, 6329, 3164.5])
         let high = highAndLow(realm).0
         #expect(count(high.neighbours) { $0.height < 3000 } == 1 && count(high.neighbours) { $0.id == 1 } == 0)
+        func depths<C: RealmCollection>(_ collection: C) -> [Int?] {
+            [
+                collection.min(ofProperty: "self"), collection.max(ofProperty: "self"),
+                collection.sum(ofProperty: "self"), collection.average(ofProperty: "self"),
+            ]
+        }
+        let free = List<Int>()
+        free.append(objectsIn: high.depths)
+        #expect(depths(high.depths) == [1, 3, 6, 2] && depths(free) == [1, 3, 6, 2])
         let unmanaged = List<Peak>()
         unmanaged.append(Peak(3, "Dom", height: 4545))
         #expect(heights(unmanaged) == [4545, 4545, 4545, 4545])

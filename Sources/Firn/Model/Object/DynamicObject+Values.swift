@@ -65,6 +65,18 @@ extension ObjectBase {
     }
 }
 
+extension DynamicObject {
+    /// What the object is as an element of a collection of values: the value that it holds, or, in one of mixed values,
+    /// the managed object itself. Nil if it is neither.
+    func shown(in location: CollectionLocation) -> HeldValue? {
+        switch location.layout.type {
+        case .link: nil
+        case .mixed: held ?? (typed(self) as? Object).flatMap { $0 === self ? nil : HeldValue(.object($0)) }
+        default: held
+        }
+    }
+}
+
 extension CollectionBase {
     /// What a dynamic object that holds a value is stored as in this collection. Stops the program if the collection
     /// does not take the value.

@@ -162,7 +162,11 @@ func integer(_ any: Any) -> Int64? {
 /// The floating-point number nearest to an integer or a Boolean of any type; nil for anything else.
 private func nearest<F: BinaryFloatingPoint>(_ any: Any) -> F? {
     if let number = integer(any) { return F(number) }
-    if let wide = any as? any BinaryInteger { return F(wide) }
+    if let wide = any as? any BinaryInteger {
+        // Beyond the range of the type no number is the nearest one.
+        let number = F(wide)
+        return number.isFinite ? number : nil
+    }
     return instance(any, of: NSNumber.self).flatMap { $0.objCType.pointee == 0x51 ? F($0.uint64Value) : nil }
 }
 

@@ -25,6 +25,7 @@ private class Values: Object {
     @Persisted var mixed: List<AnyRealmValue>
     @Persisted var words: MutableSet<String>
     @Persisted var prices: Map<String, Int>
+    @Persisted var mixedSet: MutableSet<AnyRealmValue>
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
@@ -235,6 +236,40 @@ private class Values: Object {
         #expect(values.dynamicMutableSet("words").map { $0["self"] as? String } == ["a"])
         let prices: Map<String, DynamicObject?> = values.dynamicMap("prices")
         #expect(prices["tea"]??["self"] as? Int == 5 && "\(prices)".contains("[tea]: 5") && prices["milk"] == nil)
+    }
+
+    /// A link among mixed values stays one, whichever way it goes through a dynamic collection.
+    @Test func linksAmongMixedValuesStayLinks() throws {
+        let realm = try memoryRealm([Values.self])
+        try realm.write {
+            let (values, other) = (realm.create(Values.self), realm.create(Values.self))
+            values.mixed.append(objectsIn: [.object(other), .int(3)])
+            let mixed = values.dynamicList("mixed")
+            mixed[0] = mixed[0]
+            mixed.append(mixed[0])
+            mixed.append(realm.dynamicObjects("Values")[0])
+            let expected: [AnyRealmValue] = [.object(other), .int(3), .object(other), .object(values)]
+            #expect(Array(values.mixed) == expected)
+            #expect(mixed.index(of: mixed[2]) == 0 && mixed.contains(mixed[3]) && mixed.index(of: mixed[1]) == 1)
+            let set = values.dynamicMutableSet("mixedSet")
+            set.insert(mixed[0])
+            set.insert(mixed[2])
+            #expect(set.count == 1 && Array(values.mixedSet) == [.object(other)] && set.contains(mixed[0]))
+            set.remove(mixed[0])
+            #expect(set.isEmpty)
+            mixed.reverse()
+            #expect(Array(values.mixed) == expected.reversed())
+        }
+    }
+
+    /// Nil is none of the values of a collection of values that are not optional.
+    @Test func nilIsRefusedWhereNoElementIsNil() async {
+        await #expect(processExitsWith: .failure) {
+            let realm = try memoryRealm([Values.self])
+            realm.beginWrite()
+            let prices: Map<String, DynamicObject?> = realm.create(Values.self).dynamicMap("prices")
+            prices["tea"] = .some(nil)
+        }
     }
 
     /// A managed collection takes the elements of another one of its type.
