@@ -244,7 +244,7 @@ private class Values: Object {
         try realm.write {
             let (values, other) = (realm.create(Values.self), realm.create(Values.self))
             values.mixed.append(objectsIn: [.object(other), .int(3)])
-            let mixed = values.dynamicList("mixed")
+            var mixed = values.dynamicList("mixed")
             mixed[0] = mixed[0]
             mixed.append(mixed[0])
             mixed.append(realm.dynamicObjects("Values")[0])
