@@ -192,9 +192,12 @@ public class CollectionBase {
     final func stored(_ element: some RealmCollectionValue) -> Value {
         let location = location!
         _ = location.realm.writing(location.change)
-        if isDynamic(Swift.type(of: element)), location.layout.type != .link {
+        if isDynamic(Swift.type(of: element)) {
             let object = instance(element, of: DynamicObject.self)
-            return stored(object.map { $0.shown(in: location) ?? HeldValue(.object($0)) } ?? HeldValue(.none))
+            if location.layout.type != .link || object?.held != nil {
+                let shown = object.map { $0.held ?? $0.shown(in: location) ?? HeldValue(.object($0)) }
+                return stored(shown ?? HeldValue(.none))
+            }
         }
         if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
             let target = location.property.shape.target

@@ -73,7 +73,9 @@ extension RealmCollection where Element: _QueriedObject {
     public func index(of object: Element) -> Int? {
         if realm == nil { return firstIndex { $0._root.isSameObject(as: object._root) } }
         // Among values, dynamic elements are compared by what they show.
-        if object._root.isDynamic, _source.binding == nil { return firstIndex { $0._root == object._root } }
+        if object._root.isDynamic, _source.binding == nil {
+            return firstIndex { $0._root == object._root || $0._root.isSameObject(as: object._root) }
+        }
         return _source.index(of: object._root)
     }
 
