@@ -59,38 +59,18 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _Q
     }
 }
 
-extension SectionedResults {
+extension RealmSectionedResult {
     /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
     @_disfavoredOverload
     public func observe(
-        keyPaths: [String]?, on queue: DispatchQueue?,
-        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void
+        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void
     ) -> NotificationToken {
         observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
     }
 
     /// The same without key paths, as a requirement of a protocol.
     @_disfavoredOverload
-    public func observe(on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void)
-        -> NotificationToken
-    {
-        observe(keyPaths: nil, on: queue, block, file: throughProtocol, line: 0)
-    }
-}
-
-extension ResultsSection {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
-    @_disfavoredOverload
-    public func observe(
-        keyPaths: [String]?, on queue: DispatchQueue?,
-        _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void
-    ) -> NotificationToken {
-        observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
-    }
-
-    /// The same without key paths, as a requirement of a protocol.
-    @_disfavoredOverload
-    public func observe(on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void)
+    public func observe(on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void)
         -> NotificationToken
     {
         observe(keyPaths: nil, on: queue, block, file: throughProtocol, line: 0)

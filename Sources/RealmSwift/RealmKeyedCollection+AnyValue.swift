@@ -51,19 +51,19 @@ extension RealmKeyedCollection {
 
     /// The smallest value of a property; nil if there are no values.
     @_disfavoredOverload
-    public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? { aggregated.minByName(property) }
 
     /// The largest value of a property; nil if there are no values.
     @_disfavoredOverload
-    public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? { aggregated.maxByName(property) }
 
     /// The sum of a property; 0 if there are no values.
     @_disfavoredOverload
-    public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
+    public func sum<V: AddableType>(ofProperty property: String) -> V { aggregated.sumByName(property) }
 
     /// The average of a property; nil if there are no values.
     @_disfavoredOverload
-    public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
+    public func average<V: AddableType>(ofProperty property: String) -> V? { aggregated.averageByName(property) }
 }
 
 #if !canImport(ObjectiveC)

@@ -17,7 +17,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// The sum of a property's stored values, and what it stands for. Costs and stops as `min(ofProperty:)` does; also
     /// stops the program if the sum stands for nothing.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V where V._Mapped: AddableType {
-        V._found("sum", aggregate(.sum, TracedKeyPath.of(keyPath).path)) ?? V._computed("sum", V._Mapped._zero)
+        V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of a property's stored values, and what it stands for; nil if there are no values. Costs and stops
     /// as `min(ofProperty:)` does; also stops the program if the average stands for nothing.
@@ -38,7 +38,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// The sum of an optional property's stored values, and what it stands for. Nil is passed over. Costs and stops as
     /// `min(ofProperty:)` does; also stops the program if the sum stands for nothing.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Element, V?>) -> V where V._Mapped: AddableType {
-        V._found("sum", aggregate(.sum, TracedKeyPath.of(keyPath).path)) ?? V._computed("sum", V._Mapped._zero)
+        V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of an optional property's stored values, and what it stands for; nil if there are no values. Nil is
     /// passed over. Costs and stops as `min(ofProperty:)` does; also stops the program if the average stands for
@@ -64,7 +64,7 @@ extension RealmCollection where Element: _QueriedObject {
     }
     /// What the sum of a property's stored values stands for. Stops the program if that is nothing.
     public func sum<V: _MappedValue>(ofProperty property: String) -> V where V._Mapped: AddableType {
-        V._found("sum", aggregate(.sum, property)) ?? V._computed("sum", V._Mapped._zero)
+        V._sum(aggregate(.sum, property))
     }
     /// What the average of a property's stored values stands for; nil if there are no values. Stops the program if that
     /// is nothing.
@@ -87,7 +87,7 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
     /// The sum of a property's stored values, and what it stands for. Costs and stops as `min(ofProperty:)` does; also
     /// stops the program if the sum stands for nothing.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V>) -> V where V._Mapped: AddableType {
-        V._found("sum", aggregate(.sum, TracedKeyPath.of(keyPath).path)) ?? V._computed("sum", V._Mapped._zero)
+        V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of a property's stored values, and what it stands for; nil if there are no values. Costs and stops
     /// as `min(ofProperty:)` does; also stops the program if the average stands for nothing.
@@ -108,7 +108,7 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
     /// The sum of an optional property's stored values, and what it stands for. Nil is passed over. Costs and stops as
     /// `min(ofProperty:)` does; also stops the program if the sum stands for nothing.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V?>) -> V where V._Mapped: AddableType {
-        V._found("sum", aggregate(.sum, TracedKeyPath.of(keyPath).path)) ?? V._computed("sum", V._Mapped._zero)
+        V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of an optional property's stored values, and what it stands for; nil if there are no values. Nil is
     /// passed over. Costs and stops as `min(ofProperty:)` does; also stops the program if the average stands for
@@ -134,7 +134,7 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
     }
     /// What the sum of a property's stored values stands for. Stops the program if that is nothing.
     public func sum<V: _MappedValue>(ofProperty property: String) -> V where V._Mapped: AddableType {
-        V._found("sum", aggregate(.sum, property)) ?? V._computed("sum", V._Mapped._zero)
+        V._sum(aggregate(.sum, property))
     }
     /// What the average of a property's stored values stands for; nil if there are no values. Stops the program if that
     /// is nothing.
@@ -147,6 +147,11 @@ extension _MappedValue {
     /// What the stored value of an aggregate stands for; nil for null. Stops the program if it stands for nothing.
     fileprivate static func _found(_ value: Value?) -> Self? where _Mapped: MinMaxType {
         value.flatMap { _Mapped(_aggregate: $0) }.map { _known($0) }
+    }
+
+    /// What a sum of stored values stands for; without values, what zero does. Stops the program if that is nothing.
+    fileprivate static func _sum(_ value: Value?) -> Self where _Mapped: AddableType {
+        _found("sum", value) ?? _computed("sum", _Mapped._zero)
     }
 
     /// What a sum or an average of stored values stands for; nil for null. Stops the program if it stands for nothing.

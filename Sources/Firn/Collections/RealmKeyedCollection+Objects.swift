@@ -34,13 +34,13 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
 
     /// The smallest value of a property of the objects; nil if there are none. In an unmanaged map, the objects are
     /// read one by one, for the other aggregates, too.
-    public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
+    public func min<V: MinMaxType>(ofProperty property: String) -> V? { aggregated.minByName(property) }
     /// The largest value of a property of the objects; nil if there are none.
-    public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
+    public func max<V: MinMaxType>(ofProperty property: String) -> V? { aggregated.maxByName(property) }
     /// The sum of a property of the objects; 0 if there are none.
-    public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
+    public func sum<V: AddableType>(ofProperty property: String) -> V { aggregated.sumByName(property) }
     /// The average of a property of the objects; nil if there are none.
-    public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
+    public func average<V: AddableType>(ofProperty property: String) -> V? { aggregated.averageByName(property) }
     /// The smallest value of a property of the objects; nil if there are none.
     public func min<V: MinMaxType>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? {
         aggregate(.min, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) }
@@ -61,40 +61,22 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
 
 /// Queries of values whose type need not be known to be objects. Each stops the program if they are not.
 extension RealmKeyedCollection {
-    /// The values, to be queried.
+    /// The values, to be queried. Stops the program if the map is unmanaged.
     package var queried: Results<Value> { Results(_source) }
 
-    package func minByName<V: MinMaxType>(_ property: String) -> V? {
-        aggregate(.min, property).flatMap { V(_aggregate: $0) }
-    }
-
-    package func maxByName<V: MinMaxType>(_ property: String) -> V? {
-        aggregate(.max, property).flatMap { V(_aggregate: $0) }
-    }
-
-    package func sumByName<V: AddableType>(_ property: String) -> V {
-        aggregate(.sum, property).flatMap { V(_aggregate: $0) } ?? V._zero
-    }
-
-    package func averageByName<V: AddableType>(_ property: String) -> V? {
-        aggregate(.average, property).flatMap { V(_aggregate: $0) }
+    /// The values, to be aggregated: those of an unmanaged map in an unmanaged list.
+    package var aggregated: any RealmCollection {
+        if realm != nil { return queried }
+        let list = List<Value>()
+        list.append(objectsIn: values)
+        return list
     }
 
     func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> FirnCore.Value? {
-        realm == nil
-            ? ofUnmanaged(aggregate, PropertyPath.names(in: property), text: property)
-            : queried.aggregate(aggregate, property)
+        aggregated.aggregate(aggregate, property)
     }
 
     func aggregate(_ aggregate: PropertyPath.Aggregate, _ path: PropertyPath) -> FirnCore.Value? {
-        realm == nil ? ofUnmanaged(aggregate, path.keyPathNames, text: path.text) : queried.aggregate(aggregate, path)
-    }
-
-    private func ofUnmanaged(
-        _ aggregate: PropertyPath.Aggregate, _ path: [KeyPathName], text: String
-    ) -> FirnCore.Value? {
-        do { return try KeyPathValue.aggregate(aggregate, of: values, path) } catch {
-            stopProgram("\(aggregate) of \(Value.self).\(text): \(error)")
-        }
+        aggregated.aggregate(aggregate, path)
     }
 }

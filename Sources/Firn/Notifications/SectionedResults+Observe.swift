@@ -12,26 +12,7 @@ public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection
 }
 
 extension RealmSectionedResult {
-    /// Calls `block` once with the collection, and then after each write that changes it:
-    /// `SectionedResults.observe(keyPaths:on:_:file:line:)`, for code that takes sections and a section alike.
-    public func observe(
-        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
-        _ block: @escaping (SectionedResultsChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
-    ) -> NotificationToken {
-        _observe(keyPaths, on: queue, file: file, line: line, block)
-    }
-}
-
-extension SectionedResults: RealmSectionedResult {
-    /// What `observe(keyPaths:on:_:file:line:)` does.
-    public func _observe(
-        _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
-        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void
-    ) -> NotificationToken {
-        observe(keyPaths: keyPaths, on: queue, block, file: file, line: line)
-    }
-
-    /// Calls `block` once with the sections, then after each write that changes them: by index paths.
+    /// Calls `block` once with the collection, then after each write that changes it: by index paths.
     ///
     /// ```swift
     /// token = byLetter.observe { change in
@@ -48,18 +29,30 @@ extension SectionedResults: RealmSectionedResult {
     /// sections again, O(elements), with a call of the block that computes keys for each element. The observer keeps
     /// the keys and the positions of all elements.
     ///
+    /// Observing one section costs the same, and its index paths begin with the section's index. What happens in other
+    /// sections is not shown, not even if it changes the index of this one.
+    ///
     /// - Parameters:
     ///   - keyPaths: names of the elements' properties that make an element modified; nil or an empty array for all.
     ///     An element that goes to another section is always shown.
-    ///   - queue: a serial queue to be called on, with the sections of that queue.
+    ///   - queue: a serial queue to be called on, with the sections or the section of that queue.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
     /// - Returns: a token to be held as long as the block is to be called.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
-        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void, file: StaticString = #fileID,
-        line: UInt = #line
+        _ block: @escaping (SectionedResultsChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
+    ) -> NotificationToken {
+        _observe(keyPaths, on: queue, file: file, line: line, block)
+    }
+}
+
+extension SectionedResults: RealmSectionedResult {
+    /// What `observe(keyPaths:on:_:file:line:)` does.
+    public func _observe(
+        _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
+        _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void
     ) -> NotificationToken {
         observe(keyPaths, on: queue, at: CallSite(file, line)) {
             SectionSubscription($0, sections: { $0.sections }, key: nil, from: $1, paths: $2, block)
@@ -113,27 +106,6 @@ extension ResultsSection: RealmSectionedResult {
     public func _observe(
         _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
         _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void
-    ) -> NotificationToken {
-        observe(keyPaths: keyPaths, on: queue, block, file: file, line: line)
-    }
-
-    /// Calls `block` once with the section, then after each write that changes it: by index paths that begin with the
-    /// section's index.
-    ///
-    /// What happens in other sections is not shown, not even if it changes the index of this one. Costs what observing
-    /// all sections costs, and stops the program as that does.
-    ///
-    /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that make an element modified; nil or an empty array for all.
-    ///   - queue: a serial queue to be called on, with the section of that queue.
-    ///   - block: is called with the change.
-    ///   - file: the call site's file, which messages about held versions name.
-    ///   - line: the call site's line.
-    /// - Returns: a token to be held as long as the block is to be called.
-    public func observe(
-        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
-        _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void, file: StaticString = #fileID,
-        line: UInt = #line
     ) -> NotificationToken {
         let key = key
         return observe(keyPaths, on: queue, at: CallSite(file, line)) {

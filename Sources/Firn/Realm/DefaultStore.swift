@@ -85,22 +85,26 @@ struct DefaultStore {
     /// what the program should know; about the default store, once.
     static func prepare(for configuration: Realm.Configuration) throws {
         #if !canImport(Darwin)
-            guard let path = configuration.fileURL?.storePath else { return }
-            let (url, program) = (URL(fileURLWithPath: path), ProcessInfo.processInfo.processName)
-            // Most programs name a store of their own, so this is all that opening costs them.
-            guard url.deletingLastPathComponent().lastPathComponent == program || path.hasSuffix("/default.firn") else {
+            guard let path = configuration.fileURL?.storePath,
+                let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+            else { return }
+            var parent = path[..<slash]
+            while parent.hasSuffix("/") { parent.removeLast() }
+            // Most programs name a store of their own, so this is all that each opening costs them.
+            guard path.hasSuffix("/default.firn") || parent.hasSuffix("/" + ProcessInfo.processInfo.processName) else {
                 return
             }
             let own = own
-            let folder = own.current.deletingLastPathComponent()
-            if path == own.url.path {
-                if let warning = own.warning, !hasWarned.exchange(true, ordering: .relaxed) {
-                    RealmLogger.shared.log(.warn, warning)
+            let (url, folder) = (URL(fileURLWithPath: path), own.current.deletingLastPathComponent())
+            let isBeside = url.deletingLastPathComponent().path == folder.path
+            let warning =
+                if path == own.url.path {
+                    own.warning.flatMap { hasWarned.exchange(true, ordering: .relaxed) ? nil : $0 }
+                } else {
+                    isBeside ? own.warning(beside: url) : nil
                 }
-            } else if url.deletingLastPathComponent().path == folder.path, let warning = own.warning(beside: url) {
-                RealmLogger.shared.log(.warn, warning)
-            }
-            guard url.deletingLastPathComponent().path == folder.path, !configuration.readOnly else { return }
+            if let warning { RealmLogger.shared.log(.warn, warning) }
+            guard isBeside, !configuration.readOnly else { return }
             do {
                 // The specification wants folders that only the user can read.
                 try FileManager.default.createDirectory(

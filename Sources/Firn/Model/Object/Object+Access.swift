@@ -127,7 +127,8 @@ extension ObjectBase {
         guard let property = property(named: name) else {
             if heldValue != nil {
                 stopProgram(
-                    "an element of a collection of values has no property \"\(name)\". Its value is element[\"self\"].")
+                    "an element of a collection of values has no property \"\(name)\". Its value is element[\"self\"], which is replaced in the collection."
+                )
             }
             stopProgram("\(classInfo.missingPropertyText(name)).")
         }

@@ -84,7 +84,8 @@ extension _RealmInstance {
         advance(at: site, mayBegin: true)
         // A block may have added an observer, whose first call is due as well. Blocks that always add another one would
         // never end, so some of those wait for the next turn.
-        for _ in 0..<16 where !observers.hasNone {
+        if observers.hasNone { return }
+        for _ in 0..<16 {
             guard !isInTransaction, !isAhead, observers.active.contains(where: \.awaitsFirstCall) else { break }
             showingPublished { deliver(mayBegin: true) }
         }

@@ -311,7 +311,8 @@ private class Values: Object {
         let value = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try DynamicObjectTests().filled().1.dynamicList("numbers")[0].surname
         }
-        expectMessage(value, #"has no property "surname". Its value is element["self"]."#)
+        expectMessage(
+            value, #"has no property "surname". Its value is element["self"], which is replaced in the collection."#)
         let added = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (realm, shelf) = try DynamicObjectTests().filled()
             try realm.write { shelf.dynamicList("dogs").append(shelf.dynamicList("numbers")[0]) }
