@@ -93,11 +93,17 @@ let package = Package(
         .executableTarget(
             name: "firn-memory-proof", dependencies: ["FirnCore", "FirnLog", "FirnStorage"],
             path: "Tests/Harness/MemoryProof"),
-        // Forged stores: `Tools/fuzz`. What it found is replayed by the tests.
+        // Stores with right checksums and wrong contents.
+        .target(
+            name: "ForgedStores",
+            dependencies: ["FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport"],
+            path: "Tests/Harness/ForgedStores"),
+        // What `Tools/fuzz` forges. What it found is replayed by the tests.
         .target(
             name: "FuzzTargets",
             dependencies: [
                 "FirnTool", "FirnQuery", "FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "FirnTestSupport",
+                "ForgedStores",
             ],
             path: "Tests/Harness/Fuzz/Targets"),
         .executableTarget(name: "firn-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Harness/Fuzz/Driver"),
@@ -120,7 +126,7 @@ let package = Package(
             name: "FirnCoreTests",
             dependencies: [
                 "FirnCore", "FirnLog", "FirnStorage", "FirnBytes", "CFirn", "FirnSimulation", "FirnTestSupport",
-                "FuzzTargets", "firn-crash-child",
+                "ForgedStores", "firn-crash-child",
             ],
             exclude: ["Golden"]),
         .testTarget(
@@ -132,7 +138,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "FirnTool", "firn", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport", "FuzzTargets",
+                "FirnTool", "firn", "FirnLog", "FirnCore", "FirnStorage", "FirnBytes", "FirnTestSupport",
+                "ForgedStores",
                 .target(name: "CFirnSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .testTarget(

@@ -2,7 +2,7 @@ import FirnBytes
 import FirnCore
 import FirnStorage
 import FirnTestSupport
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnTool

@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnStorage
 import FirnTestSupport
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnTool

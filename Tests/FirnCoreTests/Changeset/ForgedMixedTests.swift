@@ -1,5 +1,5 @@
 import FirnStorage
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnCore
@@ -26,7 +26,7 @@ struct ForgedMixedTests {
         let block = ForgedReplayTests.block(
             7, ForgedReplayTests.update(0, column: UInt8(Self.column), key: key, values: run))
         let forgery = ForgedReplayTests.Forgery("a mixed value", blocks: block)
-        let storage = try FuzzTarget.changeset.storage(for: forgery.input)
+        let storage = try BaseStore.made.storage(appendingCommit: forgery.input)
         for round in 0..<3 {
             let store = try open(storage)
             #expect(values(store) == expected, "round \(round)")

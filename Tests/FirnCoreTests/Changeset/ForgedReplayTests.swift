@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnLog
 import FirnStorage
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnCore
@@ -274,7 +274,7 @@ struct ForgedReplayTests {
     ]
 
     private func storage(_ forgery: Forgery) throws -> MemoryStorage {
-        try FuzzTarget.changeset.storage(for: forgery.input)
+        try BaseStore.made.storage(appendingCommit: forgery.input)
     }
 
     private func expectDamage(_ forgery: Forgery, changed: Bool = false) throws {
@@ -298,5 +298,5 @@ struct ForgedReplayTests {
     @Test("schemas", arguments: schemas) func schema(_ forgery: Forgery) throws { try expectDamage(forgery) }
 
     @Test("an allowed changeset does not stop reading, writing, compacting or opening again", arguments: allowed)
-    func use(_ forgery: Forgery) { FuzzTarget.changeset.run(forgery.input) }
+    func use(_ forgery: Forgery) throws { try Exercise.run(storage(forgery)) }
 }

@@ -1,6 +1,6 @@
 import FirnLog
 import FirnStorage
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnCore

@@ -1,7 +1,7 @@
 import FirnLog
 import FirnStorage
 import FirnBytes
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnCore

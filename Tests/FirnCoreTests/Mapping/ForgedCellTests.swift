@@ -1,6 +1,6 @@
 import FirnStorage
 import FirnTestSupport
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnCore

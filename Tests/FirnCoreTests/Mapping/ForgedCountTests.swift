@@ -1,5 +1,5 @@
 import FirnStorage
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnCore

@@ -1,4 +1,4 @@
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnCore

@@ -1,7 +1,7 @@
 import FirnCore
 import FirnStorage
 import FirnTestSupport
-import FuzzTargets
+import ForgedStores
 import Testing
 
 @testable import FirnTool

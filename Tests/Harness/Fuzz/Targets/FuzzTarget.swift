@@ -5,6 +5,7 @@ import FirnQuery
 import FirnStorage
 import FirnTestSupport
 import FirnTool
+import ForgedStores
 
 /// A part of a store that is forged.
 ///
@@ -62,7 +63,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .frame:
             return try base.storage(replacing: [base.segmentPath: Forging.appendFrames(input, to: base.segment)])
         case .changeset:
-            return try base.storage(replacing: [base.segmentPath: Forging.appendCommit(input, to: base.segment)])
+            return try base.storage(appendingCommit: input)
         case .checkpoint:
             var bytes = base.checkpoint
             var manifest = base.manifest

@@ -4,11 +4,11 @@ import FirnStorage
 import FirnTestSupport
 
 /// Does everything that a program may do to a store, except what can't throw.
-enum Exercise {
+package enum Exercise {
     /// Runs `body` and ignores its errors, which a forged store is expected to cause.
-    static func attempt(_ body: () throws -> Void) { _ = try? body() }
+    package static func attempt(_ body: () throws -> Void) { _ = try? body() }
 
-    static func run(_ storage: MemoryStorage) throws {
+    package static func run(_ storage: MemoryStorage) throws {
         attempt {
             let reader = try open(storage, access: .readOnly)
             defer { attempt { try reader.close() } }
@@ -39,7 +39,7 @@ enum Exercise {
     }
 
     /// Sets values, including collections, and makes and deletes objects in each table.
-    static func write(_ store: Store) throws {
+    package static func write(_ store: Store) throws {
         for table in store.schema.tables.indices.map(TableID.init) where !store.schema[table].isRemoved {
             try write(store) { transaction in
                 for key in [0, 2, 60, 400] as [Int64] where holds(transaction, table: table, key: key) {

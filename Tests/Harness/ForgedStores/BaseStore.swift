@@ -3,8 +3,8 @@ import FirnLog
 import FirnStorage
 import FirnTestSupport
 
-/// The store that every target forges: a checkpoint with nodes of every kind, and a log after it. Each process makes
-/// it again, always with the same bytes.
+/// The store that fuzz targets and tests forge: a checkpoint with nodes of every kind, and a log after it. Each process
+/// makes it again, always with the same bytes.
 package struct BaseStore: Sendable {
     package static let folder = "/store"
     package static let any = TableID(0)
@@ -199,6 +199,11 @@ package struct BaseStore: Sendable {
     package var checkpointPath: String { files.keys.filter { $0.hasSuffix(".checkpoint") }.max()! }
     package var checkpoint: [UInt8] { files[checkpointPath]! }
     package var page: [UInt8] { files[Self.folder + "/shared"]! }
+
+    /// A copy of the store whose segment ends with one more commit, which has these parts: see `Forging.appendCommit`.
+    package func storage(appendingCommit parts: [UInt8]) throws -> MemoryStorage {
+        try storage(replacing: [segmentPath: Forging.appendCommit(parts, to: segment)])
+    }
 
     /// A copy of the store on a storage of its own, with other bytes in some files.
     package func storage(replacing changed: [String: [UInt8]]) throws -> MemoryStorage {
