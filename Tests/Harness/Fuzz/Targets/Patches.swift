@@ -1,3 +1,5 @@
+import ForgedStores
+
 /// Small changes to intact bytes. Each takes 8 bytes that say where and how, and 8 bytes with a value.
 ///
 /// ```
