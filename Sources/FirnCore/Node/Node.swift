@@ -85,8 +85,8 @@ public struct Node: Equatable {
         @inline(__always) get { kindByte & Node.onDiskBit != 0 }
     }
 
-    /// Whether the node was decoded into memory of the reading thread (`ScratchNode`). It stays there until the
-    /// thread has asked for 16 others, so what must be kept longer is copied.
+    /// Whether the node was decoded into memory of the reading thread (`ScratchNode`). It stays there until the thread
+    /// has requested 16 others. So code that needs the node for longer copies it.
     var isScratch: Bool {
         @inline(__always) get { kindByte & Node.locationBits == Node.locationBits }
     }
@@ -151,7 +151,7 @@ public struct NodeRef: Equatable {
     @inlinable public static var none: NodeRef { @inline(__always) get { NodeRef(0) } }
     @inlinable public var isNone: Bool { @inline(__always) get { word == 0 } }
 
-    /// Whether the node may be one that is not yet validated.
+    /// Whether the reference may lead to a node that is not yet validated.
     @inlinable public var isTagged: Bool { @inline(__always) get { word & 1 != 0 } }
 
     /// The address referred to, whether its node is validated or not.
