@@ -69,7 +69,7 @@ struct SlottedPage {
     @inline(__always)
     func value(_ index: Int) -> Int64 { Int64(bitPattern: entry(index)[NodeLayout.BytesIndex.valueWord]) }
 
-    /// The slot with an inner page's reference to a child.
+    /// The address of an inner page's reference to a child.
     @inline(__always)
     func refSlot(_ index: Int) -> UnsafeMutablePointer<UInt64> { entry(index) + NodeLayout.BytesIndex.refWord }
 
