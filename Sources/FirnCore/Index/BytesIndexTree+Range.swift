@@ -19,8 +19,8 @@ extension BytesIndexTree {
         return last < page.count ? Run(page: page, start: 0, count: last + 1) : nil
     }
 
-    /// Calls `body` with the pairs at `positions` in ascending order, until it returns false. Each run is the part of
-    /// one leaf.
+    /// Calls `body` with the pairs at `positions` in ascending order, until it returns false. There is one run per
+    /// leaf.
     static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
         _ = forEachRun(SlottedPage(root.node), lower: positions.lowerBound, upper: positions.upperBound, body)

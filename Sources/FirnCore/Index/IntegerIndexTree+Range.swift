@@ -25,8 +25,8 @@ extension IntegerIndexTree {
         return last < node.count ? Run(node, 0, count: last + 1) : nil
     }
 
-    /// Calls `body` with the pairs at `positions` in ascending order, until it returns false. Each run is the part of
-    /// one leaf.
+    /// Calls `body` with the pairs at `positions` in ascending order, until it returns false. There is one run per
+    /// leaf.
     static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
         _ = forEachRun(root.node, lower: positions.lowerBound, upper: positions.upperBound, body)

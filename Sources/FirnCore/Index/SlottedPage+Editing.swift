@@ -5,7 +5,7 @@ extension SlottedPage {
         NodeLayout.BytesIndex.entryByteCount(keyWordCount: wordCount, isLeaf: isLeaf)
     }
 
-    /// The number of bytes that such an entry and its slot take.
+    /// The number of bytes that an entry with a key of `wordCount` words takes, including its slot.
     @inline(__always)
     func byteCount(wordCount: Int) -> Int {
         entryByteCount(wordCount: wordCount) &+ NodeLayout.BytesIndex.wordByteCount

@@ -13,7 +13,7 @@
 ///           inner   separator value i64 │ ref u64 │ count i64 │ separator key words
 /// ```
 ///
-/// * Slots are in the order of their entries, (key, value).
+/// * Slots are in the ascending order of their entries, (key, value).
 /// * All keys of a page begin with the same `form` bytes. A **head** is the four bytes after them. A search compares
 ///   heads, which lie close together, and reads a key only if the heads are equal.
 /// * Removed entries leave `garbage` behind, until free space is short and the page is rewritten.

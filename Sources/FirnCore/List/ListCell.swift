@@ -189,8 +189,7 @@ package struct ListCell {
     /// The most elements that memory is reserved for in advance. A damaged tree may count more elements than it has.
     static let mostReserved = 1 << 16
 
-    /// Whether a loop that copies all elements should continue; it calls this after each element. It stops soon after
-    /// it has met damage.
+    /// Whether a loop that copies all elements should continue after `count` elements. False soon after damage was met.
     @inline(__always)
     static func goesOn(after count: Int) -> Bool { count & 255 != 0 || !DamageRecord.isSet }
 

@@ -3,8 +3,8 @@ extension ListDifference {
     ///
     /// Finds the fewest deletions and insertions. Equal elements at both ends of the lists are left out first.
     ///
-    /// - If each element of the rest occurs once in each list, such as an object in results, the elements that stay are
-    ///   the longest increasing sequence of old indices. O(n log n) time, whatever the number of edits.
+    /// - If each element of the rest occurs once in each list, as in results, the elements that stay are the longest
+    ///   increasing sequence of old indices. O(n log n) time, whatever the number of edits.
     /// - Otherwise Myers' greedy algorithm is used. If it needs more than `maximumEdits` deletions and insertions, all
     ///   the rest is deleted and inserted. O(n + (n + d) · d) time for d edits, at worst O(n · `maximumEdits`), and 2
     ///   d² bytes.
@@ -12,8 +12,8 @@ extension ListDifference {
         self.init(identities: old, new, maximumEdits)
     }
 
-    /// The difference of two lists of values, found in the same way. There is no generic initializer, because other
-    /// modules could not specialise it.
+    /// The difference of two lists of values, found in the same way. Both initialisers are concrete, because other
+    /// modules could not specialise a generic one.
     package init(comparing old: [Value], to new: [Value], maximumEdits: Int = 512) {
         self.init(identities: old, new, maximumEdits)
     }

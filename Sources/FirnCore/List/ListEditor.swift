@@ -2,7 +2,7 @@
 ///
 /// The editor takes over the cell's content. The caller must store the result of `finish()` in the cell, because the
 /// old tree's nodes may be retired by then. A short collection is copied to the scratch memory and edited there. If it
-/// grows beyond `Limits.inlineByteCount`, it becomes a tree. A tree that shrinks below half of that becomes inline
+/// grows beyond `Limits.inlineByteCount`, it becomes a tree. A tree that shrinks to half of that or less becomes inline
 /// again.
 ///
 /// ```

@@ -62,7 +62,7 @@ extension ListCell {
 }
 
 extension Value {
-    /// The entry of a map with only one entry: such a map is the form of an element of a map's cell.
+    /// The only entry of a map that stands for one element (see `element(at:)`).
     package var onlyEntry: MapEntry {
         guard case .map(let entries) = self, let entry = entries.first, entries.count == 1 else {
             preconditionFailure("Firn: \(self) is not an entry of a map")

@@ -18,8 +18,8 @@ extension Node {
     /// Calls `body` with the address and the meaning of each field of the node that holds a reference. A reference may
     /// be 0.
     ///
-    /// The fields are listed here and nowhere else. Walks over memory add what a reference leads to (`NodeShape`), and
-    /// validation adds what it must lead to (`NodeCheck`). Walks over files need no more than this
+    /// No other code lists these fields. Walks over memory also need to know what a reference leads to (`NodeShape`),
+    /// and validation what it must lead to (`NodeCheck`). Walks over files need only this function
     /// (`OnDiskNode.forEachRef`).
     ///
     /// The function reads the kind, the number of children, tables or columns, and the slots of an index page. So an
@@ -30,10 +30,9 @@ extension Node {
     /// * In memory, `CellRefs` finds them through the cells, which takes the column's schema.
     /// * In a file, the cells may be encoded and the reader knows no schema. There a table lists the references, and a
     ///   chunk may name a dictionary.
-    /// * Validation trusts neither the cells nor the table. It reads the reference of a cell directly after it has
-    ///   checked that cell, because finding a cell requires the lengths of all cells before it. Then it compares the
-    ///   table with the references that it found.
-    ///   what it has found.
+    /// * Validation trusts neither the cells nor the table. It reads a cell's reference directly after it has checked
+    ///   the cell, because finding a cell requires the lengths of all cells before it. Then it compares the table with
+    ///   the references that it found.
     func forEachRefField(_ body: (UnsafeMutableRawPointer, RefField) -> Void) {
         switch kind {
         case .root:

@@ -20,7 +20,7 @@ import CFirn
 /// module.
 @frozen
 public enum NodeLayout {
-    /// The header that every node begins with. The payload lies behind it.
+    /// The bytes of the header that every node begins with. The payload lies behind it.
     @inlinable public static var headerByteCount: Int { @inline(__always) get { 32 } }
     /// The bytes of a reference.
     @inlinable public static var refByteCount: Int { @inline(__always) get { Int(FIRN_REF_BYTES) } }

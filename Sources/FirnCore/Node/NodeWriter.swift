@@ -33,7 +33,7 @@ struct NodeWriter {
         var spillHeap: SpillHeap?
         var spillThreshold = Int.max
         var cursors = SpillCursors()
-        /// The error for which no scratch file could be made; nil if there was none. After it, nodes that do not fit in
+        /// The error that prevented making a scratch file; nil if there was none. After it, nodes that do not fit in
         /// the current pages are made on the heap.
         var spillFailure: StorageError?
         /// The realm's generation, which rises when leaves are copied or rows move, so that accessors find their rows

@@ -19,7 +19,7 @@ final class SpillHeap: @unchecked Sendable {
     let structure: SpillPool
 
     private let lock = Lock(.spillHeap)
-    /// The error for which nodes could not be made here, and the least stamp of such a node.
+    /// The error that prevented making nodes here, and the least stamp of a node that is on the heap because of it.
     private var outage: (error: StorageError, since: UInt64)?
     /// The number of nodes that are on the heap although all nodes should be made here.
     private let heapNodeCount = Atomic<Int>(0)
@@ -69,8 +69,8 @@ final class SpillHeap: @unchecked Sendable {
         if count > 0 { heapNodeCount.wrappingSubtract(count, ordering: .relaxed) }
     }
 
-    /// The error for which a version with `stamp` can't be spilled, because it may need nodes on the heap; nil if it
-    /// can be spilled. The obstacle is gone once those nodes are freed.
+    /// The error that prevents spilling a version with `stamp`, because the version may need nodes on the heap; nil if
+    /// it can be spilled. The obstacle is gone once those nodes are freed.
     func obstacle(stamp: UInt64) -> StorageError? {
         guard heapNodeCount.load(ordering: .relaxed) > 0 else { return nil }
         return lock.withLock { outage.flatMap { stamp >= $0.since ? $0.error : nil } }

@@ -1,7 +1,7 @@
 import FirnBytes
 import FirnLog
 
-/// Applies changesets, for recovery and for following another process.
+/// Applies changesets, for recovery, for past versions and for following another process.
 ///
 /// No rule is run again, because the changeset contains the effects of cascades. The objects have the keys that the
 /// changeset states. Indexes and backlinks are derived.

@@ -31,7 +31,8 @@ struct RowNode {
         return RowNode(node)
     }
 
-    /// The child that holds `key` if any does: the last one whose key is not above it; 0 if all are above it.
+    /// The child that holds `key` if any child does. It is the last child whose key is not above `key`, or else child
+    /// 0.
     @inline(__always)
     func child(of key: Int64) -> Int {
         let keys = keys

@@ -6,7 +6,7 @@ extension RowTree {
         private var a = Cursor()
         private var b = Cursor()
 
-        /// Whether two nodes of one table are the same. They are if their addresses are equal. If one of them is in a
+        /// Whether two nodes of one table are the same. Nodes with equal addresses are the same. If one of them is in a
         /// checkpoint, equal birth stamps, levels and first keys also suffice. No other node of the table has all
         /// three.
         @inline(__always)

@@ -94,7 +94,8 @@ enum MixedCoding {
 
     // MARK: Decoding
 
-    /// Decodes bytes of a node, which were checked when the node was made or validated.
+    /// Decodes bytes of a node, which were checked when the node was made or validated. Stops the program if they are
+    /// not a mixed value.
     static func decodeTrusted(_ bytes: UnsafeRawBufferPointer) -> Value {
         guard let value = decode(bytes) else {
             preconditionFailure(

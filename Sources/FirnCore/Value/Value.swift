@@ -3,8 +3,8 @@ import CFirn
 /// One value of a property, of any type. The dynamic parts of Firn, changesets and tests use it; hot paths use the
 /// typed functions instead.
 ///
-/// Values are equal if the store treats them as equal. Doubles and floats are equal if their bits are (so NaN equals
-/// itself) or both are zero. Strings are equal if their UTF-8 bytes are.
+/// Values are equal if the store treats them as equal. Doubles and floats are equal if their bits are equal (so NaN
+/// equals itself) or both are zero. Strings are equal if their UTF-8 bytes are equal.
 public enum Value: Sendable, Hashable {
     case null
     case bool(Bool)

@@ -8,8 +8,8 @@ struct TextDictionary {
     /// The least number of rows per distinct value, on average, for which a dictionary pays.
     private static let leastRepeats = 4
 
-    /// Returns nil if the leaves have too few rows or too many distinct values, if these repeat too seldom, or if some
-    /// values have nodes of their own.
+    /// Returns nil if the leaves have too few rows or too many distinct values, or if these repeat too seldom. Also
+    /// returns nil if a value has a node of its own.
     init?(_ leaves: [Leaf], _ column: Int) {
         let rowCount = leaves.reduce(0) { $0 + $1.count }
         guard rowCount >= 64 else { return nil }
