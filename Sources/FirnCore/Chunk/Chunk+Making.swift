@@ -1,7 +1,7 @@
 extension Chunk {
     var layout: ChunkLayout { ChunkLayout(form: form, width: node.width) }
 
-    /// Makes a chunk of zeros: a nullable one's rows are null, a variable one's are empty.
+    /// Makes a chunk of zeros. Rows of a nullable chunk are null, and rows of a variable chunk are empty.
     static func make(_ layout: ChunkLayout, capacity: Int, heap: Int = 0, _ writer: NodeWriter) -> Chunk {
         let length = layout.byteCount(capacity: capacity, heap: heap)
         let node = writer.make(
@@ -14,13 +14,13 @@ extension Chunk {
         return chunk
     }
 
-    /// Returns a chunk of another size with the same first `rows` values, and with their marks if this transaction
-    /// made the old one. The new heap holds no garbage.
+    /// Returns a chunk of another size with the same first `rows` values. Their marks are copied if this transaction
+    /// made the old chunk. The new heap holds no garbage.
     func resized(rows: Int, capacity: Int, heap minimumHeap: Int, _ writer: NodeWriter) -> Chunk {
         let result = Chunk.make(
             layout, capacity: capacity, heap: max(minimumHeap, form == .variable ? liveHeap(rows) : 0), writer)
         result.copyRows(from: self, 0..<rows, to: 0)
-        // Later marks belong to rows that are gone. Other rows, which were not assigned, may come to those indexes.
+        // Later marks belong to rows that are gone. Rows that were not assigned may take the indexes of those rows.
         if writer.isNew(node) { forEachMark(in: 0..<rows) { result.mark($0) } }
         return result
     }
@@ -31,9 +31,9 @@ extension Chunk {
     /// Copies values of a chunk of the same layout to the rows from `target` on. A variable chunk must have room for
     /// them.
     ///
-    /// A forged chunk of a checkpoint may refer to a dictionary such that its values are more than a chunk holds.
-    /// Nobody sees this until each row gets bytes of its own here. A value that does not fit is then left out, and
-    /// the contradiction is noted.
+    /// A forged chunk of a checkpoint may refer to a dictionary such that its values take more bytes than a chunk
+    /// holds. No check finds this earlier, because only here each row gets bytes of its own. A value that does not fit
+    /// becomes empty, and the contradiction is noted.
     func copyRows(from source: Chunk, _ rows: Range<Int>, to target: Int) {
         guard !rows.isEmpty else { return }
         switch form {

@@ -1,6 +1,6 @@
 extension Chunk {
     /// Writes a value of up to `Limits.inlineByteCount` bytes to a row, or a reference if `length` is `Slot.blob` or
-    /// `Slot.tree`. If `replacing` is set, it overwrites an old value that is at least as long. Returns false and
+    /// `Slot.tree`. If `replacing` is true, an old value that is at least as long is overwritten. Returns false and
     /// changes nothing if the heap has no room.
     func put(_ bytes: UnsafeRawBufferPointer, length: UInt16, _ row: Int, replacing: Bool) -> Bool {
         let old = slot(row)
@@ -17,8 +17,8 @@ extension Chunk {
         return true
     }
 
-    /// Assigns a short value to a cell of a chunk of the running transaction's own, and marks it. If the cell has a
-    /// node of its own, or there is no room, it returns false and changes nothing.
+    /// Assigns a short value to a cell and marks it. The chunk must be the running transaction's own. Returns false and
+    /// changes nothing if the value is long, the cell has a node of its own, or the heap has no room.
     package func assign(_ bytes: UnsafeRawBufferPointer, _ row: Int) -> Bool {
         let length = slot(row).length
         guard bytes.count <= Limits.inlineByteCount, length <= Limits.inlineByteCount || length == Slot.null,
@@ -28,8 +28,8 @@ extension Chunk {
         return true
     }
 
-    /// Writes a short value to a row whose cell holds none. If the cell holds something, or there is no room, it
-    /// returns false and changes nothing.
+    /// Writes a short value to a row whose cell is empty or null. Returns false and changes nothing if the value is
+    /// long, the cell holds a value, or the heap has no room.
     @inline(__always)
     func putFirst(_ bytes: UnsafeRawBufferPointer, _ row: Int) -> Bool {
         let count = bytes.count
@@ -78,7 +78,7 @@ extension Chunk {
         if form == .nullable { nullFlags[row] = 0 }
     }
 
-    /// Writes a fixed-width value's bytes, which must be as many as the column is wide.
+    /// Writes the bytes of a fixed-width value. Their number must be the column's width.
     func putFixed(_ bytes: UnsafeRawBufferPointer, _ row: Int) {
         precondition(bytes.count == node.width, "Firn: a value of another width than its column's")
         address(row).copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)

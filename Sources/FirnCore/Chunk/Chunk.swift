@@ -17,8 +17,8 @@ import CFirn
 ///                                             (for these two the heap holds the node's reference, u64)
 /// ```
 ///
-/// * `form` and `width` are those of the column; `capacity` is how many rows there is room for; a variable chunk's
-///   `count` is the used length of the heap.
+/// * `form` and `width` are those of the column; `capacity` is the number of rows that there is room for; a variable
+///   chunk's `count` is the used length of the heap.
 /// * A **mark** says that the running transaction assigned the row's value, whether or not the value differs. A copy
 ///   of an older transaction's chunk starts without marks. Once committed, the marks of a chunk mean nothing.
 /// * Rows after the leaf's count do not exist for readers: a version reads only the rows that its own leaf counts. So
@@ -40,8 +40,8 @@ public struct Chunk {
         @inline(__always) get { Form(rawValue: node.form).unsafelyUnwrapped }
     }
 
-    /// The chunk that a reference to an on-disk node leads to: the node itself, or its decoded form if it is encoded
-    /// (see `Node.isScratch`).
+    /// The chunk that a reference to an on-disk node leads to: the node itself, or its decoded form if the node is
+    /// encoded (see `Node.isScratch`).
     @usableFromInline @inline(never)
     static func onDisk(_ word: UInt64) -> Chunk { Chunk(at: NodeRef(word).node) }
 
@@ -166,7 +166,7 @@ public struct Chunk {
 
     var heapCapacity: Int { node.byteCount - NodeLayout.Chunk.data - node.capacity * NodeLayout.Chunk.slotByteCount }
 
-    /// The bytes of the row's value, wherever they are; nil if it is null. See `VariableCell.bytes`.
+    /// The bytes of the row's value, wherever they are; nil for a null and for a list's tree. See `VariableCell.bytes`.
     @inlinable @inline(__always)
     public func bytes(_ row: Int) -> UnsafeRawBufferPointer? {
         cell(row).bytes

@@ -1,11 +1,11 @@
-/// The content of one cell of a variable column, and its address. It is found in a chunk, or in an encoded chunk
-/// without decoding that.
+/// The content of one cell of a variable column, and its address. The cell is in a chunk, or in an encoded chunk, which
+/// is decoded only if it is compressed text.
 ///
 /// The bytes belong to the store. They are valid as long as the version that they were read from is pinned. The bytes
-/// of compressed text are valid only until the thread has decoded 16 other nodes (see `Node.isScratch`).
+/// of compressed text are valid only until the thread has requested 16 other decoded nodes (see `Node.isScratch`).
 @frozen
 public struct VariableCell {
-    /// The length in the cell's slot: the value's length, or a number that says what else the cell is.
+    /// The length in the cell's slot: the value's length, or the number for null, a blob or a tree.
     @usableFromInline let length: UInt16
     /// The address of the value; for a blob or a tree, the address of its reference.
     @usableFromInline let address: UnsafeRawPointer
@@ -20,7 +20,7 @@ public struct VariableCell {
         @inline(__always) get { length == Chunk.Slot.null }
     }
 
-    /// The value's bytes, wherever they are; nil if it is null. A list's tree has no bytes: ask `tree` first.
+    /// The value's bytes, wherever they are; nil for a null. A list's tree also gives nil, so check `tree` first.
     @inlinable public var bytes: UnsafeRawBufferPointer? {
         @inline(__always) get {
             if length < Chunk.Slot.tree { return UnsafeRawBufferPointer(start: address, count: Int(length)) }
@@ -28,7 +28,7 @@ public struct VariableCell {
         }
     }
 
-    /// The root of a list's tree; nil if the cell is none.
+    /// The root of a list's tree; nil if the cell holds no tree.
     @inlinable public var tree: NodeRef? {
         @inline(__always) get { length == Chunk.Slot.tree ? NodeRef(word) : nil }
     }

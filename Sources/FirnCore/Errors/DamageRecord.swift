@@ -24,7 +24,7 @@ struct DamageRecord {
 
     final class Met {
         let text: String
-        /// Where the damage is; nil if something contradicts itself.
+        /// Where the damage is; nil if the store contradicts itself although its checksums are right.
         let damage: StoreDamage?
 
         init(_ text: String, _ damage: StoreDamage?) {
@@ -51,7 +51,7 @@ struct DamageRecord {
         if let met { throw met.error }
     }
 
-    /// Hides the transaction's nodes from accessors, which then find nothing without asking the transaction.
+    /// Hides the transaction's nodes from accessors. From then on they find no row without calling the transaction.
     static func hide(_ core: UnsafeMutablePointer<firn_realm_core_t>) {
         core.pointee.root = 0
         core.pointee.stamp = FIRN_STAMP_READ_ONLY

@@ -1,4 +1,4 @@
-/// A mistake of a caller or of a class: what is wrong with it.
+/// A mistake of a caller or of a model class, described by a text.
 package struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
     package let text: String
 

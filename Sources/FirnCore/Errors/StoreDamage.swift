@@ -15,6 +15,6 @@ package struct StoreDamage: Sendable, CustomStringConvertible {
 }
 
 extension StoreDamage {
-    /// Damage that begins at an offset of a file, which the damage itself does not know.
+    /// Damage that begins at `offset` of the file at `path`; `damage` does not know its position in the file.
     init(_ damage: Damage, path: String, offset: Int) { self.init(path: path, offset: offset, detail: damage.text) }
 }

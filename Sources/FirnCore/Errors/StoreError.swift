@@ -45,10 +45,10 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
 
     init(_ error: StorageError) { self.init(LogError(error)) }
 
-    /// A failed call of the storage that is not reported as a full disk, whatever its reason.
+    /// A failed storage call. It is not reported as a full disk, even if the disk is full.
     init(lasting error: StorageError) { self.init(LogError(lasting: error)) }
 
-    /// Whether there was no space on the disk. Then nothing has changed.
+    /// Whether the disk was full. If so, nothing has changed.
     var isDiskFull: Bool {
         if case .log(let error) = code { error.code == .diskFull } else { false }
     }
@@ -62,7 +62,7 @@ func logged<T>(_ call: @autoclosure () throws(LogError) -> T) throws(StoreError)
     do { return try call() } catch { throw StoreError(error) }
 }
 
-/// Makes several calls of the log, and turns the error of one into a `StoreError`.
+/// Makes several calls of the log. If one fails, turns its error into a `StoreError`.
 @inline(__always)
 func logged<T>(_ calls: () throws(LogError) -> T) throws(StoreError) -> T {
     do { return try calls() } catch { throw StoreError(error) }

@@ -1,8 +1,8 @@
 extension StoreSchema {
     /// Returns this schema, an earlier form of `later`, with the tables, columns and indexes that were added since.
-    /// Added tables are empty, and added columns blank. What was removed since stays as long as it existed. What was
-    /// added and then removed is there from the beginning. So each schema between the two can be extended in turn, and
-    /// follow the one before.
+    /// Added tables are empty, and added columns blank. A table or column that was removed since is kept until its
+    /// removal. A table or column that was added and then removed exists from the beginning. So each schema between the
+    /// two can be extended in turn, and the result can follow the extended schema before it.
     func extended(to later: StoreSchema) -> StoreSchema {
         var result = self
         for (index, table) in later.tables.enumerated() {
@@ -23,8 +23,8 @@ extension StoreSchema {
         return result
     }
 
-    /// Returns this schema extended, with its columns optional or required as they are now: rows of it can be read as
-    /// rows of `later`.
+    /// Returns this schema extended to `later`, with each column optional or required as in `later`. Rows of the result
+    /// can be read as rows of `later`.
     func conformed(to later: StoreSchema) -> StoreSchema {
         var result = extended(to: later)
         for (index, table) in later.tables.enumerated() where !table.isRemoved && !result.tables[index].isRemoved {
@@ -40,15 +40,15 @@ extension StoreSchema {
     func canBeRead(as later: StoreSchema) -> Bool { self == later || conformed(to: later) == self }
 }
 
-/// Shows past versions in today's schema. The schema of each version is extended on the way
+/// Makes past versions readable in today's schema. During the replay, the schema of each version is extended
 /// (`StoreSchema.extended(to:)`), which costs nothing for rows that are added later. Columns that have become optional
-/// or required since are converted at the end. It belongs to its `PastStore`.
+/// or required since are converted at the end. A `PastSchema` belongs to its `PastStore`.
 final class PastSchema {
     /// Today's schema.
     let target: StoreSchema
-    /// The schemas as they were, each with the version from which it held, ascending.
+    /// The original schemas, each with the first version that had it, in ascending order.
     private var known: [(from: UInt64, schema: StoreSchema)]
-    /// False once columns have been converted, because the commits that follow are about the columns as they were.
+    /// False once columns have been converted, because later commits refer to the columns before their conversion.
     private(set) var canContinue = true
 
     init(from version: UInt64, _ schema: StoreSchema, as target: StoreSchema) {
@@ -56,7 +56,7 @@ final class PastSchema {
         known = [(version, schema)]
     }
 
-    /// Returns the schema that a version had. The version must have been reached.
+    /// Returns the schema that a version had. The replay must have reached the version.
     func schema(at version: UInt64) -> StoreSchema {
         guard let found = known.last(where: { $0.from <= version }) else {
             preconditionFailure("Firn: version \(version) is older than the base that it is replayed from")
@@ -73,9 +73,9 @@ final class PastSchema {
         if extended != transaction.resolvedSchema.schema { try transaction.changeSchema(to: extended) }
     }
 
-    /// Records a schema that holds from a version on, and returns the schema that the store must have.
+    /// Records a schema that holds from a version on. Returns its extended form, which the replaying store must have.
     func follow(_ schema: StoreSchema, from version: UInt64) -> StoreSchema {
-        // A replay that failed may have come here before.
+        // A failed replay may have recorded these versions already.
         known.removeAll { $0.from >= version }
         known.append((version, schema))
         return schema.extended(to: target)
@@ -89,6 +89,6 @@ final class PastSchema {
         canContinue = false
     }
 
-    /// Allows the replay to continue after a transaction failed: what it converted is undone with it.
+    /// Allows the replay to continue after a failed transaction, whose conversions were undone with it.
     func resume() { canContinue = true }
 }

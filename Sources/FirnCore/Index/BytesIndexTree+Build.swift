@@ -72,7 +72,7 @@ struct BytesIndexTreeBuilder: ~Copyable {
 
     /// Orders the entries by key from byte `offset` on, and then by value. Up to `offset` all keys are the same.
     ///
-    /// It sorts by radix in steps of eight bytes if there are many entries, and by comparing if there are few.
+    /// Many entries are sorted by radix in steps of eight bytes, and few entries by comparison.
     private func sort(
         _ entryOffsets: UnsafeMutablePointer<Int64>, count: Int, offset: Int, heads: UnsafeMutablePointer<UInt64>,
         otherHeads: UnsafeMutablePointer<UInt64>, otherEntryOffsets: UnsafeMutablePointer<Int64>

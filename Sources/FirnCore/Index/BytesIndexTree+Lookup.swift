@@ -1,5 +1,5 @@
 extension BytesIndexTree {
-    /// The lowest value of `key`.
+    /// The lowest value of `key`; nil if the tree has no such key.
     static func firstValue(of key: IndexKey, in root: NodeRef) -> Int64? {
         guard !root.isNone else { return nil }
         var page = SlottedPage(root.node)
@@ -22,7 +22,7 @@ extension BytesIndexTree {
         return run.value(0) == value && run.key(0).compare(key) == 0
     }
 
-    /// The values of `key`, ascending, until `body` returns false.
+    /// Calls `body` with the values of `key` in ascending order, until it returns false.
     static func forEachValue(of key: IndexKey, in root: NodeRef, _ body: (Int64) -> Bool) {
         forEachRun(lowerBound(key, in: root)..<upperBound(key, in: root), in: root) { run in
             for index in 0..<run.count where !body(run.value(index)) { return false }

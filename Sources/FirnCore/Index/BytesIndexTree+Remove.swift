@@ -10,8 +10,8 @@ extension BytesIndexTree {
         let index = page.lowerBound(key, value)
         var position = -1
         if index == page.count {
-            // The pair may be the first of the next leaf, as a separator may be equal to it. Then it is found by its
-            // position.
+            // The pair may be the first one of the next leaf, because a separator may be equal to it. The search by
+            // position finds it there.
             position = rank(key, value, in: NodeRef(root.pointee))
             guard let run = run(from: position, in: NodeRef(root.pointee)), run.value(0) == value,
                 run.key(0).compare(key) == 0
@@ -24,7 +24,7 @@ extension BytesIndexTree {
         return true
     }
 
-    /// Removes the pair at `position`, or if that is negative, the pair that `lowerChild` leads to.
+    /// Removes the pair at `position`. If `position` is negative, removes the pair that `lowerChild` leads to.
     private static func remove(
         _ key: IndexKey, value: Int64, position: Int, slot: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) {
@@ -50,8 +50,8 @@ extension BytesIndexTree {
     private static func merge(_ parent: SlottedPage, leftIndex: Int, writer: NodeWriter) -> Bool {
         guard leftIndex >= 0, leftIndex + 1 < parent.count else { return false }
         let right = SlottedPage(parent.child(leftIndex + 1))
-        // The eighth that stays free also has space for an inner page's bound, which is in the parent. The right page's
-        // own first separator is only a hint, and may be shorter.
+        // The eighth that stays free also has space for the separator between two inner pages, which is in the parent.
+        // The right page's own first separator may be shorter, and is not read.
         guard SlottedPage(parent.child(leftIndex)).used + right.used <= SlottedPage.entryByteCapacity / 8 * 7 else {
             return false
         }

@@ -9,7 +9,7 @@
 /// left one, with the value `Int64.min`. So inner pages hold little of long keys, and the tree is flat. The first
 /// separator of a page is not read.
 ///
-/// A page is split when an entry doesn't fit, at the right edge of the tree so that the left page stays full. After a
+/// A page is split if an entry doesn't fit. At the right edge of the tree the left page then stays full. After a
 /// removal, a page less than half full is merged with a neighbour if both together fill at most 7/8 of a page. Entries
 /// are never redistributed between neighbours. That could lengthen a separator, and the parent may have no space for
 /// it.

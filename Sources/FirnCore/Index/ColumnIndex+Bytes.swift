@@ -3,7 +3,7 @@ import FirnBytes
 extension ColumnIndex {
     // MARK: Strings and data
 
-    /// For columns of strings (by their UTF-8) and of data. nil is null.
+    /// Adds an entry to the index of a column of strings (as UTF-8) or data. `nil` means null.
     @inline(__always)
     func insert(
         bytes: UnsafeRawBufferPointer?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter
@@ -18,8 +18,8 @@ extension ColumnIndex {
         withKey(bytes) { BytesIndexTree.remove($0, value: object, at: root, writer: writer) }
     }
 
-    /// The lowest key of an object with the bytes. If `IndexKey.isExact(bytes.count)` is false, the object is only a
-    /// candidate.
+    /// The lowest key of an object with the bytes; nil if there is none. If `IndexKey.isExact(bytes.count)` is false,
+    /// the object is only a candidate.
     @inline(__always)
     func firstObject(bytes: UnsafeRawBufferPointer?, in root: NodeRef) -> Int64? {
         withKey(bytes) { BytesIndexTree.firstValue(of: $0, in: root) }
@@ -34,14 +34,14 @@ extension ColumnIndex {
         withKey(bytes) { BytesIndexTree.forEachValue(of: $0, in: root, body) }
     }
 
-    /// The positions of the values that begin with the bytes. There may be at most `Limits.indexKeyByteCount` less 8
+    /// The positions of the values that begin with the bytes. There may be at most `Limits.indexKeyByteCount - 8`
     /// bytes.
     func positions(beginningWith bytes: UnsafeRawBufferPointer, in root: NodeRef) -> Range<Int> {
         precondition(bytes.count <= Limits.indexKeyByteCount - 8, "Firn: an index can't find prefixes above 120 bytes")
         assert(type == .string || type == .data)
         let lower = IndexKey.withBytes(bytes) { BytesIndexTree.lowerBound($0, in: root) }
         // The upper bound is the least key above all keys with the prefix. To make it, the last byte that is not 0xFF
-        // is raised by one, and what follows it is dropped. If all bytes are 0xFF, the tag in front is raised.
+        // is raised by one, and the bytes behind it are dropped. If all bytes are 0xFF, the tag before them is raised.
         let upper = IndexKey.withKey(
             { encoder in
                 guard let last = bytes.lastIndex(where: { $0 != 0xFF }) else { return encoder.append(UInt8(2)) }
@@ -96,7 +96,7 @@ extension ColumnIndex {
         }
     }
 
-    /// The object at a position.
+    /// The object at a position; nil if the position is behind the last entry.
     func object(at position: Int, in root: NodeRef) -> Int64? {
         usesIntegerTree
             ? IntegerIndexTree.entry(at: position, in: root)?.value
@@ -146,7 +146,7 @@ struct ColumnIndexBuilder: ~Copyable {
         }
     }
 
-    /// For columns of ints and links. nil is null.
+    /// Appends a value of a column of ints or links. `nil` means null.
     mutating func append(int: Int64?, _ object: Int64) {
         if index.usesIntegerTree {
             guard let int else { return }
@@ -159,7 +159,7 @@ struct ColumnIndexBuilder: ~Copyable {
         }
     }
 
-    /// For columns of strings and data. nil is null.
+    /// Appends a value of a column of strings or data. `nil` means null.
     mutating func append(bytes value: UnsafeRawBufferPointer?, _ object: Int64) {
         if let value {
             IndexKey.withBytes(value) { bytes.append($0, object) }

@@ -1,4 +1,4 @@
-/// The operations on a column's index that take cells: what a transaction needs when it inserts, changes or deletes a
+/// The operations on a column's index that take cells. A transaction uses them when it inserts, changes or deletes a
 /// row.
 extension ColumnIndex {
     static func insert(
@@ -26,7 +26,7 @@ extension ColumnIndex {
         }
     }
 
-    /// Calls `body` with the candidates for a value, by ascending key, until it returns false.
+    /// Calls `body` with the candidates for a value, in ascending order of their keys, until it returns false.
     static func forEachKey(_ schema: ColumnSchema, value: Value, in root: NodeRef, _ body: (Int64) -> Bool) {
         ColumnIndex(schema).forEachObject(of: value, in: root, body)
     }

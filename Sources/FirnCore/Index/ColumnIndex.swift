@@ -1,7 +1,7 @@
 /// The index of a column: which tree it is, and how the column's values become keys.
 ///
-/// It is made from a column's schema. Copying it costs nothing, so a transaction keeps one for each indexed column. An
-/// entry is (the value's key, the object's key); `object` is an object key throughout.
+/// It is made from a column's schema. Making it costs nothing, so each operation makes its own. An entry is (the
+/// value's key, the object's key); `object` is an object key throughout.
 ///
 /// Some values are only found as **candidates**:
 /// - strings and data above `Limits.indexKeyByteCount` bytes
@@ -25,7 +25,8 @@ struct ColumnIndex {
         }
     }
 
-    /// Passes the key of a value of the column to `body`. Traps if the value is not of the column's type.
+    /// Passes the key of a value of the column to `pair` or `bytes`. Stops the program if the value is not of the
+    /// column's type.
     @inline(__always)
     private func withKey<Result>(_ value: Value, pair: (UInt64) -> Result, bytes: (IndexKey) -> Result) -> Result {
         usesIntegerTree ? pair(integerKey(value)) : IndexKey.withValue(value, in: type, bytes)
@@ -72,22 +73,22 @@ struct ColumnIndex {
             bytes: { BytesIndexTree.remove($0, value: object, at: root, writer: writer) })
     }
 
-    /// The lowest key of an object with the value.
+    /// The lowest key of an object with the value; nil if there is none.
     func firstObject(of value: Value, in root: NodeRef) -> Int64? {
         withKey(
             value, pair: { IntegerIndexTree.firstValue(of: $0, in: root) },
             bytes: { BytesIndexTree.firstValue(of: $0, in: root) })
     }
 
-    /// Calls `body` with the objects that have the value, by ascending key, until it returns false.
+    /// Calls `body` with the objects that have the value, in ascending order of their keys, until it returns false.
     func forEachObject(of value: Value, in root: NodeRef, _ body: (Int64) -> Bool) {
         withKey(
             value, pair: { IntegerIndexTree.forEachValue(of: $0, in: root, body) },
             bytes: { BytesIndexTree.forEachValue(of: $0, in: root, body) })
     }
 
-    /// How many objects have a value below this one: the position of the value's first object in the order of the
-    /// index (see `forEachObject(at:)`).
+    /// How many objects have a value below this one. This is the position of the value's first object in the order of
+    /// the index (see `forEachObject(at:)`).
     func lowerBound(_ value: Value, in root: NodeRef) -> Int {
         withKey(
             value, pair: { IntegerIndexTree.lowerBound($0, in: root) },
@@ -113,7 +114,7 @@ struct ColumnIndex {
     @inline(__always)
     private func integerKey(int: Int64) -> UInt64 { type == .link ? UInt64(bitPattern: int) : IndexKey.ordered(int) }
 
-    /// For columns of ints and, by target, of links. nil is null.
+    /// Adds an entry to the index of a column of ints, or of links (by their targets). `nil` means null.
     @inline(__always)
     func insert(int: Int64?, _ object: Int64, at root: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) {
         assert(type == .int || type == .link)

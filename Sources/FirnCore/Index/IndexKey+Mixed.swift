@@ -13,9 +13,9 @@
 ///        └───────────────────────────────┴──────────────┴───────────────────────────┘
 /// ```
 ///
-/// Numbers with exactly the same value have the same key, whatever their types. So ints above 2^53 and decimals order
-/// exactly among doubles. A decimal NaN sorts among the other NaNs, below all numbers: 0 for the double, then its 16
-/// bytes. Collections of one kind share a key: a lookup finds them as candidates.
+/// Numbers with exactly the same value have the same key, whatever their types. So the order of ints above 2^53 and of
+/// decimals among doubles is exact. A decimal NaN is among the other NaNs, below all numbers: its key has 0 instead of
+/// the double, then its 16 bytes. Collections of one kind share a key: a lookup finds them as candidates.
 extension IndexKey.Encoder {
     mutating func appendMixed(_ value: Value) {
         if case .null = value {
@@ -118,7 +118,8 @@ enum ExactNumber {
         return (order > 0 ? nearest.nextDown : nearest, false)
     }
 
-    /// Negative, zero or positive as `double` (not negative) is below, equal to or above coefficient x 10^exponent.
+    /// Compares `double`, which is not negative, with coefficient x 10^exponent. The result is negative, zero or
+    /// positive if `double` is below, equal to or above that number.
     private static func compare(_ double: Double, coefficient: UInt128, exponent: Int) -> Int {
         if double == .infinity { return 1 }
         if double == 0 { return -1 }

@@ -1,4 +1,4 @@
-/// A key of a `BytesIndexTree`: up to 136 bytes in the same order as the values that they stand for.
+/// A key of a `BytesIndexTree`: up to 136 bytes, whose order is the order of the values that they encode.
 ///
 /// ```
 ///   0    1                                        up to 129
@@ -14,7 +14,7 @@
 /// ```
 ///
 /// In memory the bytes are held in words of eight, as **numbers** (the first byte is the highest). The last word is
-/// filled up with zeros. So two keys are compared word by word, and if all words are equal, by length.
+/// filled up with zeros. So two keys are compared word by word, and by length if all words are equal.
 ///
 /// A key is a view of memory that is valid only during the call it is passed to.
 struct IndexKey {
@@ -33,8 +33,8 @@ struct IndexKey {
     /// The number of words that hold any key.
     static let maximumWordCount = maximumByteCount / 8
 
-    /// Whether keys of strings or data of this length are equal only if the values are. The key of a longer value
-    /// holds a hash: a lookup finds it as a candidate, which the caller compares with the row.
+    /// Whether keys of strings or data of this length are equal only if the values are equal. The key of a longer value
+    /// holds a hash: a lookup finds such a value as a candidate, which the caller compares with the row.
     @inline(__always)
     static func isExact(_ byteCount: Int) -> Bool { byteCount <= Limits.indexKeyByteCount }
 
@@ -43,8 +43,8 @@ struct IndexKey {
         UInt8(truncatingIfNeeded: words[index &>> 3] &>> UInt64(56 &- (index & 7) &* 8))
     }
 
-    /// Negative, zero or positive as this key is below, equal to or above `other`. The two must agree in their first
-    /// `equalWords` words.
+    /// Negative, zero or positive if this key is below, equal to or above `other`. The first `equalWords` words of both
+    /// must be equal.
     @inline(__always)
     func compare(_ other: IndexKey, from equalWords: Int = 0) -> Int {
         let common = min(wordCount, other.wordCount)
@@ -109,7 +109,7 @@ extension IndexKey {
         @inline(__always)
         mutating func append(_ number: Int64) { append(bigEndian: UInt64(bitPattern: number) ^ 1 &<< 63) }
 
-        /// Appends a string's or data's bytes, or the beginning and the hash of a long value.
+        /// Appends the bytes of a string or data. Of a long value, appends the beginning and a hash.
         @inline(__always)
         mutating func append(_ bytes: UnsafeRawBufferPointer) {
             guard let start = bytes.baseAddress else { return }
@@ -138,7 +138,7 @@ extension IndexKey {
         }
     }
 
-    /// Passes the key that `encode` writes to `body`.
+    /// Calls `body` with the key that `encode` writes.
     @inline(__always)
     static func withKey<Result>(_ encode: (inout Encoder) -> Void, _ body: (IndexKey) -> Result) -> Result {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: maximumWordCount) { buffer in
@@ -149,7 +149,7 @@ extension IndexKey {
         }
     }
 
-    /// Passes the key of null to `body`.
+    /// Calls `body` with the key of null.
     @inline(__always)
     static func withNull<Result>(_ body: (IndexKey) -> Result) -> Result { withKey({ $0.append(UInt8(0)) }, body) }
 
@@ -162,7 +162,7 @@ extension IndexKey {
             }, body)
     }
 
-    /// Passes the key of a string's UTF-8 bytes, or of data, to `body`.
+    /// Calls `body` with the key of a string's UTF-8 bytes, or of data.
     @inline(__always)
     static func withBytes<Result>(_ bytes: UnsafeRawBufferPointer, _ body: (IndexKey) -> Result) -> Result {
         withKey(
@@ -172,8 +172,8 @@ extension IndexKey {
             }, body)
     }
 
-    /// Passes the key of any value in a column of `type` to `body`. A value of another type stops the program, except
-    /// in a mixed column.
+    /// Calls `body` with the key of any value in a column of `type`. Stops the program if the value has another type,
+    /// except in a mixed column.
     static func withValue<Result>(_ value: Value, in type: ColumnType, _ body: (IndexKey) -> Result) -> Result {
         withKey(
             { encoder in
@@ -260,7 +260,7 @@ extension IndexKey {
         return flipped &+ (1 &<< 52 &- 1)
     }
 
-    /// The same for floats.
+    /// A number whose unsigned order is the order of floats, made like the number for a double.
     @inline(__always)
     static func orderedBits(_ value: Float) -> UInt32 {
         let bits = value == 0 ? 0 : value.bitPattern

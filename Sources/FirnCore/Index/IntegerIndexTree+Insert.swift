@@ -1,5 +1,5 @@
 extension IntegerIndexTree {
-    /// Makes the node whose reference lies at `slot` the transaction's own. A progression becomes a leaf on the way.
+    /// Makes the node whose reference lies at `slot` the transaction's own. A progression is expanded to a leaf.
     @inline(__always)
     static func own(_ slot: UnsafeMutablePointer<UInt64>, _ writer: NodeWriter) -> Node {
         let node = NodeRef(slot.pointee).node
@@ -10,13 +10,13 @@ extension IntegerIndexTree {
         return writer.replace(node, at: slot, by: leaf.node)
     }
 
-    /// A node that was split off to the right: what its parent must insert.
+    /// A node that was split off to the right, with the separator and count that its parent must insert.
     struct Split {
         var ref: UInt64
-        /// The separator before it.
+        /// The separator before the node: its key and its value.
         var key: UInt64
         var value: Int64
-        /// The number of pairs below it.
+        /// The number of pairs below the node.
         var count: Int
 
         static var none: Split { @inline(__always) get { Split(ref: 0, key: 0, value: 0, count: 0) } }
@@ -54,8 +54,8 @@ extension IntegerIndexTree {
         leaf.insert(key, value, at: leaf.upperBound(key, value))
     }
 
-    /// Adds the pair if its key is above all others and the last leaf has space, as with keys that ascend. Otherwise
-    /// returns false and changes nothing.
+    /// Adds the pair if its key is above all others and the last leaf has space. This is usual if keys come in
+    /// ascending order. Otherwise returns false and changes nothing.
     static func append(
         _ key: UInt64, value: Int64, at root: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) -> Bool {
@@ -163,7 +163,7 @@ extension IntegerIndexTree {
             ref: NodeRef(right.node).word, key: separator.key, value: separator.value, count: right.count)
     }
 
-    /// The bound between two neighbouring leaves.
+    /// The separator between two neighbouring leaves.
     static func separator(_ left: IntegerIndexLeaf, _ right: IntegerIndexLeaf) -> (key: UInt64, value: Int64) {
         let key = right.keys[0]
         return (key, left.keys[left.count - 1] == key ? right.values[0] : .min)

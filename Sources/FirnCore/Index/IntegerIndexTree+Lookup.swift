@@ -7,7 +7,8 @@ extension TableNode {
 }
 
 extension IntegerIndexTree {
-    /// The lowest value of `key`. This is the primary key's lookup: no call, no loop over values, no write.
+    /// The lowest value of `key`; nil if the tree has no such key. Lookups of primary keys use this function, so its
+    /// usual path makes no call, no loop over values and no write.
     static func firstValue(of key: UInt64, in root: NodeRef) -> Int64? {
         guard !root.isNone else { return nil }
         var node = root.node
@@ -52,7 +53,7 @@ extension IntegerIndexTree {
         return entry == (key, value)
     }
 
-    /// The values of `key`, ascending, until `body` returns false.
+    /// Calls `body` with the values of `key` in ascending order, until it returns false.
     static func forEachValue(of key: UInt64, in root: NodeRef, _ body: (Int64) -> Bool) {
         forEachRun(lowerBound(key, in: root)..<upperBound(key, in: root), in: root) { run in
             for index in 0..<run.count where !body(run.value(index)) { return false }
@@ -104,7 +105,7 @@ extension IntegerIndexTree {
         return before &+ IntegerIndexLeaf(node).upperBound(key, .max)
     }
 
-    /// The pair at a position, nil behind the last one.
+    /// The pair at a position; nil if the position is behind the last pair.
     static func entry(at position: Int, in root: NodeRef) -> (key: UInt64, value: Int64)? {
         guard let run = run(from: position, in: root) else { return nil }
         return (run.key(0), run.value(0))

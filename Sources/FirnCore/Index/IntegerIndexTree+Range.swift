@@ -1,6 +1,6 @@
 extension IntegerIndexTree {
-    /// The pairs from `position` to the end of its leaf, nil behind the last pair. To continue, call again with
-    /// `position + count`.
+    /// The pairs from `position` to the end of the leaf that holds it; nil if no pair is at `position`. To continue,
+    /// call again with `position + count`.
     static func run(from position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position >= 0 else { return nil }
         var node = root.node
@@ -12,7 +12,7 @@ extension IntegerIndexTree {
         return position < node.count ? Run(node, position, count: node.count - position) : nil
     }
 
-    /// The pairs from the beginning of its leaf up to but not including `position`, nil before the first pair. To
+    /// The pairs before `position` in the leaf that holds the last of them; nil if no pair is at `position - 1`. To
     /// walk backwards, call again with `position - count`.
     static func run(upTo position: Int, in root: NodeRef) -> Run? {
         guard !root.isNone, position > 0 else { return nil }
@@ -25,14 +25,14 @@ extension IntegerIndexTree {
         return last < node.count ? Run(node, 0, count: last + 1) : nil
     }
 
-    /// Calls `body` with the pairs at `positions` in runs of neighbours, ascending, until it returns false. One call
-    /// per leaf.
+    /// Calls `body` with the pairs at `positions` in ascending order, until it returns false. There is one run per
+    /// leaf.
     static func forEachRun(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
         _ = forEachRun(root.node, lower: positions.lowerBound, upper: positions.upperBound, body)
     }
 
-    /// Calls `body` with the same runs from the last to the first. Within a run the pairs ascend.
+    /// Calls `body` with the runs of `forEachRun` in descending order. Within a run the pairs are in ascending order.
     static func forEachRunBackwards(_ positions: Range<Int>, in root: NodeRef, _ body: (Run) -> Bool) {
         guard !root.isNone, !positions.isEmpty else { return }
         _ = forEachRunBackwards(root.node, lower: positions.lowerBound, upper: positions.upperBound, body)

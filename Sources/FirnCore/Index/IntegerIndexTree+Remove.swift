@@ -14,8 +14,8 @@ extension IntegerIndexTree {
         let index = leaf.lowerBound(key, value)
         var position = -1
         if index == leaf.count {
-            // The pair may be the first of the next leaf, as a separator may be equal to it. Then it is found by its
-            // position.
+            // The pair may be the first one of the next leaf, because a separator may be equal to it. The search by
+            // position finds it there.
             position = rank(key, value, in: NodeRef(root.pointee))
             guard let entry = entry(at: position, in: NodeRef(root.pointee)), entry == (key, value) else {
                 return false
@@ -28,7 +28,7 @@ extension IntegerIndexTree {
         return true
     }
 
-    /// Removes the pair at `position`, or if that is negative, the pair that `lowerChild` leads to.
+    /// Removes the pair at `position`. If `position` is negative, removes the pair that `lowerChild` leads to.
     private static func remove(
         _ key: UInt64, value: Int64, position: Int, slot: UnsafeMutablePointer<UInt64>, writer: NodeWriter
     ) {
@@ -66,7 +66,7 @@ extension IntegerIndexTree {
         }
     }
 
-    /// Rebalances an underfull child with a neighbour: the two are merged, or share their entries evenly.
+    /// Removes an empty child. Merges an underfull child with a neighbour, or shares the entries of both evenly.
     @inline(never)
     private static func rebalance(_ parent: IntegerIndexInner, index: Int, writer: NodeWriter) {
         if parent.child(index).count == 0 {
@@ -94,7 +94,7 @@ extension IntegerIndexTree {
         } else {
             let start = left.count
             IntegerIndexInner(left).append(from: IntegerIndexInner(right), at: 0, count: right.count)
-            // The right node's own first separator is only a hint. The bound is in the parent.
+            // The right node's own separator 0 is only a hint. The separator between the two nodes is in the parent.
             IntegerIndexInner(left).keys[start] = parent.keys[leftIndex + 1]
             IntegerIndexInner(left).values[start] = parent.values[leftIndex + 1]
         }

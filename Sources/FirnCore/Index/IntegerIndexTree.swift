@@ -31,7 +31,8 @@
 enum IntegerIndexTree {
     /// Entries in a full leaf, and children of a full inner node.
     static let fanout = Limits.fanout
-    /// A node off the right edge with fewer entries is merged with a neighbour or filled from it.
+    /// The least number of entries in a node off the right edge. A removal that leaves a node with fewer entries merges
+    /// it with a neighbour or fills it from the neighbour.
     static let minimum = 16
     /// Two neighbours are merged if they have at most this many entries together, so that the next insert doesn't
     /// split them again.
@@ -60,9 +61,9 @@ enum IntegerIndexTree {
     }
 }
 
-/// A leaf of an `IntegerIndexTree` in a checkpoint whose keys and values both rise in even steps.
+/// The form that a leaf of an `IntegerIndexTree` has in a checkpoint if its keys and values both rise in even steps.
 ///
-/// Keys that were assigned by counting give such leaves.
+/// Keys that were assigned consecutively give such leaves.
 ///
 /// ```
 ///  0             32        40         48           56           64
@@ -97,7 +98,7 @@ struct IntegerIndexProgression {
     }
     @inline(__always) func value(_ index: Int) -> Int64 { firstValue &+ valueStep &* Int64(index) }
 
-    /// The steps of a leaf that can be written in this form, nil for any other leaf. A single pair has no steps.
+    /// The steps of a leaf that can be written in this form; nil for any other leaf. A single pair has no steps.
     static func steps(_ leaf: IntegerIndexLeaf) -> (key: UInt64, value: Int64)? {
         guard leaf.count > 1 else { return nil }
         let key = leaf.keys[1] &- leaf.keys[0]
@@ -109,7 +110,7 @@ struct IntegerIndexProgression {
         return (key, value)
     }
 
-    /// The leaf that a progression stands for, in memory of this thread (`ScratchNode`).
+    /// The leaf that a progression encodes, in memory of this thread (`ScratchNode`).
     @inline(never)
     static func decoded(_ node: Node) -> Node {
         ScratchNode.decoded(node) { mapping in
@@ -259,7 +260,7 @@ struct IntegerIndexInner {
     @inline(__always)
     func child(_ index: Int) -> Node { NodeRef(refs[index]).node }
 
-    /// The last child whose separator is not above (key, value): where that pair is inserted.
+    /// The last child whose separator is not above (key, value). The pair is inserted there.
     @inline(__always)
     func upperChild(_ key: UInt64, _ value: Int64) -> Int {
         let last = node.count &- 1
@@ -311,8 +312,8 @@ struct IntegerIndexInner {
     /// The number of pairs in all children.
     var total: Int { countBefore(node.count) }
 
-    /// The child that holds the pair at `position`, which becomes the position in that child. A position behind the
-    /// last pair gives the last child.
+    /// The child that holds the pair at `position`. Changes `position` to the pair's position in that child. A position
+    /// behind the last pair gives the last child.
     @inline(__always)
     func child(at position: inout Int) -> Int {
         let counts = counts
@@ -393,7 +394,7 @@ enum IntegerIndexSearch {
         return line &+ prefixLength(count &- line) { rest[$0] <= key ? 1 : 0 }
     }
 
-    /// The same for the leaf of a small tree.
+    /// How many of the ascending keys are below `key`, in the leaf of a small tree.
     @inline(__always)
     static func belowInSmall(_ key: UInt64, keys: UnsafeMutablePointer<UInt64>, count: Int) -> Int {
         var index = 0
@@ -408,8 +409,9 @@ enum IntegerIndexSearch {
         return index
     }
 
-    /// How many of the first `count` (at most 8) of eight conditions hold. They hold up to some index and not after
-    /// it. The conditions from `count` on are evaluated but not counted: behind a node's keys lies more of the node.
+    /// How many of the first `count` of eight conditions hold (of all eight if `count` is larger). They hold up to some
+    /// index and not after it. The conditions from `count` on are evaluated but not counted. They read only memory of
+    /// the node, because more fields lie behind its keys.
     @inline(__always)
     private static func prefixLength(_ count: Int, _ holds: (Int) -> UInt32) -> Int {
         var mask = holds(0)

@@ -5,7 +5,7 @@ extension SlottedPage {
         NodeLayout.BytesIndex.entryByteCount(keyWordCount: wordCount, isLeaf: isLeaf)
     }
 
-    /// The same, including the entry's slot.
+    /// The number of bytes that an entry with a key of `wordCount` words takes, including its slot.
     @inline(__always)
     func byteCount(wordCount: Int) -> Int {
         entryByteCount(wordCount: wordCount) &+ NodeLayout.BytesIndex.wordByteCount
@@ -111,7 +111,7 @@ extension SlottedPage {
         if index == 0 { removeAll() } else { compact() }
     }
 
-    /// Rewrites the entries without garbage, with as long a common prefix as they have.
+    /// Rewrites the entries without garbage, and with the longest common prefix of their keys.
     func compact() {
         let count = count
         let slots = slots

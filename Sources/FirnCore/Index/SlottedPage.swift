@@ -13,7 +13,7 @@
 ///           inner   separator value i64 │ ref u64 │ count i64 │ separator key words
 /// ```
 ///
-/// * Slots are in the order of their entries, (key, value).
+/// * Slots are in the ascending order of their entries, (key, value).
 /// * All keys of a page begin with the same `form` bytes. A **head** is the four bytes after them. A search compares
 ///   heads, which lie close together, and reads a key only if the heads are equal.
 /// * Removed entries leave `garbage` behind, until free space is short and the page is rewritten.
@@ -69,7 +69,7 @@ struct SlottedPage {
     @inline(__always)
     func value(_ index: Int) -> Int64 { Int64(bitPattern: entry(index)[NodeLayout.BytesIndex.valueWord]) }
 
-    /// The slot with an inner page's reference to a child.
+    /// The address of an inner page's reference to a child.
     @inline(__always)
     func refSlot(_ index: Int) -> UnsafeMutablePointer<UInt64> { entry(index) + NodeLayout.BytesIndex.refWord }
 

@@ -1,5 +1,5 @@
 /// Reads one cell at a time. A cell of an encoded chunk is read in place, without decoding the rest of the chunk
-/// (except for compressed text). A caller that reads most rows of a column asks for its chunk instead.
+/// (except for compressed text). A caller that reads most rows of a column calls `chunk` instead.
 extension Leaf {
     /// The value of a column of fixed width. The bytes of a null are zeros.
     @inlinable @inline(__always)
@@ -9,7 +9,7 @@ extension Leaf {
         return withUnsafeBytes(of: Leaf.onDiskWords(word, row)) { $0.loadUnaligned(as: T.self) }
     }
 
-    /// The value of a column of fixed width, of any type. It must not be null.
+    /// The value of a column of fixed width, of any type. The cell must not be null.
     func fixedValue(_ column: Int, row: Int, type: ColumnType) -> Value {
         let word = chunkSlot(column).pointee
         if word & 1 == 0 { return FixedCoding.load(Chunk(NodeRef(word).node).address(row), as: type) }

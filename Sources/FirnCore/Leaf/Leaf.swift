@@ -11,8 +11,8 @@ import CFirn
 /// ```
 ///
 /// `count` is the number of rows. `keys` is 0 if the rows' keys are the first key and its successors, which is the
-/// usual case. Otherwise it is the reference of a fixed chunk of i64, ascending. The reference of a removed column's
-/// chunk is 0.
+/// usual case. Otherwise it is the reference to a fixed chunk of i64 in ascending order. The reference to a removed
+/// column's chunk is 0.
 @frozen
 public struct Leaf {
     public let node: Node
@@ -39,7 +39,7 @@ public struct Leaf {
         return word & 1 == 0 ? Chunk(NodeRef(word).node) : Chunk.onDisk(word)
     }
 
-    /// The node of a column's chunk as it is, encoded or not.
+    /// The node of a column's chunk, whether it is encoded or not.
     func chunkNode(_ column: Int) -> Node { NodeRef(chunkSlot(column).pointee).node }
 
     func hasChunk(_ column: Int) -> Bool { column < columnCount && chunkSlot(column).pointee != 0 }

@@ -1,4 +1,4 @@
-/// Finds the references in a chunk of variable width: those to blobs and to the trees of collections.
+/// Finds the references to blobs and to the trees of collections in a chunk of variable width.
 enum CellRefs {
     /// Returns the addresses, possibly unaligned, of the references that the first `rows` rows hold.
     static func addresses(in chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> [UnsafeMutableRawPointer] {
@@ -18,7 +18,8 @@ enum CellRefs {
         return addresses
     }
 
-    /// Returns the end of what the first `rows` rows use of the heap. (The writer may be adding more behind it.)
+    /// Returns the end of the part of the heap that the first `rows` rows use. (The writer may be adding values behind
+    /// it.)
     static func heapEnd(of chunk: Chunk, rows: Int) -> Int {
         var end = 0
         for row in 0..<rows {

@@ -1,5 +1,5 @@
-/// Changes within one block. Each takes the block's length, expects enough space behind it, and returns the new
-/// length.
+/// Changes within one block. Each function takes the block's length, requires enough memory behind the block, and
+/// returns the new length.
 extension ElementBlock {
     /// Initialises an empty block.
     func makeEmpty() -> Int {

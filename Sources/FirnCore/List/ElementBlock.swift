@@ -15,9 +15,9 @@
 ///                  u16
 /// ```
 ///
-/// In a cell the block is not aligned. A set's elements ascend by `Value.order`. The block does not contain its own
-/// length. The caller that holds it knows the length (from the cell, or the leaf's `capacity`), and each change returns
-/// the new one.
+/// In a cell the block is not aligned. A set's elements are in ascending order (`Value.order`). The block does not
+/// contain its own length. The caller that holds it knows the length (from the cell, or the leaf's `capacity`), and
+/// each change returns the new length.
 struct ElementBlock {
     let base: UnsafeMutableRawPointer
     let layout: ElementLayout
@@ -38,8 +38,8 @@ struct ElementBlock {
         nonmutating set { base.storeBytes(of: UInt16(newValue), as: UInt16.self) }
     }
 
-    /// The start of what lies behind the count. A fixed block has its values there, a nullable one its null flags, and
-    /// a variable one its elements.
+    /// The start of the bytes behind the count: the values of a fixed block, the null flags of a nullable block, or the
+    /// elements of a variable block.
     @inline(__always)
     var content: UnsafeMutableRawPointer { base + NodeLayout.ElementBlock.headerByteCount }
 
@@ -81,7 +81,7 @@ struct ElementBlock {
         return ElementPart(at: address(index)).bytes.unsafelyUnwrapped
     }
 
-    /// The plain bytes of an element's value, nil for null.
+    /// The plain bytes of an element's value; nil for null.
     func bytes(_ index: Int) -> UnsafeRawBufferPointer? {
         if layout.form == .variable { return valuePart(index).bytes }
         return isNull(index)

@@ -4,7 +4,7 @@ package struct ElementLayout: Equatable, Sendable {
     package let type: ColumnType
     package let collection: CollectionKind
     package let form: Chunk.Form
-    /// The number of bytes per element, 0 if that varies.
+    /// The number of bytes per element; 0 if it varies.
     package let width: Int
 
     package init(type: ColumnType, collection: CollectionKind, isNullable: Bool = false) {
@@ -79,7 +79,7 @@ struct EncodedElement {
 struct ElementPart {
     static var nullCode: UInt8 { @inline(__always) get { 0 } }
     static var blobCode: UInt8 { @inline(__always) get { 1 } }
-    /// The code of no bytes. The code of n bytes is higher by n.
+    /// The code of an empty value. The code of n bytes is n more.
     static var emptyCode: UInt8 { @inline(__always) get { 2 } }
 
     /// The value's bytes, in the block or in a blob; nil for null.

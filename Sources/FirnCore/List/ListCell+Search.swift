@@ -25,9 +25,9 @@ struct SearchedElement {
 }
 
 extension ListCell {
-    /// The index of the element for which `order` is 0, or of the first for which it is positive. The elements for
-    /// which it is negative come first, and it is 0 for one at most. O(log n) calls of `order`; elements of variable
-    /// length are walked over in one leaf.
+    /// The index of the element for which `order` is 0, or else of the first element for which `order` is positive.
+    /// `order` must be negative for all elements before that index, and 0 for at most one element. O(log n) calls of
+    /// `order`, and up to one leaf's elements more if their length varies.
     @inline(__always)
     func search(_ order: (SearchedElement) -> Int) -> (index: Int, isFound: Bool) {
         if let block { return ListCell.search(ElementBlock(block, layout), order) }
@@ -36,7 +36,7 @@ extension ListCell {
         var passed = 0
         while ListTree.isInner(node) {
             let inner = ListTree.Inner(node)
-            // The last child whose first element is not behind the one that is searched, or else the first child.
+            // The last child whose first element is not behind the searched position, or else the first child.
             var low = 0
             var high = node.count - 1
             while low < high {

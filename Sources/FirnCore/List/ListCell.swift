@@ -5,7 +5,7 @@
 @frozen
 package struct ListCell {
     package let layout: ElementLayout
-    /// The block if the collection is short, nil if it is empty or a tree.
+    /// The block if the collection is short; nil if it is empty or a tree.
     @usableFromInline let block: UnsafeRawPointer?
     /// The tree's root, if the collection is long.
     @usableFromInline let root: NodeRef
@@ -29,7 +29,7 @@ package struct ListCell {
         }
     }
 
-    /// A collection that is stored inline. No bytes mean an empty one.
+    /// A collection that is stored inline. Without bytes the collection is empty.
     @inlinable @inline(__always)
     package init(inline bytes: UnsafeRawBufferPointer, _ layout: ElementLayout) {
         self.layout = layout
@@ -80,8 +80,8 @@ package struct ListCell {
         return location.block.isNull(location.index)
     }
 
-    /// The plain bytes of an element's value, nil for null: the UTF-8 of a string, or the tag and payload of a mixed
-    /// value.
+    /// The plain bytes of an element's value: the UTF-8 of a string, or the tag and payload of a mixed value. Nil for
+    /// null.
     package func bytes(at index: Int) -> UnsafeRawBufferPointer? {
         let location = locate(index)
         return location.block.bytes(location.index)
@@ -117,7 +117,7 @@ package struct ListCell {
         return (UnsafeRawPointer(ListTree.Leaf(root.node, layout).block.content), root.node.count)
     }
 
-    /// Calls `body` with the elements of fixed width block by block, until it returns false. It gets the start of a
+    /// Calls `body` with the elements of fixed width block by block, until it returns false. `body` gets the start of a
     /// run's values, their null flags (nil if the elements have none) and the number of values.
     package func forEachRun(
         _ range: Range<Int>? = nil,
@@ -174,8 +174,8 @@ package struct ListCell {
         }
     }
 
-    /// All elements' values. Once damage has been met there are fewer, which does not matter, as nothing uses them
-    /// then. O(n).
+    /// The values of all elements. Once damage has been met there may be fewer, which is harmless, because nothing uses
+    /// them then. O(n).
     package var values: [Value] {
         var result: [Value] = []
         result.reserveCapacity(min(count, ListCell.mostReserved))
@@ -189,7 +189,7 @@ package struct ListCell {
     /// The most elements that memory is reserved for in advance. A damaged tree may count more elements than it has.
     static let mostReserved = 1 << 16
 
-    /// Whether a loop that copies all elements should continue, asked after each element: not if it has met damage.
+    /// Whether a loop that copies all elements should continue after `count` elements. False soon after damage was met.
     @inline(__always)
     static func goesOn(after count: Int) -> Bool { count & 255 != 0 || !DamageRecord.isSet }
 
@@ -204,7 +204,7 @@ package struct ListCell {
 
     // MARK: Searching
 
-    /// The first index at or after `start` whose element is the int or link. O(n), a run at a time.
+    /// The first index at or after `start` whose element is the int or link `key`. O(n), a run at a time.
     package func firstIndex(of key: Int64, from start: Int = 0) -> Int? {
         assert(layout.width == 8)
         var passed = start

@@ -1,17 +1,19 @@
 extension ListDifference {
     /// The difference of two lists without known edits, by the identities of their elements.
     ///
-    /// Finds the fewest deletions and insertions. What the lists have in common at both ends is removed first.
+    /// Finds the fewest deletions and insertions. Equal elements at both ends of the lists are left out first.
     ///
-    /// - If each element of the rest occurs once in each list, such as an object in results, what stays is the longest
+    /// - If each element of the rest occurs once in each list, as in results, the elements that stay are the longest
     ///   increasing sequence of old indices. O(n log n) time, whatever the number of edits.
-    /// - Else Myers' greedy algorithm. If it needs more than `maximumEdits` deletions and insertions, all the rest is
-    ///   deleted and inserted. O(n + (n + d) · d) time for d edits, at worst O(n · `maximumEdits`), and 2 d² bytes.
+    /// - Otherwise Myers' greedy algorithm is used. If it needs more than `maximumEdits` deletions and insertions, all
+    ///   the rest is deleted and inserted. O(n + (n + d) · d) time for d edits, at worst O(n · `maximumEdits`), and 2
+    ///   d² bytes.
     package init(comparing old: [Int64], to new: [Int64], maximumEdits: Int = 512) {
         self.init(identities: old, new, maximumEdits)
     }
 
-    /// The same for values. Both are concrete, because no other module could specialise a generic one.
+    /// The difference of two lists of values, found in the same way. Both initialisers are concrete, because other
+    /// modules could not specialise a generic one.
     package init(comparing old: [Value], to new: [Value], maximumEdits: Int = 512) {
         self.init(identities: old, new, maximumEdits)
     }
@@ -39,7 +41,7 @@ extension ListDifference {
         }
     }
 
-    /// The index of each element; nil if one occurs twice.
+    /// The index of each element; nil if an element occurs twice.
     private static func uniqueIndices<Identity: Hashable>(_ list: UnsafeBufferPointer<Identity>) -> [Identity: Int]? {
         var indices = [Identity: Int](minimumCapacity: list.count)
         for (index, element) in list.enumerated() where indices.updateValue(index, forKey: element) != nil {
@@ -54,7 +56,8 @@ extension ListDifference {
         _ oldIndices: [Identity: Int], oldCount: Int, new: UnsafeBufferPointer<Identity>, offset: Int
     ) {
         let common = new.indices.compactMap { index in oldIndices[new[index]].map { (old: $0, new: index) } }
-        // For each length, the last element of the sequence of that length that ends lowest; and the one before each.
+        // `ends` has, for each length, the last element of the sequence of that length that ends lowest. `before` has
+        // the predecessor of each element.
         var ends: [Int] = []
         var before = [Int](repeating: -1, count: common.count)
         for (index, element) in common.enumerated() {
@@ -89,7 +92,7 @@ extension ListDifference {
             insertions = Array(offset..<offset + new.count)
             return
         }
-        // Walk back from the end: which diagonal did each step come from?
+        // Walk back from the end, and find the diagonal that each step came from.
         var x = old.count
         var y = new.count
         for d in stride(from: steps.count, to: 0, by: -1) {
@@ -112,8 +115,8 @@ extension ListDifference {
         insertions.reverse()
     }
 
-    /// For each number of edits below the one that reaches the end: how far into `old` each diagonal was followed
-    /// (-1: not at all). Nil if the end needs more than `maximumEdits` edits.
+    /// For each number of edits that does not reach the end: the distance into `old` to which each diagonal was
+    /// followed (-1: not at all). Nil if the end needs more than `maximumEdits` edits.
     ///
     /// Diagonal k is where x - y = k. With d edits only the diagonals -d, -d + 2 … d are reached; their index is (k +
     /// d) / 2.
@@ -139,8 +142,8 @@ extension ListDifference {
         return nil
     }
 
-    /// The better of the two single edits that lead to diagonal `k` from what one edit less reached, and the x that
-    /// it leads to.
+    /// The better of the two single edits that lead to diagonal `k`, and the x that it leads to. `last` has the
+    /// distances that were reached with one edit less.
     private static func step(to k: Int, last: [Int32], oldCount: Int, newCount: Int) -> (
         x: Int, isInsertion: Bool
     )? {

@@ -1,7 +1,7 @@
 /// How an old list became a new one, in the form that an observer is shown.
 ///
 /// Removing the deletions from the old list and then inserting the insertions gives the new list. The other elements
-/// keep their order. All three arrays are ascending. Modifications are disjoint from deletions.
+/// keep their order. All three arrays are in ascending order. Modifications are disjoint from deletions.
 package struct ListDifference: Sendable, Hashable {
     /// Old indices of elements that were deleted or moved elsewhere.
     package var deletions: [Int]
@@ -18,12 +18,12 @@ package struct ListDifference: Sendable, Hashable {
 
     package var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 
-    /// The difference that `edits` make in a list of `oldCount` elements. The edits may be those of several
-    /// transactions, one after the other.
+    /// The difference that `edits` make in a list of `oldCount` elements. The edits may come from several transactions,
+    /// one after the other.
     ///
-    /// A moved element is a deletion and an insertion, unless it is again between the neighbours that it had. An
-    /// assigned element is modified if it was there before and stayed. O(k log k) time for k edits, plus O(result),
-    /// whatever the list's length.
+    /// A moved element is a deletion and an insertion, unless it is back between its old neighbours. An assigned
+    /// element is modified if it was in the old list and stayed. O(k log k) time for k edits, plus O(result), whatever
+    /// the list's length.
     package init(_ edits: [ListEdit], oldCount: Int) {
         var rope = RunRope(oldCount: oldCount)
         var assigned: [Int] = []
@@ -75,7 +75,8 @@ package struct ListDifference: Sendable, Hashable {
         }
     }
 
-    /// Adds modifications: those of `indices` that stayed. Both are old indices; `indices` may be in any order.
+    /// Adds `indices` to the modifications, except those whose elements did not stay. They are old indices, in any
+    /// order.
     package mutating func addModifications(_ indices: [Int]) {
         guard !indices.isEmpty else { return }
         modifications = ListDifference.without(deletions, Set(modifications).union(indices).sorted())

@@ -2,7 +2,7 @@
 ///
 /// The editor takes over the cell's content. The caller must store the result of `finish()` in the cell, because the
 /// old tree's nodes may be retired by then. A short collection is copied to the scratch memory and edited there. If it
-/// grows beyond `Limits.inlineByteCount`, it becomes a tree. A tree that shrinks below half of that becomes inline
+/// grows beyond `Limits.inlineByteCount`, it becomes a tree. A tree that shrinks to half of that or less becomes inline
 /// again.
 ///
 /// ```
@@ -12,7 +12,7 @@
 ///         └───────────────────────┴──────────────────┴───────────┘
 /// ```
 ///
-/// The scratch memory (`scratchByteCount` bytes) belongs to the transaction, which lends it to one editor at a time.
+/// The scratch memory (`scratchByteCount` bytes) belongs to the transaction. Only one editor at a time uses it.
 struct ListEditor {
     let layout: ElementLayout
     let writer: NodeWriter
@@ -37,9 +37,9 @@ struct ListEditor {
         if let block = cell.block { scratch.copyMemory(from: block, byteCount: length) }
     }
 
-    /// What the caller must store in the cell.
+    /// The content that the caller must store in the cell.
     enum Result {
-        /// These bytes, which lie in the scratch memory. There are none for an empty collection.
+        /// The bytes of an inline block, which lie in the scratch memory. An empty collection has no bytes.
         case inline(UnsafeRawBufferPointer)
         /// The root of a tree, for a slot of length `Chunk.Slot.tree`.
         case tree(NodeRef)
@@ -89,7 +89,7 @@ struct ListEditor {
         assert(layout.width == 8)
         var rest = values[...]
         while let first = rest.first {
-            // The first element takes the usual path, which may open a new leaf. Then that leaf is filled at once.
+            // The first element takes the usual path, which may add a leaf. Then the last leaf is filled in one step.
             insert(int64: first, at: count)
             rest = rest.dropFirst()
             guard root != 0, layout.form == .fixed, !rest.isEmpty else { continue }
@@ -141,7 +141,7 @@ struct ListEditor {
 
     // MARK: Encoded elements
 
-    /// Encodes an element into the scratch memory. An entry of a map is a map of that entry.
+    /// Encodes an element into the scratch memory. An entry of a map is passed as a map with only that entry.
     private func encode(_ element: Value) -> EncodedElement {
         guard layout.collection == .map else {
             return .encode(element, layout: layout, into: elementArea, writer: writer)

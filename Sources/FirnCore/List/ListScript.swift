@@ -16,8 +16,8 @@ package protocol ListEditable {
 
 /// The edits that a transaction made in one list, in order.
 ///
-/// The script is written to the changeset, is replayed from there, and tells observers which of several equal elements
-/// was meant.
+/// The script is written to the changeset, is replayed from there, and shows observers which of several equal elements
+/// was edited.
 package struct ListScript: Sendable, Hashable {
     package private(set) var edits: [ListEdit]
 

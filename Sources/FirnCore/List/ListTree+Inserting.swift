@@ -39,8 +39,8 @@ extension ListTree {
             return .none
         }
         if index == old.node.count {
-            // Only the end of the list is behind a leaf's last element: leave the leaf full and continue in a new
-            // one.
+            // An index behind a leaf's last element occurs only at the end of the list. The leaf stays full, and a new
+            // leaf follows it.
             let leaf = makeEmptyLeaf(blockCapacity: Self.leafByteCount)
             leaf.length = leaf.block.insert(element, at: 0, length: leaf.length)
             return NodeRef(leaf.node)
@@ -110,7 +110,7 @@ extension ListTree {
         return true
     }
 
-    /// Appends as many of the fixed elements as fit in the last leaf, and returns how many.
+    /// Appends as many of the fixed elements as fit in the last leaf, and returns their number.
     func fillLast(with elements: UnsafeRawBufferPointer, root slot: UnsafeMutablePointer<UInt64>) -> Int {
         assert(layout.form == .fixed)
         guard Self.isInner(NodeRef(slot.pointee).node) else {

@@ -1,6 +1,6 @@
 extension ListTree {
-    /// Checks everything that must hold of a tree: counts, levels, fill, lengths, and that no node is older than the
-    /// nodes below it. Stops the program with a message if something doesn't hold.
+    /// Checks the invariants of a tree: counts, levels, fill, lengths, and that no node is older than the nodes below
+    /// it. Stops the program with a message if an invariant is violated.
     ///
     /// O(n); for tests and debugging.
     static func checkInvariants(_ root: NodeRef, _ layout: ElementLayout) {

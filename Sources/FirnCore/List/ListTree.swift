@@ -160,7 +160,7 @@ struct ListTree {
     func ownLeaf(_ slot: UnsafeMutablePointer<UInt64>, length: Int) -> Leaf {
         let old = Leaf(NodeRef(slot.pointee).node, layout)
         if writer.owns(old.node) && old.blockCapacity >= length { return old }
-        // A leaf that grows gets some extra capacity. One that is only copied keeps the capacity it has.
+        // A leaf that grows gets some extra capacity. A leaf that is only copied keeps its capacity.
         let capacity =
             old.blockCapacity >= length
             ? old.blockCapacity : length > Self.leafByteCount ? length : min(length + length / 2, Self.leafByteCount)

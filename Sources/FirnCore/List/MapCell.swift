@@ -12,7 +12,7 @@ extension ListCell {
         PlainCoding.withBytes(.string(key), as: .string) { find(key: $0.unsafelyUnwrapped) }
     }
 
-    /// The value of `key`, nil if the map has no such key. O(log n).
+    /// The value of `key`; nil if the map has no such key. O(log n).
     package func value(forKey key: String) -> Value? {
         let found = find(key: key)
         return found.isFound ? value(at: found.index) : nil
@@ -26,7 +26,7 @@ extension ListCell {
 
     package func key(at index: Int) -> String { String(decoding: keyBytes(at: index), as: UTF8.self) }
 
-    /// All entries. As with `values`, there are fewer once damage has been met. O(n).
+    /// All entries. As with `values`, there may be fewer once damage has been met. O(n).
     package var entries: [Value.MapEntry] {
         var result: [Value.MapEntry] = []
         result.reserveCapacity(min(count, ListCell.mostReserved))
@@ -42,17 +42,17 @@ extension ListCell {
 }
 
 extension ListCell {
-    /// An element as edits and scripts have it: an entry of a map is a map of that entry.
+    /// An element in the form that edits and scripts use: an entry of a map is a map with only that entry.
     package func element(at index: Int) -> Value {
         let value = value(at: index)
         return layout.collection == .map ? .map([Value.MapEntry(key: key(at: index), value: value)]) : value
     }
 
-    /// All elements, as `element(at:)` gives them. As with `values`, there are fewer once damage has been met. O(n).
+    /// All elements in the form of `element(at:)`. As with `values`, there may be fewer once damage has been met. O(n).
     package var elements: [Value] { layout.collection == .map ? entries.map { .map([$0]) } : values }
 
-    /// Whether a set or map stays in order if an element is inserted at an index, or replaces the one there. An
-    /// inserted element comes in front of the one there. Always true of a list. O(log n).
+    /// Whether a set or map stays in order if `element` is inserted before the element at `index`, or replaces it.
+    /// Always true for a list. O(log n).
     func keepsOrder(_ element: Value, at index: Int, replacing: Bool) -> Bool {
         guard layout.collection != .list else { return true }
         let next = replacing ? index + 1 : index
@@ -62,7 +62,7 @@ extension ListCell {
 }
 
 extension Value {
-    /// The only entry of a map that is an element of a map's cell.
+    /// The only entry of a map that stands for one element (see `element(at:)`).
     package var onlyEntry: MapEntry {
         guard case .map(let entries) = self, let entry = entries.first, entries.count == 1 else {
             preconditionFailure("Firn: \(self) is not an entry of a map")
@@ -76,7 +76,7 @@ extension Value {
         return order(utf8: x[0].key, y[0].key)
     }
 
-    /// The map of some entries. Of several entries with one key, the last one stays.
+    /// The map of `entries`. If several entries have the same key, the last one is kept.
     package static func map(of entries: [MapEntry]) -> Value {
         var result: [MapEntry] = []
         // The sort is stable.

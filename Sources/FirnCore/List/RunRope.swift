@@ -43,7 +43,7 @@ struct RunRope {
         insert(run.kind == .inserted ? run : Run(kind: .moved, start: run.start, count: 1), at: to)
     }
 
-    /// The old index of the element that is at `index` now, nil if it was inserted.
+    /// The old index of the element that is at `index` now; nil if the element was inserted.
     func oldIndex(at index: Int) -> Int? {
         var node = root
         var rest = index
@@ -107,8 +107,8 @@ struct RunRope {
         root = merge(merge(halves.left, make(run)), halves.right)
     }
 
-    /// Makes the inserted run that contains or ends at `index` one longer, so that appending many elements makes one
-    /// node. Returns false if there is none.
+    /// Adds one element to the inserted run that contains or ends at `index`, so that appending many elements makes one
+    /// node. Returns false if there is no such run.
     private mutating func lengthen(at index: Int) -> Bool {
         guard index > 0 else { return false }
         // The run with the element before `index`.

@@ -22,7 +22,7 @@ extension ListCell {
 }
 
 extension Value {
-    /// The set of some values. Of several values that are equal in the order, the first one stays.
+    /// The set of `values`. If several values are equal in the order, the first one is kept.
     package static func set(of values: [Value]) -> Value {
         var result: [Value] = []
         // The sort is stable.

@@ -1,4 +1,4 @@
-/// What a field that holds a reference is, in its node.
+/// The meaning of a field that holds a reference, within its node.
 enum RefField {
     /// The node of a table, in a root.
     case table(Int)
@@ -15,24 +15,24 @@ enum RefField {
 }
 
 extension Node {
-    /// Calls `body` with the address of each field of the node that holds a reference, and what it is. A reference may
+    /// Calls `body` with the address and the meaning of each field of the node that holds a reference. A reference may
     /// be 0.
     ///
-    /// The fields are listed here and nowhere else. Walks over memory add what a reference leads to (`NodeShape`), and
-    /// validation adds what it must lead to (`NodeCheck`). Walks over files need no more than this
+    /// No other code lists these fields. Walks over memory also need to know what a reference leads to (`NodeShape`),
+    /// and validation what it must lead to (`NodeCheck`). Walks over files need only this function
     /// (`OnDiskNode.forEachRef`).
     ///
-    /// It reads the kind, the number of children, tables or columns, and in a page of an index the slots. So a node of
-    /// a checkpoint must have been validated, or `NodeCheck` must have checked just these.
+    /// The function reads the kind, the number of children, tables or columns, and the slots of an index page. So an
+    /// on-disk node must have been validated, or `NodeCheck` must have checked exactly these fields.
     ///
     /// Chunks and leaves of lists have references among their values. These are found in three ways:
     ///
-    /// * In memory, the cells lead to them, which takes the column's schema (`CellRefs`).
+    /// * In memory, `CellRefs` finds them through the cells, which takes the column's schema.
     /// * In a file, the cells may be encoded and the reader knows no schema. There a table lists the references, and a
     ///   chunk may name a dictionary.
-    /// * Validation believes neither. It takes each reference from its cell as soon as that cell is checked, and not
-    ///   before: a walk over the cells believes the lengths of all cells before it. Then it compares the table with
-    ///   what it has found.
+    /// * Validation trusts neither the cells nor the table. It reads a cell's reference directly after it has checked
+    ///   the cell, because finding a cell requires the lengths of all cells before it. Then it compares the table with
+    ///   the references that it found.
     func forEachRefField(_ body: (UnsafeMutableRawPointer, RefField) -> Void) {
         switch kind {
         case .root:

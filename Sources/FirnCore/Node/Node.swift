@@ -15,8 +15,8 @@ import CFirn
 ///   stamp, and copies all others. Stamp, first key and level identify a node forever.
 /// * `link` (u64) belongs to the node's owner: at first it is the index in the transaction's list of nodes that it
 ///   made, later the next node on a dead list. No reader looks at it. In a checkpoint it is the node's checksum: see
-///   `OnDiskNode`. In a decoded node it is the address of the on-disk node in the lower 48 bits, and that node's
-///   length in units of 32 bytes above them.
+///   `OnDiskNode`. In a decoded node, the lower 48 bits are the address of the on-disk node. The bits above them are
+///   the length of that node in units of 32 bytes.
 /// * `width` (u16) is a chunk's bytes per value, or an inner node's level above the leaves.
 /// * `count` and `capacity` (u32) depend on the kind; `bytes` (u32) is the length of the complete node.
 ///
@@ -85,8 +85,8 @@ public struct Node: Equatable {
         @inline(__always) get { kindByte & Node.onDiskBit != 0 }
     }
 
-    /// Whether the node was decoded into memory of the reading thread (`ScratchNode`). It stays there until the
-    /// thread has asked for 16 others, so what must be kept longer is copied.
+    /// Whether the node was decoded into memory of the reading thread (`ScratchNode`). It stays there until the thread
+    /// has requested 16 others. So code that needs the node for longer copies it.
     var isScratch: Bool {
         @inline(__always) get { kindByte & Node.locationBits == Node.locationBits }
     }
@@ -151,7 +151,7 @@ public struct NodeRef: Equatable {
     @inlinable public static var none: NodeRef { @inline(__always) get { NodeRef(0) } }
     @inlinable public var isNone: Bool { @inline(__always) get { word == 0 } }
 
-    /// Whether the node may be one that is not yet validated.
+    /// Whether the reference may lead to a node that is not yet validated.
     @inlinable public var isTagged: Bool { @inline(__always) get { word & 1 != 0 } }
 
     /// The address referred to, whether its node is validated or not.

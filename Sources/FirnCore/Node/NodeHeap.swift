@@ -9,9 +9,9 @@ import Synchronization
 package final class NodeHeap: Sendable {
     private let nodes = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)
-    /// The number of cancelled transactions whose transaction snapshots somebody still holds (`DeferredFrees`). What
-    /// such a transaction appended is in the chunks of its base, so the next transactions append nothing to those
-    /// chunks.
+    /// The number of cancelled transactions whose transaction snapshots somebody still holds (`DeferredFrees`). Such a
+    /// snapshot reads rows that its transaction appended to the chunks of its base. So later transactions append
+    /// nothing to those chunks.
     let deferredFreesCount = Atomic<Int>(0)
     /// The store's scratch files; nil for a store without files.
     let spill: SpillHeap?
@@ -20,8 +20,8 @@ package final class NodeHeap: Sendable {
 
     private let forkMark = ForkMark()
 
-    /// Whether this process is a forked child. Then it does not even free nodes: some may be in memory that the
-    /// parent uses, too, and their links are the parent's.
+    /// Whether this process is a forked child. A child does not even free nodes: some may be in memory that the parent
+    /// also uses, and the links of these nodes are the parent's.
     var isForked: Bool { forkMark.isForked }
 
     /// The number of live nodes: exactly the nodes that the pinned versions and the running transaction reach.

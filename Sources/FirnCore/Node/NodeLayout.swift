@@ -1,12 +1,12 @@
 import CFirn
 
-/// Where the fields of nodes lie: offsets from a node's beginning, and sizes, all in bytes. They are part of the file
+/// The layout of nodes: offsets of fields from a node's beginning, and sizes, all in bytes. They are part of the file
 /// format.
 ///
 /// No other file states these numbers, with two exceptions. `firn_layout.h` and `firn_mapping.h` state the numbers
 /// that C code uses, and `ChunkLayout` states the bytes of a slot, which a schema must know.
 ///
-/// The type that reads and writes a kind of node draws it:
+/// The comment of the type that reads and writes a kind of node draws its layout:
 /// - any node: `Node`, `OnDiskNode`
 /// - the row trees: `RootNode`, `TableNode`, `RowNode`, `Leaf`
 /// - values: `Chunk`, `Blob`, `ChunkEncoding`
@@ -16,34 +16,34 @@ import CFirn
 /// `Node.forEachRefField` lists the fields that are references.
 ///
 /// All of these numbers are computed properties, so that they are constants wherever they are inlined. Other modules
-/// would load a stored one from memory. The public ones are needed by code that is inlined into the application's
+/// would load a stored property from memory. The public ones are needed by code that is inlined into the application's
 /// module.
 @frozen
 public enum NodeLayout {
-    /// The header that every node begins with. The payload lies behind it.
+    /// The bytes of the header that every node begins with. The payload lies behind it.
     @inlinable public static var headerByteCount: Int { @inline(__always) get { 32 } }
-    /// A reference.
+    /// The bytes of a reference.
     @inlinable public static var refByteCount: Int { @inline(__always) get { Int(FIRN_REF_BYTES) } }
-    /// A key, a value or a count of a node of a tree.
+    /// The bytes of a key, a value or a count in a node of a tree.
     static var numberByteCount: Int { @inline(__always) get { 8 } }
-    /// An entry of the reference table of an on-disk node.
+    /// The bytes of an entry of the reference table of an on-disk node.
     static var tableEntryByteCount: Int { @inline(__always) get { 4 } }
 
-    /// On-disk nodes begin, and end, at multiples of this.
+    /// On-disk nodes begin and end at multiples of this number.
     static var diskUnit: Int { @inline(__always) get { Int(FIRN_DISK_UNIT) } }
 
-    /// Nodes on the heap begin, and end, at multiples of this, so that the lowest bits of a reference are free.
+    /// Nodes on the heap begin and end at multiples of this number, so that the lowest bits of a reference are free.
     static var heapUnit: Int { @inline(__always) get { 16 } }
 
     /// The length of a node on the heap that needs this many bytes.
     @inline(__always)
     static func heapByteCount(_ byteCount: Int) -> Int { (byteCount + heapUnit - 1) & ~(heapUnit - 1) }
 
-    /// Where an entry of a reference table lies; the index behind the last one gives the table's end.
+    /// The offset of an entry of a reference table. The index behind the last entry gives the table's end.
     @inline(__always)
     static func tableEntry(_ index: Int, of table: Int) -> Int { table + tableEntryByteCount * index }
 
-    /// Where the reference table of an on-disk node lies whose values end at `end`.
+    /// The offset of the reference table of an on-disk node. The node's values end at `end`.
     @inline(__always)
     static func refTable(after end: Int) -> Int { (end + tableEntryByteCount - 1) & ~(tableEntryByteCount - 1) }
 }
@@ -85,9 +85,9 @@ extension NodeLayout {
         static var rowCount: Int { @inline(__always) get { 40 } }
         static var nextKey: Int { @inline(__always) get { 48 } }
         static var columnCount: Int { @inline(__always) get { 56 } }
-        /// What the table has for each column.
+        /// The offset of the references that the table has for each column.
         static var columns: Int { @inline(__always) get { 64 } }
-        /// Two references.
+        /// The bytes of a column's two references.
         static var columnByteCount: Int { @inline(__always) get { 2 * refByteCount } }
 
         @inline(__always)
@@ -132,17 +132,17 @@ extension NodeLayout {
     @frozen
     public enum Chunk {
         @inlinable public static var marks: Int { @inline(__always) get { 32 } }
-        /// A mark for each row of a leaf.
+        /// The number of words that hold a mark for each row of a leaf.
         static var markWordCount: Int { @inline(__always) get { Limits.rowsPerLeaf / 64 } }
         @inlinable public static var data: Int { @inline(__always) get { 64 } }
-        /// The slot of a variable value.
+        /// The bytes of the slot of a variable value.
         @inlinable public static var slotByteCount: Int { @inline(__always) get { ChunkLayout.slotByteCount } }
 
         // On disk, in place of the marks:
         static var refTable: Int { @inline(__always) get { marks } }
         static var refCount: Int { @inline(__always) get { 36 } }
 
-        /// A word with the marks of 64 rows.
+        /// The offset of a word with the marks of 64 rows.
         @inlinable @inline(__always)
         public static func markWord(_ index: Int) -> Int { marks &+ index &<< 3 }
     }
@@ -169,8 +169,8 @@ extension NodeLayout {
 // MARK: Indexes
 
 extension NodeLayout {
-    /// The sizes of an index's only leaf. It grows from the least size to the size of all other leaves, `growth` times
-    /// at each step.
+    /// The sizes of a leaf that is an index's only one. Such a leaf grows from the least size to the full size, by the
+    /// factor `growth` at each step. All other leaves have the full size.
     struct RootSizes {
         let least: Int
         let full: Int
@@ -183,7 +183,7 @@ extension NodeLayout {
             return step == size
         }
 
-        /// The least of them that `needed` fits in; `needed` is not above the full size.
+        /// The least size that `needed` fits in. `needed` must not be above the full size.
         func size(for needed: Int) -> Int {
             var step = least
             while step < needed { step *= Self.growth }
@@ -237,7 +237,7 @@ extension NodeLayout {
         static var refWord: Int { @inline(__always) get { 1 } }
         static var countWord: Int { @inline(__always) get { 2 } }
 
-        /// How many words an entry has before those of its key.
+        /// The number of words of an entry before those of its key.
         @inline(__always)
         static func keyWord(isLeaf: Bool) -> Int { isLeaf ? 1 : 3 }
 
@@ -246,17 +246,17 @@ extension NodeLayout {
             (keyWord(isLeaf: isLeaf) &+ keyWordCount) &* wordByteCount
         }
 
-        /// Where the slots end, or the slot at an index begins.
+        /// The offset of the slot at an index. The index behind the last slot gives the slots' end.
         @inline(__always)
         static func slot(_ index: Int) -> Int { slots &+ index &* wordByteCount }
 
-        /// A slot: the head of a key, the offset of its entry, and its byte count.
+        /// A slot: the head of a key, the offset of its entry, and the key's byte count.
         @inline(__always)
         static func slot(head: UInt32, offset: Int, keyByteCount: Int) -> UInt64 {
             UInt64(head) &<< 32 | UInt64(offset) &<< 16 | UInt64(keyByteCount)
         }
 
-        /// The least slot that has this head, to be searched for.
+        /// The least slot that has this head, for a search.
         @inline(__always)
         static func leastSlot(head: UInt64) -> UInt64 { head &<< 32 }
 
@@ -268,7 +268,7 @@ extension NodeLayout {
         @inline(__always)
         static func entry(_ slot: UInt64) -> Int { Int(truncatingIfNeeded: slot &>> 16 & 0xFFFF) }
 
-        /// Where the reference lies in the entry of a slot of an inner page.
+        /// The offset of the reference in the entry of a slot of an inner page.
         @inline(__always)
         static func ref(_ slot: UInt64) -> Int { entry(slot) &+ refWord &* wordByteCount }
 
@@ -283,7 +283,7 @@ extension NodeLayout {
 extension NodeLayout {
     /// See `ListTree`.
     enum ListLeaf {
-        /// On disk only; on the heap it is zero, as are the two bytes behind it.
+        /// Used on disk only. On the heap this field and the two bytes behind it are zero.
         static var refCount: Int { @inline(__always) get { 32 } }
         static var padding: Int { @inline(__always) get { 36 } }
         static var block: Int { @inline(__always) get { 38 } }
@@ -303,7 +303,7 @@ extension NodeLayout {
     /// See `FirnCore.ElementBlock`.
     @frozen
     public enum ElementBlock {
-        /// The count, before the elements.
+        /// The bytes of the count, which precedes the elements.
         @inlinable public static var headerByteCount: Int { @inline(__always) get { 2 } }
     }
 }

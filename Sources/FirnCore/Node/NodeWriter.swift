@@ -3,7 +3,7 @@ import FirnStorage
 /// Makes, copies and retires nodes for a running transaction.
 ///
 /// The state is behind one pointer, so that passing a `NodeWriter` costs nothing and no access is checked for
-/// exclusivity. It belongs to the thread that runs the transaction; no other thread uses it.
+/// exclusivity. A writer belongs to the thread that runs the transaction; no other thread uses it.
 ///
 /// * A node that is **made** here is entered in `made` (its `link` is its index there), so that a rollback can free
 ///   it.
@@ -33,15 +33,16 @@ struct NodeWriter {
         var spillHeap: SpillHeap?
         var spillThreshold = Int.max
         var cursors = SpillCursors()
-        /// Why no scratch file could be made. The rest of the transaction's nodes are then made on the heap.
+        /// The error that prevented making a scratch file; nil if there was none. After it, nodes that do not fit in
+        /// the current pages are made on the heap.
         var spillFailure: StorageError?
-        /// The generation that rises when leaves are copied or rows move, so that accessors find out; nil outside a
-        /// realm.
+        /// The realm's generation, which rises when leaves are copied or rows move, so that accessors find their rows
+        /// again; nil outside a realm.
         var generation: UnsafeMutablePointer<UInt64>?
-        /// Whether chunks are copied before rows are appended to them, because somebody reads beyond their last row:
-        /// see `NodeHeap.deferredFreesCount`.
+        /// Whether chunks are copied before rows are appended to them, because the memory behind their last row is
+        /// still read: see `NodeHeap.deferredFreesCount`.
         var copiesChunks = false
-        /// The value of `byteDelta` at which a store with a log encodes what was inserted so far; see
+        /// The value of `byteDelta` at which a store with a log encodes the objects inserted so far; see
         /// `StreamedInserts`.
         var flushAt = Int.max
     }
@@ -75,8 +76,8 @@ struct NodeWriter {
         }
     }
 
-    /// From now on makes nodes in scratch files: all nodes, or those after the total of nodes has passed the
-    /// threshold of the scratch folder. `heapByteCount` is the total so far.
+    /// Makes nodes in scratch files from now on: all nodes, or those made after the bytes of all nodes have passed the
+    /// threshold of the scratch folder. `heapByteCount` is the number of those bytes so far.
     func spill(to heap: SpillHeap, heapByteCount: Int) {
         state.pointee.spillHeap = heap
         state.pointee.spillThreshold = heap.holdsAllNodes ? .min : heap.scratchFolder.threshold - heapByteCount

@@ -1,13 +1,14 @@
 import CFirn
 
-/// Decodes nodes: makes the heap form of a node that a checkpoint holds in a compact form, in memory of the reading
+/// Decodes nodes: turns a node that a checkpoint holds in a compact form into its heap form, in memory of the reading
 /// thread.
 ///
-/// A thread keeps the last 16 nodes that it decoded, so what it needs for longer it must copy (`Node.isScratch`).
+/// A thread keeps the 16 decoded nodes that it requested last. A node that is needed for longer must be copied
+/// (`Node.isScratch`).
 enum ScratchNode {
     typealias Mapping = UnsafeMutablePointer<firn_mapping_t>
 
-    /// The decoded form of `node`: the one that this thread still has, or the one that `decode` makes.
+    /// The decoded form of `node`: the form that this thread still has, or the form that `decode` makes.
     @inline(__always)
     static func decoded(_ node: Node, _ decode: (Mapping) -> Node) -> Node {
         let address = UInt(bitPattern: node.address)
@@ -20,8 +21,8 @@ enum ScratchNode {
 
     /// Returns memory for the decoded form of `node`, with its header filled in.
     ///
-    /// The thread keeps it for later readers, unless the thread's operation has met damage: the content may then come
-    /// from a stand-in.
+    /// The thread keeps the node for later reads, unless the thread's operation has met damage: the content may then
+    /// come from a stand-in.
     static func make(for node: Node, _ mapping: Mapping, byteCount: Int) -> Node {
         let length = NodeLayout.heapByteCount(byteCount)
         let memory = firn_scratch_make(

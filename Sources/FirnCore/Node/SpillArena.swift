@@ -15,15 +15,15 @@ import Synchronization
 /// └─────────────────┴──────────────────┴─────────────────┴──────────────────┴──
 /// ```
 ///
-/// A node in an arena has `Node.spilledBit` set in its kind; the word before it names the arena.
+/// A node in an arena has `Node.spilledBit` set in its kind; the header before the node names the arena.
 ///
 /// **Pages are the unit of allocation** (as lines are in Immix). A transaction puts its nodes one after another into a
 /// run of free pages (`SpillCursor`). A page is free again when the last node that overlaps it is freed. So a page
 /// holds nodes that were made at about the same time, which a version needs together or not at all.
 ///
-/// For each page, `counts` has the number of nodes that overlap it, plus one while the page belongs to a cursor. It
-/// is changed atomically; a count leaves 0 only under the pool's lock. That lock also guards `births` and
-/// `isWritten`. The thread that frees an arena's last page has it removed from the pool's list, which unmaps it.
+/// For each page, `counts` has the number of nodes that overlap it, plus one while the page belongs to a cursor. Counts
+/// are changed atomically; a count leaves 0 only under the pool's lock. That lock also guards `births` and `isWritten`.
+/// The thread that frees an arena's last page removes the arena from the pool's list, which unmaps it.
 final class SpillArena: @unchecked Sendable {
     static let pageByteCount = 1 << pageShift
     private static let pageShift = 12
@@ -65,7 +65,7 @@ final class SpillArena: @unchecked Sendable {
 
     // MARK: Runs of pages (the pool's lock is held)
 
-    /// The first run of free pages from `start` on that is long enough.
+    /// Returns the first run of at least `least` free pages from `start` on. At most `most` pages of it are returned.
     func freeRun(from start: Int, atLeast least: Int, atMost most: Int) -> Range<Int>? {
         pool.assertLocked()
         var page = start
@@ -128,7 +128,7 @@ final class SpillArena: @unchecked Sendable {
 
     func evict(_ ranges: [Range<Int>]) throws(StorageError) { try memory.evict(ranges) }
 
-    /// Takes a node, or a cursor, out of the counts of its pages.
+    /// Removes a node, or a cursor, from the counts of its pages.
     func leave(_ pages: Range<Int>) {
         var freed = 0
         for page in pages where firn_atomic_add_32(counts + page, .max) == 1 { freed += 1 }
@@ -181,7 +181,7 @@ struct SpillCursor {
         end = pages.upperBound * SpillArena.pageByteCount
     }
 
-    /// Bytes that are left.
+    /// The number of bytes that are left.
     var remainingByteCount: Int { end - next }
 
     /// Returns memory for a node; nil if it does not fit.

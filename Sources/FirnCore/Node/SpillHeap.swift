@@ -5,8 +5,8 @@ import Synchronization
 /// if versions may be spilled (`ActiveVersionPolicy.spill`).
 ///
 /// Chunks and blobs are kept apart from all other nodes. They are nearly all of the bytes, and are mostly written once
-/// and read in order. The few other nodes (leaves, indexes, inner nodes) are accessed again and again in no order. Each
-/// would bring its neighbours back from the disk.
+/// and read in order. The few other nodes (leaves, indexes, inner nodes) are accessed again and again in no order. If
+/// they lay among chunks, each access would read neighbouring chunks back from the disk, too.
 ///
 /// `lock` guards `outage`.
 final class SpillHeap: @unchecked Sendable {
@@ -19,7 +19,7 @@ final class SpillHeap: @unchecked Sendable {
     let structure: SpillPool
 
     private let lock = Lock(.spillHeap)
-    /// Why nodes could not be made here, and the least stamp of such a node.
+    /// The error that prevented making nodes here, and the least stamp of a node that is on the heap because of it.
     private var outage: (error: StorageError, since: UInt64)?
     /// The number of nodes that are on the heap although all nodes should be made here.
     private let heapNodeCount = Atomic<Int>(0)
@@ -69,8 +69,8 @@ final class SpillHeap: @unchecked Sendable {
         if count > 0 { heapNodeCount.wrappingSubtract(count, ordering: .relaxed) }
     }
 
-    /// Why a version with `stamp` can't be spilled, because it may need nodes on the heap; nil if it can be. The
-    /// obstacle is gone once those nodes are freed.
+    /// The error that prevents spilling a version with `stamp`, because the version may need nodes on the heap; nil if
+    /// it can be spilled. The obstacle is gone once those nodes are freed.
     func obstacle(stamp: UInt64) -> StorageError? {
         guard heapNodeCount.load(ordering: .relaxed) > 0 else { return nil }
         return lock.withLock { outage.flatMap { stamp >= $0.since ? $0.error : nil } }
@@ -86,7 +86,7 @@ struct SpillCursors {
 /// The folder of a store's scratch files, and the number of bytes beyond which a transaction uses them.
 final class ScratchFolder: Sendable {
     let folder: any StorageFolder
-    /// Bytes of nodes on the heap, in all, beyond which a transaction makes its nodes in scratch files.
+    /// The number of bytes of all nodes on the heap beyond which a transaction makes its nodes in scratch files.
     let threshold: Int
 
     init(_ folder: any StorageFolder, threshold: Int) {
@@ -94,8 +94,8 @@ final class ScratchFolder: Sendable {
         self.threshold = threshold
     }
 
-    /// Removes scratch files whose process died between making one and removing its name. Only for a caller that has
-    /// the folder to itself: another process may be between the two steps.
+    /// Removes scratch files whose process died between making the file and removing its name. The caller must be the
+    /// only user of the folder, because another process may be between these two steps.
     func removeLeftovers() throws(StorageError) {
         for name in try folder.list() where ScratchName.matches(name) {
             guard try folder.status(name)?.kind == .file else { continue }

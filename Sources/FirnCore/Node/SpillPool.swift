@@ -1,17 +1,17 @@
 import FirnStorage
 import Synchronization
 
-/// The scratch files for one sort of nodes, and which of their pages are free.
+/// The scratch files for one category of nodes, and which of their pages are free.
 ///
-/// `lock` guards the private variables here and the pages of the arenas. It is held for a search through pages at
-/// most, and never during a system call. A thread that takes it may hold the version table's lock.
+/// `lock` guards the private variables here and the pages of the arenas. It is held at most for a search through pages,
+/// and never during a system call. A thread that takes it may hold the version table's lock.
 final class SpillPool: @unchecked Sendable {
     private let scratch: ScratchFolder
-    /// Whether its nodes are accessed in no order.
+    /// Whether the nodes are accessed in no order.
     private let isRandom: Bool
     private let lock = Lock(.innermost)
     private var arenas: [SpillArena] = []
-    /// The arena and the page after the last pages that were found: the search for free pages starts there.
+    /// The arena and the page at which the search for free pages starts: behind the pages that were found last.
     private var current = 0
     private var position = 0
     /// The cursor that one transaction leaves to the next.
@@ -108,8 +108,8 @@ final class SpillPool: @unchecked Sendable {
         return SpillCursor(arena, pages, birth: stamp)
     }
 
-    /// Finds free pages and takes them. It looks first after the last ones, then in the other arenas that have enough
-    /// free pages to be worth a search. The lock is held.
+    /// Finds free pages and takes them. The search starts behind the pages found last, and continues in the arenas that
+    /// have enough free pages to be worth it. The lock is held.
     private func find(_ count: Int) -> (arena: SpillArena, pages: Range<Int>)? {
         lock.assertHeld()
         for step in 0..<(arenas.isEmpty ? 0 : arenas.count + 1) {
@@ -159,10 +159,10 @@ final class SpillPool: @unchecked Sendable {
     /// Pages that were written before are left out. All pages keep their addresses, and are read back when they are
     /// accessed.
     ///
-    /// - Parameter again: also takes the pages that were written before, so that those read back since then leave
-    ///   memory again.
+    /// - Parameter again: whether to write pages that were written before, too, so that pages that were read back since
+    ///   leave memory again.
     ///
-    /// Blocks; nobody else waits for it. Cost: O(pages) and the writing.
+    /// Blocks the caller and nobody else. Cost: O(pages) and the writing.
     func writeOut(
         bornThrough stamp: UInt64, again: Bool = false, while isWanted: () -> Bool
     ) throws(StorageError) {

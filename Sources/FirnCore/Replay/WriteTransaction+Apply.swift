@@ -1,10 +1,10 @@
 import FirnBytes
 import FirnLog
 
-/// Applies changesets, for recovery and for following another process.
+/// Applies changesets, for recovery, for past versions and for following another process.
 ///
-/// No rule is run again, because the changeset contains the effects of cascades. Object keys are kept; indexes and
-/// backlinks are derived.
+/// No rule is run again, because the changeset contains the effects of cascades. The objects have the keys that the
+/// changeset states. Indexes and backlinks are derived.
 ///
 /// The bytes have passed their checksums, yet nothing in them is trusted. Anything that contradicts the store (a row
 /// that does not exist, a column of another type) throws, and the transaction is cancelled.
@@ -172,7 +172,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Fills adjacent blank rows of one leaf, which were begun before, and enters them into their indexes.
+    /// Fills adjacent blank rows of one leaf, which `begin` has made, and enters them into their indexes.
     private func fill(
         _ rows: inout ChangesetBlock.Rows, indexes: Range<Int>, layout: TableLayout, fresh: FreshRow,
         checks: [Bool]
@@ -260,7 +260,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Sets integers of a column that has no index. Each costs the search of the row, and a store.
+    /// Sets integers of a column that has no index. Each costs a search for the row, and a store.
     private func updateIntegers(_ cells: inout ChangesetBlock.Cells) throws {
         let rows = rows(cells.table)
         for index in 0..<cells.keys.count {
@@ -274,8 +274,8 @@ extension WriteTransaction {
     /// Sets text or data of a column that has no index: most of the work of a long replay. Returns false, and does
     /// nothing, if there are nulls or blobs among the values.
     ///
-    /// The loop changes no reference counts. An atomic operation waits for all stores before it, and these stores go to
-    /// memory that is in no cache. That wait took a third of the time.
+    /// The loop changes no reference counts. An atomic operation waits for all earlier stores, and the stores of this
+    /// loop miss the cache. That wait took a third of the time.
     private func updateBytes(_ cells: inout ChangesetBlock.Cells, _ schema: ColumnSchema) throws -> Bool {
         let first = cells.new.position
         guard let bytes = cells.new.nextBytes(ofRows: cells.keys.count) else { return false }
@@ -291,7 +291,7 @@ extension WriteTransaction {
             guard var (leaf, row) = rows.own(keys[index]) else { throw noObject(cells.table, keys[index]) }
             let isFresh = isFresh(cells.table, column: column, leaf: leaf, row: row)
             (leaf, row) = rows.putBytes(value, column: column, leaf: leaf, row: row, isFresh: isFresh)
-            // As in `changeVariable`.
+            // A fresh row may be written into chunks that older versions share. It needs no mark.
             if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         }
         return true

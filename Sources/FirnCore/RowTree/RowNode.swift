@@ -9,8 +9,8 @@ import CFirn
 /// └──────────────┴──────────────┴──────────────┴───────────────┘
 /// ```
 ///
-/// `count` is the number of children, `width` the level (1 just above the leaves). A key is not above any key below
-/// its child, and is above all keys before it. Entries from `count` on are 0.
+/// `count` is the number of children, `width` the level (1 just above the leaves). A child's key is not above any row
+/// key below that child, and is above all row keys below the children before it. Entries from `count` on are 0.
 struct RowNode {
     let node: Node
 
@@ -31,13 +31,14 @@ struct RowNode {
         return RowNode(node)
     }
 
-    /// The child that holds `key` if any does: the last one whose key is not above it; 0 if all are above it.
+    /// The child that holds `key` if any child does. It is the last child whose key is not above `key`, or else child
+    /// 0.
     @inline(__always)
     func child(of key: Int64) -> Int {
         let keys = keys
         let count = count
-        // Keys that are given out in order fill every child but the last. So the index that follows from this is
-        // tried before searching.
+        // Keys that are assigned in order fill every child but the last. So the index computed from this is tried
+        // before a search.
         let shift = UInt64(8 &+ 6 &* (node.level &- 1))
         let guess = Int(truncatingIfNeeded: (key &- keys[0]) >> shift)
         if guess >= 0, guess < count, keys[guess] <= key, guess &+ 1 == count || key < keys[guess &+ 1] { return guess }
@@ -100,7 +101,7 @@ extension Node {
     /// The number of rows below a node of a row tree.
     var rowsBelow: Int64 { isLeaf ? Int64(count) : RowNode(self).rowCount }
 
-    /// The first key of a leaf or inner node of a row tree, without looking below it.
+    /// The first key that a leaf or inner node of a row tree stores. Its children are not read.
     var firstKey: Int64 { isLeaf ? Leaf(self).firstKey : RowNode(self).keys[0] }
 
     /// A key that is not above any key below the node of a row tree.

@@ -6,7 +6,7 @@ extension RowTree {
         private var a = Cursor()
         private var b = Cursor()
 
-        /// Whether two nodes of one table are the same. They are if their addresses are equal. If one of them is in a
+        /// Whether two nodes of one table are the same. Nodes with equal addresses are the same. If one of them is in a
         /// checkpoint, equal birth stamps, levels and first keys also suffice. No other node of the table has all
         /// three.
         @inline(__always)
@@ -14,8 +14,8 @@ extension RowTree {
             x == y || x.stamp == y.stamp && (x.isOnDisk || y.isOnDisk) && x.level == y.level && x.firstKey == y.firstKey
         }
 
-        /// Sets `oldLeaves` and `newLeaves` to the leaves in which two versions differ, each side in key order.
-        /// Subtrees that both share are skipped, so the cost is the number of nodes changed, not of rows.
+        /// Sets `oldLeaves` and `newLeaves` to the leaves in which two versions differ, each list in key order.
+        /// Subtrees that both versions share are skipped, so the cost is the number of nodes changed, not of rows.
         fileprivate mutating func findLeaves(from old: UInt64, to new: UInt64) {
             oldLeaves.removeAll(keepingCapacity: true)
             newLeaves.removeAll(keepingCapacity: true)
@@ -70,7 +70,7 @@ extension RowTree {
             node = NodeRef(RowNode(current).refs[0]).node
         }
 
-        /// Skips the current subtree, which two walks share, and the siblings after it that they share, too.
+        /// Skips the current subtree, which both walks share, and the shared siblings directly after it.
         static func skipShared(_ a: inout Cursor, _ b: inout Cursor) {
             if let x = a.path.last, let y = b.path.last {
                 let most = min(x.node.count - x.child, y.node.count - y.child)
@@ -98,8 +98,8 @@ extension RowTree {
         }
     }
 
-    /// Rows that two versions both have, in leaves that differ. The rows from `oldStart` on of the old leaf are the
-    /// rows from `newStart` on of the new one.
+    /// Rows that two versions both have, in leaves that differ. `count` rows from `oldStart` on in the old leaf are the
+    /// rows from `newStart` on in the new leaf.
     struct Kept {
         let old: Leaf
         let new: Leaf
@@ -166,7 +166,7 @@ extension RowTree {
         return delta
     }
 
-    /// The number of rows with equal keys in two leaves, from two rows on that have the same key.
+    /// The number of consecutive rows with equal keys in two leaves, beginning with two rows that have the same key.
     private static func commonRun(_ a: Leaf, r: Int, b: Leaf, s: Int) -> Int {
         let most = min(a.count - r, b.count - s)
         guard a.keys != nil || b.keys != nil else { return most }

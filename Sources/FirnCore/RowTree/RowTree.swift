@@ -1,7 +1,7 @@
 /// Reads a table's rows, in a counted B+tree from object key to leaf. Each lookup is O(log n), and nothing here
 /// allocates.
 enum RowTree {
-    /// The leaf and row that hold `key`.
+    /// The leaf and row that hold `key`; nil if no row has this key.
     @inline(__always)
     static func find(_ key: Int64, in root: UInt64) -> (leaf: Leaf, row: Int)? {
         guard root != 0 else { return nil }
@@ -39,7 +39,7 @@ enum RowTree {
         return Leaf(node)
     }
 
-    /// How many rows have a key below `key`.
+    /// The number of rows with a key below `key`.
     static func rank(of key: Int64, in root: UInt64) -> Int {
         guard root != 0 else { return 0 }
         var node = NodeRef(root).node

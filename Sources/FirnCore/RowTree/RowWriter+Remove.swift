@@ -3,9 +3,9 @@ extension RowWriter {
     /// leaf.
     private static let smallLeaf = Limits.rowsPerLeaf / 4
 
-    /// Removes the row with `key`. Nodes that its cells own must be retired already. The rows after it move forward at
-    /// once. So a committed leaf and a leaf inside a transaction look alike, and no reader ever has to skip a deleted
-    /// row.
+    /// Removes the row with `key`. The caller must have retired the nodes that its cells own. The rows after it move
+    /// forward at once. So a committed leaf and a leaf inside a transaction look alike, and no reader ever has to skip
+    /// a deleted row.
     func remove(_ key: Int64) {
         writer.layoutChanged()
         let isEmpty = remove(key, table.rows)
@@ -24,7 +24,7 @@ extension RowWriter {
         }
     }
 
-    /// Removes the row below the node at `slot`; returns true if nothing is left there.
+    /// Removes the row below the node at `slot`. Returns true if no row is left there.
     private func remove(_ key: Int64, _ slot: UnsafeMutablePointer<UInt64>) -> Bool {
         if NodeRef(slot.pointee).node.isLeaf {
             let leaf = ownLeaf(slot)
@@ -58,9 +58,9 @@ extension RowWriter {
                 keys.removeRow(row, of: count)
                 leaf.firstKey = keys.load(0)
             }
-            // Removing the last row needs no chunk to change: rows from the count on do not exist. Nobody looks at
-            // their marks again. A later row at that index is an inserted one, or comes from a neighbour into a chunk
-            // that is resized.
+            // Removing the last row changes no chunk, because rows from the count on do not exist. Their marks are not
+            // read again: a later row at that index is a new one, or comes from a neighbour into a chunk that is
+            // resized.
             if row < count - 1 {
                 for column in 0..<layouts.count where layouts[column] != nil {
                     ownChunk(leaf, column).removeRow(row, of: count)

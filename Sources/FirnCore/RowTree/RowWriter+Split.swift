@@ -44,12 +44,12 @@ extension RowWriter {
         return leaf
     }
 
-    /// Gives a leaf that has lost its last rows chunks of its own that end where the leaf ends.
+    /// Gives a leaf whose last rows were moved away chunks of its own, which end where the leaf ends.
     ///
     /// The old chunks, which older versions or a file may share, hold rows beyond that end. They are replaced for two
-    /// reasons. The leaf may become the last one, and an append would then write its rows there. And the leaf that has
-    /// the rows now retires the nodes that their cells refer to, while a compaction would follow the references from
-    /// here. An on-disk chunk has only the rows of its leaf (`OnDiskNode`).
+    /// reasons. First, the leaf may become the last one, and an append would then overwrite those rows. Second, the
+    /// leaf that has the rows now will retire the nodes of their cells. A compaction would still follow the references
+    /// to these nodes in the old chunks. An on-disk chunk has only the rows of its leaf (`OnDiskNode`).
     private func cutChunks(_ leaf: Leaf) {
         for column in 0..<layouts.count where layouts[column] != nil {
             let heap = layouts[column]?.form == .variable ? leaf.chunk(column).liveHeap(leaf.count) : 0

@@ -1,10 +1,10 @@
 extension RowWriter {
-    /// Writes a variable cell: a value's bytes, a list's inline block, or the reference of a blob or of a list's
-    /// tree. Returns the leaf and row afterwards, because the leaf is split if a chunk would exceed its limit.
-    /// `isFresh` says that no version has seen the row yet, so that it is written in place.
+    /// Writes a variable cell: a value's bytes, a list's inline block, or the reference of a blob or of a list's tree.
+    /// Returns the leaf and row where the cell is afterwards, because the leaf is split if a chunk would exceed its
+    /// limit. `isFresh` says that no version has seen the row yet, so that it is written in place.
     ///
-    /// If the cell had a node of its own before, the caller retires it: `putBytes` a blob, the list editor a list's
-    /// tree.
+    /// If the cell had a node of its own before, the caller retires that node: `putBytes` retires a blob, the list
+    /// editor a list's tree.
     @discardableResult
     func put(
         _ bytes: UnsafeRawBufferPointer, length: UInt16, column: Int, leaf: Leaf, row: Int, isFresh: Bool
@@ -30,7 +30,7 @@ extension RowWriter {
         return (leaf, row)
     }
 
-    /// Writes a string or data value; one that is too long for its chunk gets a blob.
+    /// Writes a string or data value. A value that is too long for its chunk gets a blob.
     @discardableResult
     func putBytes(
         _ bytes: UnsafeRawBufferPointer, column: Int, leaf: Leaf, row: Int, isFresh: Bool

@@ -1,5 +1,5 @@
-/// Changes a table's rows. The table's node must be the transaction's own; the writer keeps counts and ownership
-/// right on the path to each row.
+/// Changes a table's rows. The table's node must be the transaction's own. On the path to each row, the writer keeps
+/// the counts right and makes the nodes the transaction's own.
 struct RowWriter {
     let writer: NodeWriter
     let table: TableNode
@@ -8,7 +8,7 @@ struct RowWriter {
 
     // MARK: Owning
 
-    /// Makes the path to `key` this transaction's own and returns the leaf and row.
+    /// Makes the path to `key` this transaction's own and returns the leaf and row; nil if no row has this key.
     func own(_ key: Int64) -> (leaf: Leaf, row: Int)? {
         guard table.rows.pointee != 0 else { return nil }
         var slot = table.rows
@@ -122,8 +122,8 @@ struct RowWriter {
         table.rowCount &+= 1
     }
 
-    /// Notes that the table's next key, as a checkpoint has it, is not above all keys that objects have. It is
-    /// checked only if a key is not just the next one of its leaf, so the common path costs nothing.
+    /// Notes that the table's next key, as the checkpoint states it, is not above all keys of its objects. This is
+    /// checked only if a key does not directly follow the last key of its leaf, so the common path costs nothing.
     @inline(never)
     private func refuse(_ key: Int64) {
         DamageRecord.contradiction(
@@ -158,8 +158,8 @@ struct RowWriter {
         return false
     }
 
-    /// Whether a leaf must end early because its strings fill a chunk. There is then still room to write those of its
-    /// last row.
+    /// Whether a leaf must end early because its strings fill a chunk. There is then still room to write the strings of
+    /// its last row.
     @inline(__always)
     private func isHeapNearlyFull(_ chunk: Chunk) -> Bool {
         chunk.heapUsed > Limits.chunkByteCount - 2 * Limits.inlineByteCount
@@ -172,7 +172,7 @@ struct RowWriter {
         return larger
     }
 
-    /// Replaces a column's chunk by one of another size.
+    /// Replaces a column's chunk by a chunk of another size.
     @discardableResult
     func resize(_ leaf: Leaf, _ column: Int, rows: Int, capacity: Int, heap: Int) -> Chunk {
         let old = leaf.chunkNode(column)
@@ -194,8 +194,8 @@ struct RowWriter {
         return leaf
     }
 
-    /// Estimates the heap of a new leaf's chunk. Its strings will take about as much as those of the last leaf; a
-    /// sixteenth more makes growing rare.
+    /// Estimates the heap of a new leaf's chunk. Its strings probably take about as much as the strings of the last
+    /// leaf. A sixteenth more makes growing rare.
     private func heapHint(_ column: Int, _ capacity: Int) -> Int {
         guard layouts[column]?.form == .variable else { return 0 }
         guard capacity == Limits.rowsPerLeaf, let last = RowTree.lastLeaf(in: table.rows.pointee),
@@ -231,7 +231,7 @@ struct RowWriter {
         return right.node
     }
 
-    /// Makes a root above the present one and its new right sibling.
+    /// Makes a root above the old root and its new right sibling.
     func growRoot(_ sibling: Node) {
         let left = NodeRef(table.rows.pointee).node
         let root = RowNode.make(level: left.level + 1, writer)

@@ -8,8 +8,9 @@
 ///                  ref    i64         i64        u32           two refs per column
 /// ```
 ///
-/// `index` is the root of the column's index, or 0 if it has none or the index is empty. `back` is the root of the tree
-/// of (target key, own key) pairs of a column of links.
+/// `index` is the root of the column's index; it is 0 if the column has no index or the index is empty. For a column of
+/// links, `back` is the root of the tree of (target key, own key) pairs. For a column of mixed values, see
+/// `MixedLinks`.
 struct TableNode {
     let node: Node
 
@@ -51,8 +52,8 @@ struct RootNode {
     @inline(__always)
     func slot(_ table: Int) -> UnsafeMutablePointer<UInt64> { node.pointer(NodeLayout.Root.table(table)) }
 
-    /// The reference to a table's node; 0 if the table holds nothing yet, or does not exist in this version. Compares
-    /// tables without reading them.
+    /// The reference to a table's node; 0 if the table holds nothing yet, or does not exist in this version. Tables
+    /// with equal references are equal, so they need not be read to be compared.
     @inline(__always)
     func word(_ table: Int) -> UInt64 { table < tableCount ? slot(table).pointee : 0 }
 

@@ -1,10 +1,10 @@
-/// What the cells of a column hold, as far as their layout depends on it.
+/// The facts about a column that determine the layout of its cells.
 struct CellClass: Hashable {
     let type: ColumnType
     let collection: CollectionKind
     let isNullable: Bool
 
-    /// Links are of the same class whether they may be null or not: see `mayBeNull`.
+    /// Nullable and required links have the same class: see `mayBeNull`.
     init(_ column: ColumnSchema) {
         self.init(column.type, column.collection, isNullable: column.isNullable && column.type != .link)
     }
@@ -15,8 +15,8 @@ struct CellClass: Hashable {
         self.isNullable = isNullable
     }
 
-    /// The class of the bytes of a blob. It is the same in each version, whether the column's values may be null in
-    /// it or not.
+    /// The class of the bytes of a blob. It does not depend on whether the column's values may be null, so it is the
+    /// same in each version.
     var value: CellClass { CellClass(type, .none, isNullable: false) }
 
     /// A key of a map.
@@ -35,7 +35,7 @@ struct CellClass: Hashable {
         UInt64(type.rawValue) | UInt64(collection.rawValue) << 4 | (isNullable ? 1 << 6 : 0)
     }
 
-    /// A column of this class, for code that needs to know no more of a column.
+    /// A column of this class, for code that needs only these facts about a column.
     var column: ColumnSchema {
         ColumnSchema(
             name: "", type: type, collection: collection, isNullable: isNullable,

@@ -25,7 +25,7 @@ public struct ChunkLayout: Equatable, Sendable {
         ChunkLayout(form: .variable, width: slotByteCount, blank: blank)
     }
 
-    /// The bytes of a slot, which says where in the heap a variable value lies.
+    /// The number of bytes of a slot, which says where in the chunk's heap a variable value lies.
     @inlinable public static var slotByteCount: Int { @inline(__always) get { 4 } }
 
     /// Whether a chunk of this layout can serve a column of the other layout.

@@ -1,13 +1,13 @@
-/// Values by their names: a sorted list, in which a lookup searches by halves.
+/// A map from names to values: a sorted array with binary search.
 ///
-/// Opening a store makes such maps, so this is no `Dictionary`: see `LinearMap`. A class or schema may have too many
-/// names for that type, and for a search from the first name on.
+/// Opening a store makes such maps, so this is no `Dictionary`, whose first use is slow: see `LinearMap`. A class or
+/// schema may have too many names for the linear search of that type.
 package struct NameMap<Value> {
     @usableFromInline package let entries: [(name: String, value: Value)]
-    /// The names that others of the entries had before, once for each such entry.
+    /// The names of the entries that were left out because an earlier entry has the same name.
     package let repeated: [String]
 
-    /// Of entries with equal names, the map has the first.
+    /// If several entries have the same name, the map has the first of them.
     @inlinable package init(_ entries: [(name: String, value: Value)]) {
         var (kept, repeated): ([(name: String, value: Value)], [String]) = ([], [])
         // The sort is stable.
@@ -34,14 +34,14 @@ package struct NameMap<Value> {
 extension NameMap: Sendable where Value: Sendable {}
 
 extension StoreSchema {
-    /// The numbers of the tables that are not removed, by their names. For code that looks up many names.
+    /// The numbers of the tables that are not removed, by name. Use this map to look up many names.
     package var numbersByName: NameMap<TableID> {
         NameMap(tables.enumerated().filter { !$1.isRemoved }.map { ($1.name, TableID($0)) })
     }
 }
 
 extension TableSchema {
-    /// The numbers of the columns that are not removed, by their names. For code that looks up many names.
+    /// The numbers of the columns that are not removed, by name. Use this map to look up many names.
     package var numbersByName: NameMap<Int> {
         NameMap(columns.enumerated().filter { !$1.isRemoved }.map { ($1.name, $0) })
     }

@@ -2,11 +2,12 @@
 /// tables link to which. Immutable and shared.
 package final class ResolvedSchema: Sendable {
     package let schema: StoreSchema
-    /// By table number.
+    /// The layouts of the tables, by table number.
     let tables: [TableLayout]
     /// The columns of mixed values, which may link to any object.
     package let mixed: [(table: TableID, column: Int)]
-    /// The facts that each row needs, in raw memory: reading them retains nothing. Lives as long as this object.
+    /// The facts that appending a row needs, by table number. They lie in raw memory, so reading them changes no
+    /// reference counts. Lives as long as this object.
     nonisolated(unsafe) let plans: UnsafeBufferPointer<AppendPlan>
 
     package init(_ schema: StoreSchema) {
@@ -35,7 +36,7 @@ struct AppendPlan: BitwiseCopyable {
     let layouts: UnsafeBufferPointer<ChunkLayout?>
     /// The primary key's column if it is a required integer and the table has no other index and no links; else -1.
     let loneIntegerKey: Int
-    /// Whether a new row is entered into any index.
+    /// Whether a new row is entered into any index or any backlinks.
     let hasEntries: Bool
 
     init(_ table: TableLayout) {

@@ -104,7 +104,7 @@ package struct ColumnSchema: Sendable, Hashable {
             ? ChunkLayout(form: .nullable, width: width, blank: .null) : ChunkLayout(form: .fixed, width: width)
     }
 
-    /// Whether a write to the column concerns nothing but its own cell, so that accessors may write it in place.
+    /// Whether a write to a cell of the column changes nothing else, so that accessors may write the cell in place.
     package var isPlain: Bool { collection == .none && !isIndexed && type != .link && type != .mixed }
 }
 
@@ -127,7 +127,7 @@ package struct TableSchema: Sendable, Hashable {
         self.isRemoved = isRemoved
     }
 
-    /// O(columns); for many names see `numbersByName`.
+    /// The number of the column with this name. O(columns); for many names see `numbersByName`.
     package func column(named name: String) -> Int? {
         columns.firstIndex { !$0.isRemoved && $0.name == name }
     }
@@ -144,7 +144,7 @@ package struct StoreSchema: Sendable, Hashable {
         self.tables = tables
     }
 
-    /// O(tables); for many names see `numbersByName`.
+    /// The table with this name. O(tables); for many names see `numbersByName`.
     package func table(named name: String) -> TableID? {
         tables.firstIndex { !$0.isRemoved && $0.name == name }.map(TableID.init)
     }
@@ -153,8 +153,8 @@ package struct StoreSchema: Sendable, Hashable {
 }
 
 extension StoreSchema {
-    /// Why no store can have this schema, although it can be encoded; nil if a store can have it. A schema that was
-    /// read from a file is checked with this before it is used.
+    /// The reason why no store can have this schema, although it can be encoded; nil if a store can have it. A schema
+    /// that was read from a file is checked with this property before it is used.
     var fault: Fault? {
         for table in tables where !table.isRemoved {
             for (number, column) in table.columns.enumerated() where !column.isRemoved {

@@ -3,25 +3,25 @@ final class TableLayout: Sendable {
     let id: TableID
     let schema: TableSchema
     let columns: [ColumnSchema]
-    /// The columns' layouts, nil for removed ones; lives as long as this object.
+    /// The columns' layouts, nil for removed columns. The buffer lives as long as this object.
     nonisolated(unsafe) let layouts: UnsafeBufferPointer<ChunkLayout?>
     /// Columns with an index, the primary key included.
     let indexed: [Int]
     let primaryKey: Int?
     /// Columns of links, collections of links included.
     let links: [Int]
-    /// Columns of mixed values, which may be links, collections of them included.
+    /// Columns of mixed values, which may be links. Collections of mixed values are included.
     let mixed: [Int]
-    /// Those columns of links that lead to embedded objects, which belong to the object that links to them.
+    /// Columns of links to embedded objects. An embedded object belongs to the object that links to it.
     let owning: [Int]
     /// Columns whose cells may hold nodes of their own.
     let variable: [Int]
     /// The columns that are not removed.
     let presentColumns: [NumberedColumn]
-    /// Columns of other (or this) tables that link here.
+    /// Columns of any table, this one included, that link to this table.
     let incoming: [(table: TableID, column: Int)]
 
-    /// - Parameter incoming: the columns that link here.
+    /// - Parameter incoming: the columns that link to this table.
     init(_ schema: StoreSchema, _ id: TableID, incoming: [(table: TableID, column: Int)] = []) {
         self.id = id
         let table = schema[id]

@@ -1,10 +1,10 @@
 /// Arithmetic of decimal128, as IEEE 754-2008 describes it: each result is the exact one, rounded once, half to even.
 ///
 /// A result that is exact has the exponent that the standard prefers, if its digits allow that. For sums this is the
-/// lower one of the operands' exponents, for products their sum, and for quotients their difference. A NaN stays what
-/// it is, but does not signal any more.
+/// lower one of the operands' exponents, for products their sum, and for quotients their difference. The result for a
+/// NaN operand is the same NaN, but a quiet one.
 extension DecimalBits {
-    /// What 34 digits and the exponents of decimal128 allow.
+    /// The limits of decimal128: digits of a coefficient, and exponents.
     static var digitCount: Int { 34 }
     static var exponents: ClosedRange<Int> { -6176...6111 }
 
@@ -33,7 +33,7 @@ extension DecimalBits {
     package var isSignalingNaN: Bool { isNaN && high >> 57 & 1 == 1 }
     package var isZero: Bool { !isNaN && !isInfinite && parts.coefficient == 0 }
 
-    /// The same number with the other sign; NaN too has a sign.
+    /// The same number with the other sign. A NaN also has a sign.
     package var negated: DecimalBits { DecimalBits(high: high ^ 1 << 63, low: low) }
 
     private var quieted: DecimalBits { DecimalBits(high: high & ~(1 << 57), low: low) }
@@ -56,7 +56,7 @@ extension DecimalBits {
                 other: x.coefficient, lower: x.exponent)
     }
 
-    /// The sum of two finite numbers, the first with the higher exponent, or the same.
+    /// The sum of two finite numbers. The second has the exponent `lower`, which is not above `exponent`.
     private static func sum(
         _ isNegative: Bool, coefficient: UInt128, exponent: Int, isOtherNegative: Bool, other: UInt128,
         lower: Int
@@ -66,8 +66,8 @@ extension DecimalBits {
                 isNegative: other == 0 ? isNegative && isOtherNegative : isOtherNegative, coefficient: other,
                 exponent: lower)
         }
-        // Both as multiples of 10^scale. If they are farther apart than 38 digits, what is left over of the second
-        // number is far behind the digits of a result. It only decides how the result is rounded.
+        // Both numbers are expressed as multiples of 10^scale. If their exponents differ by more than 38, the remainder
+        // of the second number is far behind the digits of the result. It only decides how the result is rounded.
         let scale = max(lower, exponent - 38)
         let x = WideCoefficient(coefficient, timesPowerOfTen: exponent - scale)
         let (y, rest) =
@@ -124,14 +124,14 @@ extension DecimalBits {
         return rounded(isNegative, coefficient: quotient, exponent: exponent, hasRest: rest != 0)
     }
 
-    /// The decimal nearest to `coefficient · 10^exponent`. With a rest, the amount is a little more than that, and the
-    /// coefficient has more than 34 digits.
+    /// The decimal nearest to `coefficient · 10^exponent`. If `hasRest` is true, the exact amount is a little more than
+    /// that, and the coefficient has more than 34 digits.
     static func rounded(
         _ isNegative: Bool, coefficient: WideCoefficient, exponent: Int, hasRest: Bool
     ) -> DecimalBits {
         let dropped = max(coefficient.digitCount - digitCount, exponents.lowerBound - exponent)
         guard dropped > 0 else { return clamped(isNegative, coefficient: coefficient.low, exponent: exponent) }
-        // Below a tenth of the least decimal.
+        // The amount is below a tenth of the least positive decimal.
         if dropped > coefficient.digitCount {
             return DecimalBits(isNegative: isNegative, coefficient: 0, exponent: exponents.lowerBound)
         }
@@ -151,7 +151,7 @@ extension DecimalBits {
             isNegative, coefficient: hasCarry ? result / 10 : result, exponent: exponent + dropped + (hasCarry ? 1 : 0))
     }
 
-    /// A coefficient below 10^34 with an exponent that may be too high or, for zero, too low.
+    /// The decimal with a coefficient below 10^34 and an exponent that may be too high or, for zero, too low.
     private static func clamped(_ isNegative: Bool, coefficient: UInt128, exponent: Int) -> DecimalBits {
         if coefficient == 0 {
             return DecimalBits(
@@ -170,10 +170,10 @@ extension DecimalBits {
 
     // MARK: Comparison
 
-    /// The order of all decimals: NaNs first, by their bits; numbers of the same value are equal.
+    /// The order of all decimals. NaNs come first, by their bits; numbers of the same value are equal.
     package static func order(_ a: DecimalBits, _ b: DecimalBits) -> Int { Number.order(.decimal(a), .decimal(b)) }
 
-    /// The same bits for all numbers of the same value, which are equal in `order`.
+    /// The number in a form whose bits are the same for all numbers that are equal in `order`.
     package var normalized: DecimalBits {
         if isNaN { return self }
         if isInfinite { return .infinity(isNegative: isNegative) }
@@ -185,7 +185,7 @@ extension DecimalBits {
         return DecimalBits(isNegative: isNegative, coefficient: coefficient, exponent: exponent)
     }
 
-    /// The number without its fraction; the nearest integer of 128 bits if it is beyond those. Nil for NaN.
+    /// The number without its fraction. An amount of 2^127 or more becomes 2^127 - 1, with the same sign. Nil for NaN.
     package var wholePart: Int128? {
         if isNaN { return nil }
         let (coefficient, exponent) = isInfinite ? (1, Self.exponents.upperBound) : parts
@@ -224,7 +224,7 @@ struct WideCoefficient {
 
     var isZero: Bool { high == 0 && low == 0 }
 
-    /// The product with 10^power, for a power up to 38; the caller knows that it fits.
+    /// The product with 10^power, for a power up to 38. The caller must know that the product fits.
     func times(powerOfTen power: Int) -> WideCoefficient {
         let factor = Magnitude.power(of: power)
         let product = low.multipliedFullWidth(by: factor)
@@ -251,7 +251,7 @@ struct WideCoefficient {
         return (WideCoefficient(high: first, low: second.quotient), second.remainder)
     }
 
-    /// The number of its decimal digits; 0 for zero.
+    /// The number of decimal digits; 0 for zero.
     var digitCount: Int {
         if high == 0 { return Magnitude.digitCount(low) }
         return 38 + Magnitude.digitCount(divided(by: Magnitude.power(of: 38)).quotient.low)

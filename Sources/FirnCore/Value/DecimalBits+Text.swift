@@ -1,6 +1,6 @@
 /// The decimal text of decimal128.
 extension DecimalBits {
-    /// The number that a text stands for, rounded to 34 digits, half to even; nil if the text is no number.
+    /// The number that a text denotes, rounded to 34 digits, half to even; nil if the text is not a number.
     ///
     /// The text is a number as in `-12.50e3`, or `inf`, `infinity`, `nan` or `snan`, with or without a sign, in upper
     /// or lower case. The digits behind the point give the exponent: `1.50` and `1.5` are equal, but have different
@@ -18,13 +18,14 @@ extension DecimalBits {
             isNegative, coefficient: number.coefficient, exponent: number.exponent, hasRest: number.hasRest)
     }
 
-    /// The number of a binary floating-point number's shortest decimal text.
+    /// The decimal number that the shortest text of a double denotes.
     package init(double number: Double) {
         // Every text of a double is a number; the sign of a NaN is kept in the text.
         self = DecimalBits(text: "\(number)") ?? .nan
     }
 
-    /// As for a `Double`. The shortest text of a `Float` can differ from the shortest text of the equal `Double`.
+    /// The decimal number that the shortest text of a `Float` denotes. It can differ from the number of the equal
+    /// `Double`, because the shortest texts of the two can differ.
     package init(float number: Float) { self = DecimalBits(text: "\(number)") ?? .nan }
 
     private static func special(_ text: Substring.UTF8View) -> DecimalBits? {
@@ -37,8 +38,8 @@ extension DecimalBits {
         }
     }
 
-    /// The text by which the number can be made again, bit by bit, apart from the payload of a NaN. It is what IEEE
-    /// 754-2008 and the specification of General Decimal Arithmetic say for `to-scientific-string`.
+    /// The text from which `init(text:)` makes the number again, bit by bit apart from the payload of a NaN. IEEE
+    /// 754-2008 and the specification of General Decimal Arithmetic define it as `to-scientific-string`.
     package var text: String {
         let sign = isNegative ? "-" : ""
         if isNaN { return sign + (isSignalingNaN ? "sNaN" : "NaN") }
@@ -73,7 +74,7 @@ private struct DecimalText {
     /// Whether any digit behind the coefficient's digits is not 0.
     private(set) var hasRest = false
 
-    /// Nil if the text is no number.
+    /// Nil if the text is not a number.
     init?(_ text: Substring.UTF8View) {
         var (value, count, hasDigits, isFraction) = (UInt128(0), 0, false, false)
         var rest = text
@@ -99,8 +100,8 @@ private struct DecimalText {
         coefficient = WideCoefficient(value)
     }
 
-    /// The number behind the letter E, which may be missing; nil if there is anything else. A number that is out of
-    /// the reach of any coefficient's digits is given as one that also is.
+    /// The exponent behind the letter E; 0 if the text is empty; nil if it is anything else. An exponent that no
+    /// coefficient's digits can compensate for may be returned as another such exponent.
     private static func exponent(_ text: Substring.UTF8View) -> Int? {
         guard let letter = text.first else { return 0 }
         guard letter | 0x20 == UInt8(ascii: "e") else { return nil }

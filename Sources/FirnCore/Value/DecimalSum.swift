@@ -8,13 +8,13 @@
 /// sum = limbs[0] · 10^(18 · lowest - 6176) + limbs[1] · 10^(18 · (lowest + 1) - 6176) + …
 /// ```
 ///
-/// Values of similar size take two or three limbs, and 700 hold any values. Adding a value costs about two
-/// multiplications, a result about a division for each limb.
+/// Values of similar size take two or three limbs, and 700 limbs hold any values. Adding a value costs about two
+/// multiplications, and computing a result about one division for each limb.
 package struct DecimalSum: Sendable {
-    /// Each has any sign, and any size that fits: it is carried to the next one only before it overflows.
+    /// A limb has any sign, and any size that fits. It is carried to the next limb only before it would overflow.
     private var limbs: [Int128] = []
     private var lowest = 0
-    /// The lowest exponent of a value other than zero. An exact result has it, if the digits fit.
+    /// The lowest exponent of a value other than zero. An exact result has this exponent if its digits fit.
     private var exponent: Int?
     /// 1 or -1 for an infinity of that sign; 2 if infinities of both signs were added; else 0.
     private var infinity = 0
@@ -124,14 +124,14 @@ package struct DecimalSum: Sendable {
         while index < limbs.count || carry > 0 || carry < -1 {
             let limb = (index < limbs.count ? limbs[index] : 0).quotientAndRemainder(dividingBy: base)
             let value = limb.remainder + carry
-            // Rounded down, so that what stays in the limb is not negative.
+            // Rounded down, so that the rest in the limb is not negative.
             let quotient = (value < 0 ? value - base + 1 : value) / base
             result.append(UInt128(value - quotient * base))
             carry = limb.quotient + quotient
             index += 1
         }
         guard carry < 0 else { return (false, result) }
-        // The limbs are those of base^count + sum.
+        // The sum is negative, and the limbs hold base^count + sum. Their complement is the sum's amount.
         var isLowestZero = true
         for index in result.indices {
             if isLowestZero && result[index] == 0 { continue }
@@ -142,7 +142,7 @@ package struct DecimalSum: Sendable {
         return (true, result)
     }
 
-    /// The decimal digits of limbs, both from the highest down.
+    /// The decimal digits of limbs. Both limbs and digits are in descending order of significance.
     private static func digits(_ limbs: [UInt128]) -> [UInt8] {
         var digits: [UInt8] = []
         for limb in limbs {
@@ -153,17 +153,17 @@ package struct DecimalSum: Sendable {
         return digits
     }
 
-    /// The decimal nearest to `digits · 10^end`. If the digits are not exact, the number is a little above that.
+    /// The decimal nearest to `digits · 10^end`. If `isExact` is false, the exact amount is a little above that number.
     private func rounded(_ isNegative: Bool, _ digits: [UInt8], end: Int, isExact: Bool) -> DecimalBits {
         let preferred = exponent ?? 0
         guard !digits.isEmpty else { return DecimalBits(isNegative: false, coefficient: 0, exponent: preferred) }
         var exponent = max(end + digits.count - DecimalBits.digitCount, Self.exponents.lowerBound)
         if isExact {
-            // The digits that are zero need not be kept up to the preferred exponent.
+            // Zeros at the end are dropped, but only up to the preferred exponent.
             let zeros = digits.count - 1 - (digits.lastIndex { $0 != 0 } ?? 0)
             exponent = max(exponent, min(end + zeros, preferred))
         }
-        // Negative if the number is below a tenth of the least decimal.
+        // `kept` is negative if the amount is below a tenth of the least positive decimal.
         let kept = digits.count - (exponent - end)
         var coefficient = digits.prefix(max(0, kept)).reduce(UInt128(0)) { $0 * 10 + UInt128($1) }
         if kept >= 0, kept < digits.count {

@@ -28,7 +28,7 @@ enum FixedCoding {
         }
     }
 
-    /// Writes `type.fixedWidth` bytes; null is written as zeros, or as a link of -1.
+    /// Writes `type.fixedWidth` bytes. Null is written as zeros, and a null link as -1.
     static func store(_ value: Value, as type: ColumnType, to address: UnsafeMutableRawPointer) {
         switch (type, value) {
         case (.bool, .bool(let x)): address.storeBytes(of: x ? 1 : 0, as: UInt8.self)

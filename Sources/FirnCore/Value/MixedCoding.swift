@@ -18,8 +18,8 @@ import FirnBytes
 ///   15  map      count varint, then per entry: key length varint · key UTF-8 · value length varint · value
 /// ```
 ///
-/// Fixed payloads are encoded as in `FixedCoding`; tags up to 11 are those of `ColumnType`. Varints are little-endian
-/// groups of 7 bits.
+/// Fixed payloads are encoded as in `FixedCoding`; the tags 1 to 11 are the numbers of `ColumnType`. Varints are
+/// little-endian groups of 7 bits.
 enum MixedCoding {
     private static let typedLink: UInt8 = 12
     private static let list: UInt8 = 13
@@ -87,14 +87,15 @@ enum MixedCoding {
         bytes.first == ColumnType.string.rawValue || bytes.first == ColumnType.data.rawValue ? bytes.count - 1 : nil
     }
 
-    /// Whether the bytes are a link or a collection.
+    /// Whether the bytes are a typed link or a collection.
     static func mayHaveLinks(_ bytes: UnsafeRawBufferPointer) -> Bool {
         (bytes.first ?? 0) >= typedLink
     }
 
     // MARK: Decoding
 
-    /// Decodes bytes that come from a node, whose checksum was right.
+    /// Decodes bytes of a node, which were checked when the node was made or validated. Stops the program if they are
+    /// not a mixed value.
     static func decodeTrusted(_ bytes: UnsafeRawBufferPointer) -> Value {
         guard let value = decode(bytes) else {
             preconditionFailure(
@@ -103,8 +104,8 @@ enum MixedCoding {
         return value
     }
 
-    /// Decodes bytes that nobody has checked; nil if they are not a mixed value. Collections nested deeper than
-    /// `Limits.nesting` are refused.
+    /// Decodes unchecked bytes; nil if they are not a mixed value. Collections nested deeper than `Limits.nesting` are
+    /// refused.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> Value? {
         decode(bytes, depth: 0)
     }
@@ -126,8 +127,7 @@ enum MixedCoding {
             guard let type = ColumnType(rawValue: tag), type != .mixed else { return nil }
             if let width = type.fixedWidth {
                 guard payload.count == width else { return nil }
-                // The two parts of a date are taken as they are in the file. If their signs differ, only the order of
-                // dates is wrong.
+                // The two parts of a date are not checked. If their signs differ, only the order of dates is wrong.
                 return FixedCoding.load(payload.baseAddress.unsafelyUnwrapped, as: type)
             }
             return PlainCoding.load(payload, as: type)
@@ -164,8 +164,8 @@ enum MixedCoding {
         return reader.isAtEnd ? result : nil
     }
 
-    /// The count of a collection; nil if the bytes behind it are fewer than the elements. Reserved space stays within
-    /// the length of the bytes.
+    /// The count of a collection; nil if fewer bytes than elements are left. So a wrong count reserves space for no
+    /// more elements than there are bytes.
     private static func elementCount(_ reader: inout ByteReader) -> Int? {
         guard let count = try? reader.readVarint(), count <= UInt64(reader.remaining) else { return nil }
         return Int(count)

@@ -7,7 +7,7 @@
 /// └──────────────┴─────────────────────────────────────────┘
 /// ```
 ///
-/// Two objects may share such a backlink key, so what is found under one is a candidate: the mixed value decides.
+/// Two objects may share a backlink key. So an entry under a key is only a candidate: the mixed value decides.
 enum MixedLinks {
     static func backlinkKey(_ table: TableID, _ key: Int64) -> UInt64 {
         UInt64(table.rawValue) << 48 ^ UInt64(bitPattern: key)
@@ -42,7 +42,7 @@ enum MixedLinks {
 }
 
 extension Value {
-    /// Returns whether a mixed value links to one of some objects, in nested collections, too. O(value).
+    /// Returns whether a mixed value, or a value nested in it, links to one of `objects`. O(value).
     package func links(toOneOf objects: [TableID: Set<Int64>]) -> Bool {
         MixedLinks.contains(in: self) { table, key in objects[table]?.contains(key) ?? false }
     }

@@ -1,4 +1,4 @@
-/// A number of any of the four numeric types, to compare numbers of different types by their exact value.
+/// A number of any of the four numeric types, for comparing numbers of different types by their exact value.
 enum Number {
     case int(Int64)
     case float(Float)
@@ -31,7 +31,7 @@ enum Number {
         }
     }
 
-    /// A binary floating-point number's value, exactly.
+    /// The exact value of a binary floating-point number.
     private var asDouble: Double {
         switch self {
         case .float(let x): Double(x)
@@ -63,7 +63,7 @@ enum Number {
         return truncated < b ? -1 : truncated == b ? 0 : 1
     }
 
-    /// Compares two decimals. Integers are decimals, too.
+    /// Compares two decimals, or integers as decimals.
     private static func order(_ a: Magnitude, _ b: Magnitude) -> Int {
         if a.sign != b.sign || a.sign == 0 { return a.sign - b.sign }
         return a.sign * orderOfAmounts(a, b)
@@ -73,8 +73,8 @@ enum Number {
         if a.isInfinite || b.isInfinite { return (a.isInfinite ? 1 : 0) - (b.isInfinite ? 1 : 0) }
         let leading = a.leadingExponent - b.leadingExponent
         if leading != 0 { return leading }
-        // The leading digits stand for the same power of ten, so the exponents are at most 33 apart, and both numbers
-        // fit in 34 digits.
+        // The leading digits have the same power of ten, so the exponents are at most 33 apart, and both numbers fit in
+        // 34 digits.
         let gap = a.exponent - b.exponent
         let x = gap > 0 ? a.coefficient * Magnitude.power(of: gap) : a.coefficient
         let y = gap < 0 ? b.coefficient * Magnitude.power(of: -gap) : b.coefficient
@@ -123,8 +123,8 @@ extension DecimalBits {
     ///         1      14
     /// ```
     ///
-    /// An exponent that begins with the bits 11 would mean a coefficient of 114 bits, which is above the largest one
-    /// of 34 digits. Such a number is zero by the standard, and so is any other with a coefficient above that.
+    /// An exponent that begins with the bits 11 would mean a coefficient of 114 bits, which has more than 34 digits. By
+    /// the standard such a number is zero, and so is any other number whose coefficient has more than 34 digits.
     var parts: (coefficient: UInt128, exponent: Int) {
         if high >> 61 & 3 == 3 { return (0, Int(high >> 47 & 0x3FFF) - 6176) }
         let coefficient = UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)

@@ -1,6 +1,6 @@
 extension RandomAccessCollection where Index == Int, Element: Comparable {
-    /// Returns the first index whose element is not below `element`, or the end if all elements are. They must
-    /// ascend. O(log n).
+    /// Returns the first index whose element is not below `element`, or the end index if all elements are below it. The
+    /// elements must be in ascending order. O(log n).
     @inlinable @inline(__always)
     package func firstIndex(notBelow element: Element) -> Int {
         var (low, high) = (startIndex, endIndex)

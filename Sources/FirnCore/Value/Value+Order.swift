@@ -9,8 +9,8 @@ extension Value {
     /// * Strings compare by their UTF-8 bytes, data by bytes; links by table, then key; collections by their first
     ///   differing elements, then count.
     ///
-    /// Two values that are `==` are equal here; the reverse does not hold for numbers of different types. A set holds
-    /// only one of several values that are equal here.
+    /// Two values that are `==` are equal here. The reverse does not hold for numbers of different types, nor for
+    /// decimals such as 1.0 and 1.00. A set holds only one of several values that are equal here.
     package static func order(_ a: Value, _ b: Value) -> Int {
         switch (a, b) {
         case (.int(let x), .int(let y)): return sign(x, y)
@@ -67,7 +67,7 @@ extension Value {
     @inline(__always)
     private static func sign<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a == b ? 0 : 1 }
 
-    /// Compares byte by byte, as unsigned numbers. A prefix comes first.
+    /// Compares bytes as unsigned numbers. A prefix comes before a longer sequence.
     static func order(bytes a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         let common = min(a.count, b.count)
         var offset = 0

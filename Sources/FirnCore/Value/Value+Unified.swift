@@ -1,10 +1,11 @@
 extension Value {
-    /// The form that all equal values have: decimals without the zeros at their end.
+    /// A form that is the same for all equal values of one type: decimals lose the zeros at their end.
     package var unified: Value {
         if case .decimal(let bits) = self { .decimal(bits.normalized) } else { self }
     }
 
-    /// The form that all numbers of one value have, whatever their types. A NaN, and what is no number, stays as it is.
+    /// A form that is the same for all numbers of equal value, whatever their types. A binary NaN becomes `Double.nan`.
+    /// A decimal NaN, and a value that is not a number, does not change.
     package var unifiedNumber: Value {
         switch self {
         case .float(let number): return Value.double(Double(number)).unifiedNumber

@@ -3,8 +3,8 @@ import CFirn
 /// One value of a property, of any type. The dynamic parts of Firn, changesets and tests use it; hot paths use the
 /// typed functions instead.
 ///
-/// Values are equal if the store treats them as equal. Doubles and floats are equal if their bits are (so NaN equals
-/// itself) or both are zero. Strings are equal if their UTF-8 bytes are.
+/// Values are equal if the store treats them as equal. Doubles and floats are equal if their bits are equal (so NaN
+/// equals itself) or both are zero. Strings are equal if their UTF-8 bytes are equal.
 public enum Value: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -24,7 +24,7 @@ public enum Value: Sendable, Hashable {
     case list([Value])
     /// A set's elements in their total order (`order`).
     case set([Value])
-    /// A map's entries, ascending by the bytes of their keys.
+    /// A map's entries, in ascending order of the bytes of their keys.
     case map([MapEntry])
 
     public struct MapEntry: Sendable, Hashable {
@@ -36,7 +36,7 @@ public enum Value: Sendable, Hashable {
             self.value = value
         }
 
-        /// Keys are compared as bytes, as strings are.
+        /// Keys are compared by their bytes, like other strings.
         public static func == (a: MapEntry, b: MapEntry) -> Bool {
             Value.sameBytes(a.key, b.key) && a.value == b.value
         }
@@ -100,15 +100,15 @@ public enum Value: Sendable, Hashable {
     }
 }
 
-/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of the same sign. 12 bytes of a 16-byte
-/// cell.
+/// A point in time: seconds and nanoseconds since 1970-01-01T00:00:00Z, both of the same sign. It uses 12 bytes of a
+/// 16-byte cell.
 @frozen
 public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {
     public var seconds: Int64
     public var nanoseconds: Int32
     private var padding: Int32 = 0
 
-    /// The two must not differ in sign, and nanoseconds must be within ±999,999,999.
+    /// `seconds` and `nanoseconds` must not differ in sign, and `nanoseconds` must be within ±999,999,999.
     public init(seconds: Int64, nanoseconds: Int32) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds

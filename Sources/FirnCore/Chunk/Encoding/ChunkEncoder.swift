@@ -5,7 +5,7 @@ import FirnBytes
 /// after another.
 struct ChunkEncoder: ~Copyable {
     private var lz4 = LZ4()
-    /// The payload that is being made, before it is compressed; no chunk has a longer one.
+    /// The payload of the current chunk, before it is compressed. No chunk has a longer one.
     private let staged = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 2 * Limits.chunkByteCount, alignment: 64)
     private let compressed = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * Limits.chunkByteCount, alignment: 64)
@@ -15,14 +15,14 @@ struct ChunkEncoder: ~Copyable {
         compressed.deallocate()
     }
 
-    /// The most that compressed text may take, as a share of the uncompressed text: below that it is worth the time
-    /// to decompress it.
+    /// The greatest length of compressed text, as a share of the uncompressed text. Text that is compressed less is not
+    /// worth the time to decompress it.
     static let lz4Share = 0.7
     /// Text whose values are shorter than this on average is not compressed. Names and codes are looked up one at a
-    /// time, and reading one would decompress all 256.
+    /// time, and each such read would decompress all 256 values.
     static let lz4LeastLength = 32
 
-    /// An encoded chunk: its form, its parameters and its payload. Valid until the next chunk is encoded.
+    /// An encoded chunk: its form, its parameters and its payload. It is valid until the next chunk is encoded.
     struct EncodedChunk {
         var form: ChunkEncoding.Form
         var width = 0
@@ -37,7 +37,8 @@ struct ChunkEncoder: ~Copyable {
 
     // MARK: Numbers
 
-    /// Encodes the first `rows` rows of a chunk of integers or Booleans; nil if the plain form is as short.
+    /// Encodes the first `rows` rows of a chunk of integers, links or Booleans; nil if the plain form is as short, or
+    /// if the chunk holds anything else.
     mutating func encodeNumbers(_ chunk: Chunk, rows: Int, _ schema: ColumnSchema) -> EncodedChunk? {
         guard schema.collection == .none, rows > 0, chunk.form != .variable else { return nil }
         let nulls = chunk.form == .nullable ? rows : 0
@@ -92,7 +93,7 @@ struct ChunkEncoder: ~Copyable {
 
     /// Encodes the first `rows` rows of a variable chunk of single values, without the gaps in its heap.
     ///
-    /// - Parameter mayCompress: whether they may be compressed. A column with an index never is.
+    /// - Parameter mayCompress: whether the values may be compressed. The values of an indexed column never are.
     mutating func encodeText(_ chunk: Chunk, rows: Int, mayCompress: Bool) -> EncodedChunk? {
         guard rows > 0, let memory = staged.baseAddress else { return nil }
         var longest = 0

@@ -31,8 +31,8 @@ extension ChunkEncoding {
         return hasNulls(node) && payload(node).load(fromByteOffset: flags + row, as: UInt8.self) != 0
     }
 
-    /// A cell of `text` (O(row), 16 rows a step), of a `dictionary` (O(1)), or of compressed text, for which the
-    /// whole chunk is decoded.
+    /// A cell of `text` (O(row), 16 rows a step), of a `dictionary` (O(1)), or of compressed text (the whole chunk is
+    /// decoded).
     static func cell(_ node: Node, _ row: Int) -> VariableCell {
         let data = UnsafeRawPointer(payload(node))
         switch Form(rawValue: node.form) {

@@ -3,8 +3,8 @@ import FirnBytes
 
 /// The compact forms that a chunk can have in a checkpoint.
 ///
-/// The node's form, a number above those of `Chunk.Form`, says which one a chunk has. Rows are encoded one by one;
-/// they share only what the form says.
+/// The node's form, a number above those of `Chunk.Form`, says which of these forms a chunk has. Rows are encoded one
+/// by one; they share only the parameters of the form.
 ///
 /// ```
 ///            40           44          48          56          64
@@ -22,13 +22,13 @@ import FirnBytes
 ///
 /// * **integers**: row i is `base + i · step + number`, an i64 (integers and links). `nul` is 1 if a null flag of one
 ///   byte per row follows.
-/// * **text**: the one-byte lengths 0xFD, 0xFE, 0xFF stand for the two-byte lengths 0xFFFD, 0xFFFE, 0xFFFF, which are
-///   those of a slot: a tree, a blob, null. The values follow each other without gaps, `heap` bytes in all. Those of
-///   a tree and a blob are references, which the reference table lists.
+/// * **text**: the one-byte lengths 0xFD, 0xFE, 0xFF stand for the two-byte lengths 0xFFFD, 0xFFFE, 0xFFFF, which mean
+///   the same as in a slot: a tree, a blob, null. The values follow each other without gaps, `heap` bytes in all. The
+///   value of a tree or a blob is a reference, which the reference table lists.
 /// * **lz4**: only text without references, of columns without an index, whose values are 32 bytes or more on
 ///   average.
 ///
-/// Reading an encoded chunk decodes all of it into memory of the reading thread, which keeps the last 16
+/// Reading an encoded chunk decodes all of it into memory of the reading thread, which keeps the last 16 decoded chunks
 /// (`Node.isScratch`). A single cell is read in place (`Leaf.cell`).
 enum ChunkEncoding {
     enum Form: UInt8 {
@@ -40,20 +40,20 @@ enum ChunkEncoding {
     @inline(__always)
     static func payload(_ node: Node) -> UnsafeMutableRawPointer { node.address + NodeLayout.EncodedChunk.payload }
 
-    /// The bytes of a number, or of a length of text.
+    /// The number of bytes of a number, or of a length of text.
     @inline(__always)
     static func width(_ node: Node) -> Int { Int(node.load(NodeLayout.EncodedChunk.width, as: UInt8.self)) }
 
     @inline(__always)
     static func hasNulls(_ node: Node) -> Bool { node.load(NodeLayout.EncodedChunk.hasNulls, as: UInt8.self) != 0 }
 
-    /// The bytes of the values of text.
+    /// The number of bytes of the values of text.
     static func heapByteCount(_ node: Node) -> Int { Int(node.load(NodeLayout.EncodedChunk.heap, as: UInt32.self)) }
 
-    /// The bytes of compressed text.
+    /// The number of bytes of compressed text.
     static func lz4ByteCount(_ node: Node) -> Int { Int(node.load(NodeLayout.EncodedChunk.lz4, as: UInt32.self)) }
 
-    /// The reference of a dictionary.
+    /// The reference to the dictionary.
     @inline(__always)
     static func dictionaryRef(_ node: Node) -> NodeRef {
         NodeRef(node.load(NodeLayout.EncodedChunk.dictionary, as: UInt64.self))
@@ -145,7 +145,7 @@ enum ChunkEncoding {
             } catch {
                 // The checksum is right, so the chunk was written like this.
                 DamageRecord.contradiction("a compressed chunk of a checkpoint is not valid (\(error))")
-                // Continue with values of no bytes, which any column of text may have.
+                // Continue with empty values, which any column of text may have.
                 target.initializeMemory(as: UInt8.self, repeating: 0)
             }
             return text(node, mapping, from: UnsafeRawPointer(buffer.baseAddress.unsafelyUnwrapped))
@@ -158,16 +158,16 @@ enum ChunkEncoding {
         return length(ofByte: Int(lengths.load(fromByteOffset: row, as: UInt8.self)))
     }
 
-    /// The length that a byte stands for, as a slot on the heap states it.
+    /// The length that a byte means, as a slot on the heap states it.
     @inline(__always)
     static func length<Length: FixedWidthInteger>(ofByte byte: Length) -> Length {
         byte < leastSpecialByte ? byte : byte | 0xFF00
     }
 
-    /// The least one-byte length that says what the cell is instead of how long it is: the low byte of `Slot.tree`.
+    /// The least one-byte length that marks a null, blob or tree: the low byte of `Slot.tree`.
     static var leastSpecialByte: UInt8 { @inline(__always) get { UInt8(truncatingIfNeeded: Chunk.Slot.tree) } }
 
-    /// The bytes of a chunk's bits.
+    /// The number of bytes that hold one bit for each row.
     static func bitByteCount(_ rows: Int) -> Int { (rows + 7) / 8 }
 
     /// Whether the lengths at the start of the text are valid and fit the values after them.

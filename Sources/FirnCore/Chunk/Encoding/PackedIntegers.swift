@@ -24,7 +24,7 @@ package struct PackedIntegers {
         return Int128(base) * Int128(count) + Int128(step) * Int128(count * (count - 1) / 2) + offsets
     }
 
-    /// Sets the bits of those of the first `count` values that are in `low ... high`, and clears the others. Returns
+    /// Sets the bit of each of the first `count` values that is in `low ... high`, and clears all other bits. Returns
     /// false and does nothing if there is no kernel for this form.
     package func select(_ low: Int64, high: Int64, count: Int, into mask: UnsafeMutablePointer<UInt64>) -> Bool {
         guard step == 0, width > 0 else { return false }
@@ -52,7 +52,7 @@ package struct PackedIntegers {
 }
 
 extension Leaf {
-    /// The encoded integers of a column; nil if its chunk is not encoded so, or may hold nulls.
+    /// The encoded integers of a column; nil if its chunk has another encoding or may hold nulls.
     @inline(__always)
     package func packedIntegers(_ column: Int) -> PackedIntegers? {
         let word = chunkSlot(column).pointee

@@ -1,5 +1,5 @@
-/// The distinct values of a column in the leaves below one inner node, if there are at most 256. A byte per row then
-/// says which one it has.
+/// The distinct values of a column in the leaves below one inner node, if there are at most 256. One byte per row then
+/// says which of them the row has.
 struct TextDictionary {
     private(set) var codes: [[UInt8]] = []
     /// The first row with each distinct value: leaf and row.
@@ -8,8 +8,8 @@ struct TextDictionary {
     /// The least number of rows per distinct value, on average, for which a dictionary pays.
     private static let leastRepeats = 4
 
-    /// Returns nil if the leaves have too many distinct values, if these repeat too seldom, or if some have nodes of
-    /// their own.
+    /// Returns nil if the leaves have too few rows or too many distinct values, or if these repeat too seldom. Also
+    /// returns nil if a value has a node of its own.
     init?(_ leaves: [Leaf], _ column: Int) {
         let rowCount = leaves.reduce(0) { $0 + $1.count }
         guard rowCount >= 64 else { return nil }
