@@ -97,7 +97,7 @@ enum MixedCoding {
     /// Decodes bytes of a node, which were checked when the node was made or validated. Stops the program if they are
     /// not a mixed value.
     static func decodeTrusted(_ bytes: UnsafeRawBufferPointer) -> Value {
-        guard let value = decode(bytes) else {
+        guard let value = decode(bytes, depth: 0, isTrusted: true) else {
             preconditionFailure(
                 "Firn: \(bytes.count) bytes are not a mixed value; the store's memory was overwritten")
         }
@@ -107,10 +107,10 @@ enum MixedCoding {
     /// Decodes unchecked bytes; nil if they are not a mixed value. Collections nested deeper than `Limits.nesting` are
     /// refused.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> Value? {
-        decode(bytes, depth: 0)
+        decode(bytes, depth: 0, isTrusted: false)
     }
 
-    private static func decode(_ bytes: UnsafeRawBufferPointer, depth: Int) -> Value? {
+    private static func decode(_ bytes: UnsafeRawBufferPointer, depth: Int, isTrusted: Bool) -> Value? {
         guard let tag = bytes.first else { return nil }
         let payload = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
         switch tag {
@@ -120,9 +120,9 @@ enum MixedCoding {
             let table = UInt32(littleEndian: payload.loadUnaligned(as: UInt32.self))
             return .typedLink(
                 TableID(rawValue: table), Int64(littleEndian: payload.loadUnaligned(fromByteOffset: 4, as: Int64.self)))
-        case list: return elements(payload, depth).map(Value.list)
-        case set: return elements(payload, depth).map(Value.set)
-        case map: return entries(payload, depth).map(Value.map)
+        case list: return elements(payload, depth: depth, isTrusted: isTrusted).map(Value.list)
+        case set: return elements(payload, depth: depth, isTrusted: isTrusted).map(Value.set)
+        case map: return entries(payload, depth: depth, isTrusted: isTrusted).map(Value.map)
         default:
             guard let type = ColumnType(rawValue: tag), type != .mixed else { return nil }
             if let width = type.fixedWidth {
@@ -130,34 +130,38 @@ enum MixedCoding {
                 // The two parts of a date are not checked. If their signs differ, only the order of dates is wrong.
                 return FixedCoding.load(payload.baseAddress.unsafelyUnwrapped, as: type)
             }
+            guard isTrusted || type != .string || payload.isUTF8 else { return nil }
             return PlainCoding.load(payload, as: type)
         }
     }
 
-    private static func elements(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value]? {
+    private static func elements(_ payload: UnsafeRawBufferPointer, depth: Int, isTrusted: Bool) -> [Value]? {
         guard depth < Limits.nesting else { return nil }
         var reader = ByteReader(payload)
         guard let count = elementCount(&reader) else { return nil }
         var result: [Value] = []
         result.reserveCapacity(count)
         for _ in 0..<count {
-            guard let nested = try? reader.readLengthPrefixed(), let value = decode(nested, depth: depth + 1) else {
-                return nil
-            }
+            guard let nested = try? reader.readLengthPrefixed(),
+                let value = decode(nested, depth: depth + 1, isTrusted: isTrusted)
+            else { return nil }
             result.append(value)
         }
         return reader.isAtEnd ? result : nil
     }
 
-    private static func entries(_ payload: UnsafeRawBufferPointer, _ depth: Int) -> [Value.MapEntry]? {
+    private static func entries(
+        _ payload: UnsafeRawBufferPointer, depth: Int, isTrusted: Bool
+    ) -> [Value.MapEntry]? {
         guard depth < Limits.nesting else { return nil }
         var reader = ByteReader(payload)
         guard let count = elementCount(&reader) else { return nil }
         var result: [Value.MapEntry] = []
         result.reserveCapacity(count)
         for _ in 0..<count {
-            guard let key = try? reader.readLengthPrefixed(), let nested = try? reader.readLengthPrefixed(),
-                let value = decode(nested, depth: depth + 1)
+            guard let key = try? reader.readLengthPrefixed(), isTrusted || key.isUTF8,
+                let nested = try? reader.readLengthPrefixed(),
+                let value = decode(nested, depth: depth + 1, isTrusted: isTrusted)
             else { return nil }
             result.append(Value.MapEntry(key: String(decoding: key, as: UTF8.self), value: value))
         }

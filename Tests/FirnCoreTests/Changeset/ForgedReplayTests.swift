@@ -120,6 +120,9 @@ struct ForgedReplayTests {
         Forgery(
             "a new row's mixed value that ends early", 3,
             [0] + keys(12) + [1, column(.mixed), mixed] + run(2) + [2, 0]),
+        Forgery(
+            "a new row's mixed text that is not UTF-8", 3,
+            [0] + keys(12) + [1, column(.mixed), mixed] + run(2) + [5, 0xFF]),
         Forgery("more columns of rows that do not exist", 4, [1] + keys(5000) + [1, 0, int] + run(1)),
         Forgery("more columns of an unknown table", 4, [9] + keys(1) + [1, 0, int] + run(1)),
         Forgery("a deletion of a row that does not exist", 5, [1] + keys(5000)),
@@ -161,6 +164,15 @@ struct ForgedReplayTests {
         Forgery(
             "a mixed value that ends early", 7,
             update(0, column: column(.mixed), key: 3, values: [mixed] + run(2) + [2, 0])),
+        Forgery(
+            "a mixed text that is not UTF-8", 7,
+            update(0, column: column(.mixed), key: 3, values: [mixed] + run(2) + [5, 0xFF])),
+        Forgery(
+            "a text that is not UTF-8 in a mixed list", 7,
+            update(0, column: column(.mixed), key: 3, values: [mixed] + run(5) + [13, 1, 2, 5, 0xC3])),
+        Forgery(
+            "a key that is not UTF-8 in a mixed map", 7,
+            update(0, column: column(.mixed), key: 3, values: [mixed] + run(6) + [15, 1, 1, 0x80, 1, 0])),
         Forgery(
             "a set that is out of order and holds an element twice", 7,
             update(0, column: column(.int, .set), key: 3, values: [int | 0x20] + run(3) + [int, 1, 0, 9, 5, 9])),
