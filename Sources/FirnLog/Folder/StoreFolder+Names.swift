@@ -82,8 +82,8 @@ extension StoreFolder {
         }
     }
 
-    /// Throws if `log` or `checkpoint` is a symbolic link, with a message that says what to do. No link within a store
-    /// is ever followed; without this, opening would say just that.
+    /// Throws if `log` or `checkpoint` is a symbolic link. Links within a store are never followed, so opening would
+    /// fail in any case, but this error says what to do.
     func refuseLinks() throws(LogError) {
         for folder in StoreFileName.Folder.inner where try isLink(StoreFileName(folder.name)) {
             throw LogError(
