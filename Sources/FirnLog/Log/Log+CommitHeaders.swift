@@ -54,8 +54,8 @@ extension Log {
         }
     }
 
-    /// Runs `body` with the manifest in force. If it throws and the manifest has been replaced meanwhile, runs it again
-    /// with the new one. Another process's compactor may have removed files that the old manifest lists.
+    /// Runs `body` with the manifest in force. If `body` throws and the manifest has been replaced meanwhile, runs it
+    /// again with the new one. Another process's compactor may have removed files that the old manifest lists.
     func readingOn<Result>(
         _ body: (Manifest) throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -71,8 +71,8 @@ extension Log {
         }
     }
 
-    /// The newest version up to `through` whose time meets a condition that holds up to some moment and not after
-    /// it; nil if none does.
+    /// The newest version up to `through` whose time meets a condition; nil if there is none. The condition must be
+    /// true up to some moment and false after it.
     ///
     /// Cost: one header of each segment that begins later, and the headers of one segment.
     package func newestVersion(

@@ -22,8 +22,8 @@ import FirnStorage
 /// **Starts of the system.** Only the wall clock knows how much time passed between two starts. That clock may be
 /// wrong, and is wrong more often just then. So the gap counts for nothing until a second reading confirms it:
 /// - a reading that is `confirmation` later and finds that the clock was not set;
-/// - the first reading after the next start, if the wall clock has not gone back since the last reading, and no newer
-///   record was lost in between.
+/// - the first reading after the next start, if the wall clock has not gone back meanwhile and no newer record was
+///   lost.
 ///
 /// A gap is counted from the last frame's time, so there is none while frames' times are ahead of the clock.
 ///
@@ -251,8 +251,8 @@ struct AgeRecord: Equatable {
 
     // MARK: Ages
 
-    /// The greatest time t of which this is known: frames with times up to t were written at least `age` before the
-    /// reading.
+    /// The greatest time t that meets this condition: all frames with times up to t are known to have been written at
+    /// least `age` before the reading.
     func time(ofAge age: Int64) -> Int64 {
         // Adds the most by which the drift of the clocks may make frames look older than they are.
         let age = max(age, 0).clampedAdding(max(age, 0) / (Self.driftShare / 2))

@@ -7,7 +7,7 @@ import FirnStorage
 /// | --- | --- | --- |
 /// | 0 | the process that writes (`WriterLock`), or that is opening the store for writing | exclusive |
 /// | 1 | every opener that has the store open; the one that deletes it | shared; exclusive |
-/// | 2 | every opener that has it open for writing; the first opener alone until it has recovered the log | shared; exclusive |
+/// | 2 | every opener that has it open for writing; the first alone until it has recovered the log | shared; exclusive |
 /// | 3 | the process whose compactor runs, for as long as that takes | exclusive |
 /// | 4 | an opener that has closed the store, but still reads versions of it that something holds | shared |
 /// | 5 | an opener for writing that writes checkpoints by itself, until it begins to close or to end | shared |

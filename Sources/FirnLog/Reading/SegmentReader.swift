@@ -160,7 +160,7 @@ final class SegmentReader {
         return payload
     }
 
-    /// The payload as it was before compression, which is in `buffer` if it was compressed. Valid until the next call.
+    /// The payload as it was before compression. It is in `buffer` if it was compressed. Valid until the next call.
     func rawPayload(of header: FrameHeader, in buffer: inout ByteWriter) throws(LogError) -> UnsafeRawBufferPointer {
         let payload = try payload(of: header)
         guard header.flags.contains(.lz4) else { return payload }
