@@ -2,17 +2,17 @@ import FirnStorage
 
 /// When a commit counts as done.
 package enum Durability: Sendable, Equatable {
-    /// When it is on the disk: a power cut loses nothing that was acknowledged.
+    /// A commit is done when it is on the disk: a power cut loses nothing that was acknowledged.
     case full
-    /// When it is written. It is on the disk at most this many milliseconds (from 1 to a century) plus the time of a
-    /// sync later. A power cut may lose the commits of that time, which are the newest ones, but never a part of a
-    /// commit. If the disk fails meanwhile, the next commit throws. A process that returns from `main` or calls `exit`
-    /// syncs before it ends. If a process is killed, nothing is lost, but the operating system decides when its commits
-    /// reach the disk.
+    /// A commit is done when it is written. It is on the disk at most this many milliseconds (from 1 to a century) plus
+    /// the time of a sync later. A power cut may lose the commits of that time, which are the newest ones, but never a
+    /// part of a commit. If the disk fails meanwhile, the next commit throws. A process that returns from `main` or
+    /// calls `exit` syncs before it ends. If a process is killed, nothing is lost, but the operating system decides
+    /// when its commits reach the disk.
     case relaxed(milliseconds: Int)
-    /// When it is written. Firn syncs only when it seals a segment (each 64 MiB), before a checkpoint replaces the
-    /// log, and when the log is closed. Until then the operating system decides what reaches the disk, and when.
-    /// The end of the process loses nothing.
+    /// A commit is done when it is written. Firn syncs only when it seals a segment (each 64 MiB), before a checkpoint
+    /// replaces the log, and when the log is closed. Until then the operating system decides what reaches the disk, and
+    /// when. The end of the process loses nothing.
     case none
 }
 

@@ -31,7 +31,7 @@ struct StoreFolder: Sendable {
         self.root = root
     }
 
-    /// The path under which it was opened, for messages.
+    /// The path under which the folder was opened, for messages.
     var path: String { root.path }
 
     var manifest: StoreFileName { StoreFileName("manifest") }
@@ -106,9 +106,9 @@ struct StoreFolder: Sendable {
     /// Replaces the manifest `previous` (nil for a new store) with `next`, durably.
     ///
     /// If it throws an error whose `isTransient` is true, such as `.diskFull`, the old manifest is still in force. The
-    /// caller may then free what was lacking and try again. After any other error it is not known which of the two is
-    /// in force, nor which one a power cut leaves. To go on, the caller must first read the manifest and write it
-    /// again, as an opener does (`Recovery.renewManifest`).
+    /// caller may then free what was lacking and try again. After any other error it is not known which of the two
+    /// manifests is in force, nor which one a power cut leaves. To go on, the caller must first read the manifest and
+    /// write it again, as an opener does (`Recovery.renewManifest`).
     ///
     /// A rename for which the disk has no space has changed either nothing or everything: the manifest that is then
     /// in force shows which. If the disk is full at the sync behind the rename, that is not reported as

@@ -32,7 +32,7 @@ struct StoreLocation: Sendable {
         }
         let root: any StorageFolder
         do throws(StorageError) { root = try storage.openFolder(path) } catch {
-            // It was removed meanwhile.
+            // The folder was removed meanwhile.
             if error.code == .notFound { return nil }
             throw LogError(error)
         }

@@ -92,8 +92,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// This error, marked as transient if its cause is too many open files. Used for errors thrown before anything in
     /// force was changed: no reader looks yet for the name of the file that was to be created. A failed sync is never
-    /// marked, because a second sync would prove nothing. Too many open files can't be the cause of a failed sync: a
-    /// folder that could not be opened was not synced.
+    /// marked, because a second sync would prove nothing. A folder that could not be opened, however, was not synced at
+    /// all, so that failure is marked.
     var markedUnchanged: LogError {
         var error = self
         if case .storage(let cause) = code, cause.code == .tooManyOpenFiles { error.hasChangedNothing = true }

@@ -16,7 +16,7 @@ package enum LogLimits {
     /// The greatest version, generation and id of a checkpoint, so that incrementing a number from a file never
     /// overflows. A store that counted up once every nanosecond would reach it after 146 years.
     package static let number: UInt64 = 1 << 62
-    /// The greatest epoch, and the greatest number of a segment, for the same reason.
+    /// The greatest epoch, and the greatest number of a segment. Incrementing either never overflows.
     package static let epoch: UInt32 = 1 << 31
     /// The greatest length that the manifest may state for a sealed segment; with `segmentCount` of them, the sum
     /// still fits in 63 bits.

@@ -74,7 +74,7 @@ struct Manifest: Equatable {
         /// The features that this release knows.
         static let known: Features = []
 
-        /// The names of the features, and the number of those without a name.
+        /// The names of the features, and the raw value of the features without a name.
         var names: String {
             let unnamed = subtracting(.sectors).rawValue
             return [contains(.sectors) ? "sectors" : nil, unnamed == 0 ? nil : "\(unnamed)"].compactMap(\.self)
@@ -98,7 +98,7 @@ struct Manifest: Equatable {
         var byteCount: UInt64
         var crc: UInt32
 
-        /// Whether its numbers are within the limits of `LogLimits`.
+        /// Whether the checkpoint's numbers are within the limits of `LogLimits`.
         var isPossible: Bool {
             id <= LogLimits.number && version <= LogLimits.number && byteCount <= LogLimits.checkpointByteCount
         }

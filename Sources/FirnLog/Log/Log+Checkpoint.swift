@@ -21,8 +21,8 @@ extension Log {
         }
     }
 
-    /// Approximately the number of bytes of the sealed segments with commits of the versions `after + 1 ... through`. 0
-    /// if the log was opened read-only.
+    /// Approximately the number of bytes of the sealed segments with commits of the versions `after + 1 ... through`.
+    /// It is 0 if the log was opened read-only.
     package func byteCount(after: UInt64, through: UInt64) -> Int {
         guard let manifest = writer?.tail.snapshot().manifest else { return 0 }
         return manifest.segments.filter { $0.isSealed && $0.lastVersion > after && $0.firstVersion <= through }
@@ -208,7 +208,7 @@ extension Log {
         return sealed.reduce(writer.group.writtenVersion > checkpoint ? end : 0) { $0 + Int($1.byteCount) }
     }
 
-    /// The number of bytes of all segments. That of the open segment is an estimate.
+    /// The number of bytes of all segments. The length of the open segment is an estimate.
     package var segmentByteCount: Int {
         guard let tail = writer?.tail else { return 0 }
         let (manifest, end) = tail.extent

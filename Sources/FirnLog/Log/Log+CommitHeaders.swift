@@ -5,7 +5,7 @@ package struct CommitHeader: Sendable, Equatable {
     package let version: UInt64
     /// Nanoseconds since 1970.
     package let time: Int64
-    /// The bytes of its frames in the log.
+    /// The number of bytes of the commit's frames in the log.
     package let byteCount: Int
 }
 
@@ -100,8 +100,8 @@ extension Log {
 }
 
 extension LogCursor {
-    /// Calls `body` with the header of each commit of a segment up to version `through`, which is written, until
-    /// `body` returns false. Headers are checked; payloads are not read.
+    /// Calls `body` with the header of each commit of a segment up to version `through`, until `body` returns false.
+    /// `through` must be written. Headers are checked; payloads are not read.
     func forEachHeader(
         in entry: Manifest.Segment, through: UInt64, _ body: (CommitHeader) -> Bool
     ) throws(LogError) {

@@ -14,8 +14,8 @@ extension Log {
     /// - Parameter replacesRemains: whether an empty folder is accepted at the path, and so is a folder with the
     ///   remains of an interrupted creation or deletion.
     /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy and what `replacesRemains`
-    ///   allows. `.locked` if another opener is making a store there. After an error, nothing of the copy is left. If
-    ///   it can't be removed, an interrupted copy or the complete store is left.
+    ///   allows. `.locked` if another opener is making a store there. After an error, nothing of the copy is left,
+    ///   unless its removal fails, too. Then an interrupted copy or the complete store is left.
     package static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
         fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false, storage: any Storage,
@@ -45,7 +45,7 @@ extension Log {
             removeAll(folder, location)
             throw error
         }
-        // Beside a manifest this file means nothing; if this fails, the next opening removes it.
+        // Beside a manifest, the file `copying` means nothing. If its removal fails, the next opening removes it.
         try? folder.removeIfPresent(folder.copying)
     }
 
@@ -71,7 +71,7 @@ extension Log {
         }
         let locks: StoreLocks
         do throws(LogError) { locks = try StoreLocks(folder) } catch {
-            // Only an empty folder is removed by this.
+            // This removes the folder only if it is empty.
             if isNew { try? location.storage.remove(location.path) }
             throw error
         }
@@ -153,7 +153,8 @@ extension StoreFolder {
         try removeIfPresent(newManifest)
         for file in [segment(1), checkpoint(1)]
         where try stored(exists(file.folder)) { try removeIfPresent(file) }
-        // Their removal is durable before the mark is removed: without the mark they would be remains of a store.
+        // The removal of these files is durable before the mark is removed: without the mark they would be remains of a
+        // store.
         try stored { () throws(StorageError) in
             for folder in StoreFileName.Folder.inner where try exists(folder) { try sync(folder) }
             try sync(.store)

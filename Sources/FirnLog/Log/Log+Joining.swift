@@ -15,7 +15,7 @@ extension Log {
         let page: SharedPage
         do throws(LogError) { page = try SharedPage(folder, manifest.storeID, mayCreate: false) } catch {
             try locks.unregisterWriter()
-            // The opener that held the byte may have been a first one that failed before it made the page.
+            // The opener that held the byte may have been a first opener that failed before it made the page.
             if error.code == .replaced, try !locks.isOpenForWriting() { return nil }
             throw error
         }

@@ -157,7 +157,7 @@ extension Log {
             slot == nil
             ? try HeldLogFiles(folder: folder, manifest: manifest, checkpoint: checkpoints.last)
             : HeldLogFiles(manifest)
-        // If the manifest has changed, what was published since may be in segments that this one does not list.
+        // If the manifest has changed, newly published commits may be in segments that `manifest` does not list.
         guard try folder.readManifest() == manifest else {
             throw LogError(
                 .damage, path: folder.path(of: folder.manifest),

@@ -11,7 +11,7 @@ extension Log {
             return writer.lock.isAway && !isClosed.load(ordering: .acquiring)
                 ? min(page.durableMark, writer.group.durableVersion) : writer.group.durableVersion
         }
-        // As in `publishedVersion`.
+        // The page counts under the same conditions as in `publishedVersion`.
         if isPageMaintained, page.isValid { seenDurable.max(page.durableMark, ordering: .acquiringAndReleasing) }
         return seenDurable.load(ordering: .acquiring)
     }

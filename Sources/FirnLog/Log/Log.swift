@@ -44,7 +44,7 @@ package final class Log: @unchecked Sendable {
     /// The position behind the checkpoint's version, if recovery has passed it. The replay that opens the store begins
     /// there, and does not read again what the checkpoint covers.
     let checkpointPosition: LogPosition?
-    /// Shows whether this process was forked since the log was opened.
+    /// Shows whether this process is a child that was forked after the log was opened.
     let forkMark = ForkMark()
 
     init(

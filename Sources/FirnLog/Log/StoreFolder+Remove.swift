@@ -10,7 +10,7 @@ package struct StoreRemoval: Sendable, Equatable {
 
 /// A store as an opener for writing has last seen it.
 package struct SeenStore: Sendable {
-    /// Its folder.
+    /// The identity of the store's folder.
     let identity: FileIdentity
     let session: UInt64
     let version: UInt64
@@ -61,6 +61,8 @@ extension Log {
 }
 
 extension StoreFolder {
+    /// Deletes the store in this folder (`Log.remove`).
+    ///
     /// - Parameter location: where the folder was found.
     fileprivate func remove(
         keepsOthers: Bool, ifStill seen: SeenStore?, _ location: StoreLocation

@@ -32,7 +32,7 @@ struct AgeRecord: Equatable {
     struct Point: Equatable {
         /// The point is about frames with times up to this one.
         var time: Int64
-        /// The least age of these frames at the reading. Slightly below 0 for a new point.
+        /// The least age of these frames at the reading. It may be slightly below 0 for a new point.
         var age: Int64
         /// Whether the clock was set between the point before and this one, so that differences of times there are not
         /// ages. Then all frames between the two points count as being only as old as this point.

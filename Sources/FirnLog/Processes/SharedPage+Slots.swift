@@ -4,7 +4,7 @@ import FirnStorage
 /// page.
 package struct OtherProcess: Sendable, Equatable {
     package var processID: Int32
-    /// When it opened the store, in nanoseconds since 1970. Tells apart processes that had the same number.
+    /// When it opened the store, in nanoseconds since 1970. Distinguishes processes that had the same process id.
     package var openedAt: Int64
     /// The version up to which it has read the log. It needs the versions after that one. 0 while the process is
     /// opening the store. The greatest number if the process reads no further: it has opened the store read-only, has

@@ -171,13 +171,13 @@ final class SharedPage: @unchecked Sendable {
     /// The version that readers may see: a durable one or, if the durability asks for no more, a written one.
     var published: UInt64 { min(load(64), LogLimits.number) }
 
-    /// 0 if nothing has failed, or `unsyncedName`. If a write or sync of the log has failed: the last version that was
-    /// durable before, plus 1.
+    /// 0 if nothing has failed. `unsyncedName` if only the sync of the manifest's name has failed. If a write or sync
+    /// of the log has failed, one more than the last version that was durable before.
     var failureMark: UInt64 { load(72) }
     /// The failure mark if the sync of the manifest's name failed, but none of the log.
     private static let unsyncedName = UInt64.max
-    /// Whether a writer must not trust a sync before it has rewritten what it builds on. The mark counts in every epoch
-    /// and in an invalid page, because the process that wrote the page may have got no further.
+    /// Whether a writer must not trust a sync before it has rewritten what it builds on. The failure mark counts in
+    /// every epoch and in an invalid page, because the process that wrote the page may have got no further.
     var hasFailed: Bool { failureMark != 0 }
     /// Whether the log may lack commits that no durable mark covers, even if a sync of it succeeds.
     var hasLogFailed: Bool { hasFailed && failureMark != Self.unsyncedName }
@@ -188,8 +188,8 @@ final class SharedPage: @unchecked Sendable {
     private static let extentOffset = 112
     private static let sessionOffset = 120
     private static let wakeOffset = 80
-    /// Whether a word is kept when the page is made again. The counters among these words may start anywhere, but
-    /// processes that have the page mapped rely on them only to rise. The ages have a check of their own.
+    /// Whether a word is kept when the page is made again. The counters among these words may start anywhere, but must
+    /// only rise, because other processes may have the page mapped already. The ages have a check of their own.
     private static func isKept(_ offset: Int) -> Bool {
         [wakeOffset, extentOffset, sessionOffset].contains(offset) || agesRange.contains(offset)
     }

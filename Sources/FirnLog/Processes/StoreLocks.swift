@@ -7,7 +7,7 @@ import FirnStorage
 /// | --- | --- | --- |
 /// | 0 | the process that writes (`WriterLock`), or that is opening the store for writing | exclusive |
 /// | 1 | every opener that has the store open; the one that deletes it | shared; exclusive |
-/// | 2 | every opener that has it open for writing; the first alone until it has recovered the log | shared; exclusive |
+/// | 2 | every opener that has it open for writing; the first alone until the log is recovered | shared; exclusive |
 /// | 3 | the process whose compactor runs, for as long as that takes | exclusive |
 /// | 4 | an opener that has closed the store, but still reads versions of it that something holds | shared |
 /// | 5 | an opener for writing that writes checkpoints by itself, until it begins to close or to end | shared |
@@ -101,7 +101,7 @@ struct StoreLocks: Sendable {
     /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
     ///
     /// After a process was killed, the system closes its files one after another. The bytes are free at once, but the
-    /// folder only after all files between the two are closed. That takes long if large files are removed by it. So a
+    /// folder only after all files between the two are closed. That takes long if closing removes large files. So a
     /// first opener waits for the folder, but not for ever: openers that hold another lock file keep it locked.
     ///
     /// - Parameters:
@@ -163,7 +163,7 @@ struct StoreLocks: Sendable {
         return try isLocked(Self.readingByte, exclusive: true)
     }
 
-    /// True if others have the store open for writing, or are opening it so.
+    /// True if other openers have the store open for writing, or are opening it for writing.
     func isOpenForWriting() throws(LogError) -> Bool { try isLocked(Self.openForWritingByte, exclusive: true) }
 
     /// True if another opener is opening the store for writing, and no opener has it open for writing yet.

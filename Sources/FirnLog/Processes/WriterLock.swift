@@ -39,7 +39,7 @@ final class WriterLock: @unchecked Sendable {
     /// The nanoseconds after acquiring the lock for which a process continues to write although another one waits. So
     /// the cost of passing on the lock is shared by many commits.
     private static let timeSlice: Int64 = 2_000_000
-    /// The nanoseconds for which a process that released the lock leaves it to the one that asked for it.
+    /// The nanoseconds for which a process that released the lock leaves it to the process that asked for it.
     private static let handoffGrace: Int64 = 2_000_000
     /// The nanoseconds after which a waiter checks whether the holder has died, and asks again.
     private static let pollInterval: Int64 = 10_000_000

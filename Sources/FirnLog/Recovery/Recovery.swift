@@ -3,7 +3,7 @@ import FirnStorage
 
 /// What opening a store found.
 package struct RecoveryReport: Sendable, Equatable {
-    /// A tail that was never acknowledged, and was cut off.
+    /// A tail that was never acknowledged as durable. An opener for writing cuts it off.
     package struct TornTail: Sendable, Equatable, CustomStringConvertible {
         /// The segment's file.
         package var path: String
@@ -81,7 +81,7 @@ struct Recovery {
     /// The highest version known to be durable.
     var durable: UInt64
     var tornTail: RecoveryReport.TornTail?
-    /// The checkpoints that the store lists, the live one last; the log continues from that one.
+    /// The checkpoints that the store lists. The last is the live one, from which the log continues.
     private(set) var checkpoints: [Checkpoint]
     var checkpoint: Checkpoint? { checkpoints.last }
     /// The versions that the checkpoint covers and the log lacks.
@@ -144,7 +144,7 @@ struct Recovery {
             scan.lastTime = before.lastTime
             if scan.schema == nil { scan.schema = before.schema }
         }
-        // Nor is the time of a new frame before the checkpoint's time.
+        // A new frame's time is not before the checkpoint's time either.
         if let checkpoint { scan.lastTime = max(scan.lastTime, checkpoint.time) }
         // Everything in sealed segments is durable.
         let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)

@@ -42,7 +42,7 @@ struct LogReserve: Sendable {
         status.map { min($0.allocatedByteCount, $0.byteCount, 1 << 60) } ?? 0
     }
 
-    /// The file's length; 0 if there is none.
+    /// The reserve's length; 0 if there is none.
     var presentByteCount: Int { status?.byteCount ?? 0 }
 
     /// The file's status; nil if there is no file, or if it has a second name, as in a backup of hard links. Then

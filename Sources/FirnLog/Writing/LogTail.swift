@@ -35,7 +35,7 @@ final class LogTail: @unchecked Sendable {
     var lastTime: Int64
     /// The ages of the log's frames, as far as they are known. While this process writes, the page has the same record.
     private(set) var ages: AgeRecord
-    /// How the system's clock was set, until the store takes it and reports it.
+    /// A change of the system's clock that the store has yet to take and report.
     let clockChange = PendingClockChange()
     private(set) var schema: [UInt8]
     var isReserveGone: Bool
@@ -183,7 +183,7 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Time
 
-    /// Returns the time of a new frame: the clock's, but never before the frame that was written last.
+    /// Returns the time of a new frame: the clock's time, but never before the time of the frame that was written last.
     func nextTime() -> Int64 {
         assertAppending()
         let now = clock.reading()
@@ -352,7 +352,7 @@ final class LogTail: @unchecked Sendable {
                 reached += count
             }
         } catch {
-            // Whatever was written is zeros. If the disk has failed, the next commit meets that itself.
+            // Whatever was written is zeros. If the disk has failed, the next commit meets the failure itself.
         }
         lock.lock()
         filled = reached
