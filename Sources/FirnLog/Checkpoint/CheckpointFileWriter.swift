@@ -1,15 +1,15 @@
 import FirnBytes
 import FirnStorage
 
-/// Writes one file of a checkpoint, front to back. It belongs to one thread at a time. The file is no part of the store
-/// until `Log.publish` names it in the manifest. If it was not finished, it is removed when the writer is released.
+/// Writes one file of a checkpoint, front to back. Only one thread at a time may use it. The file is not part of the
+/// store until `Log.publish` names it in the manifest. A writer that is released before `finish` removes its file.
 package final class CheckpointFileWriter {
     package let id: UInt64
     /// The offset in the mapping at which the file begins.
     package let start: Int
-    /// The bytes of a file's header; its nodes begin behind them.
+    /// The number of bytes of a file's header. The nodes begin behind it.
     package static let headerByteCount = CheckpointHeader.byteCount
-    /// The bytes written so far, header included.
+    /// The number of bytes written so far, header included.
     package private(set) var byteCount = CheckpointHeader.byteCount
     let folder: StoreFolder
     private let file: any StorageFile
@@ -30,7 +30,7 @@ package final class CheckpointFileWriter {
 
     deinit {
         file.close()
-        // If even this fails, the file that is left is no part of the store, and the next opening removes it.
+        // If this removal fails too, the file is still not part of the store, and the next opening removes it.
         if !isFinished { try? folder.removeIfPresent(folder.checkpoint(id)) }
     }
 
@@ -38,7 +38,7 @@ package final class CheckpointFileWriter {
     package func append(_ bytes: UnsafeRawBufferPointer) throws(LogError) {
         try stored(file.write(bytes, at: byteCount))
         byteCount += bytes.count
-        // So that the sync at the end is short and does not delay the syncs of commits.
+        // Early writeback keeps the sync at the end short, so that it does not delay the syncs of commits.
         if byteCount - started >= Self.writebackByteCount {
             file.startWriteback(started..<byteCount)
             started = byteCount

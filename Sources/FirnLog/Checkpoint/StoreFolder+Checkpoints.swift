@@ -69,8 +69,8 @@ extension StoreFolder {
         return bytes
     }
 
-    /// The ids of the files in the folder. There are none if the folder is missing: a copy of the store may have left
-    /// it out when it was empty.
+    /// The ids of the files in the folder `checkpoint`. There are none if the folder is missing: a copy of the store
+    /// that somebody made may have left it out because it was empty.
     func checkpointIDs() throws(LogError) -> [UInt64] {
         try stored(exists(.checkpoints) ? folder(.checkpoints).list() : []).compactMap(Self.checkpointID)
     }

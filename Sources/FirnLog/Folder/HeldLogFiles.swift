@@ -1,15 +1,15 @@
 import FirnStorage
 
-/// The manifest with which a store is opened read-only, even if another one replaces it meanwhile. For a reader
-/// without a slot, also the files that opening needs, opened before another process could remove them.
+/// The manifest that opening a store read-only uses, even if a newer manifest replaces it meanwhile. A reader without a
+/// slot also holds the files that opening needs, because another process may remove them.
 final class HeldLogFiles: Sendable {
-    /// If more segments than this lie behind the checkpoint, none is held: file descriptors are scarce.
+    /// If opening needs more segments than this, no segment is held: file descriptors are scarce.
     private static let segmentMax = 64
 
     let manifest: Manifest
     let files: LinearMap<StoreFileName, any StorageFile>
 
-    /// For a reader with a slot: nothing is removed while it opens the store.
+    /// For a reader with a slot, which needs no held files: no process removes a file while it opens the store.
     init(_ manifest: Manifest) {
         self.manifest = manifest
         files = LinearMap()

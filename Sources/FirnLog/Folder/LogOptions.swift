@@ -2,28 +2,28 @@ import FirnStorage
 
 /// When a commit counts as done.
 package enum Durability: Sendable, Equatable {
-    /// When it is on the disk: a power cut loses nothing that was acknowledged.
+    /// A commit is done when it is on the disk: a power cut loses nothing that was acknowledged.
     case full
-    /// When it is written. It is on the disk at most this many milliseconds (at least 1, a century at most) plus
-    /// the time of a sync later. A power cut may lose the commits of that time, which are the newest ones, but
-    /// never a part of one. If the disk fails meanwhile, the next commit says so. A process that returns from
-    /// `main` or calls `exit` syncs before it ends. If a process is killed, nothing is lost, but the operating
-    /// system decides when its commits reach the disk.
+    /// A commit is done when it is written. It is on the disk at most this many milliseconds (from 1 to a century) plus
+    /// the time of a sync later. A power cut may lose the commits of that time, which are the newest ones, but never a
+    /// part of a commit. If the disk fails meanwhile, the next commit throws. A process that returns from `main` or
+    /// calls `exit` syncs before it ends. If a process is killed, nothing is lost, but the operating system decides
+    /// when its commits reach the disk.
     case relaxed(milliseconds: Int)
-    /// When it is written. Firn syncs only when it seals a segment (each 64 MiB), before a checkpoint replaces the
-    /// log, and when the log is closed. Until then the operating system decides what reaches the disk, and when.
-    /// The end of the process loses nothing.
+    /// A commit is done when it is written. Firn syncs only when it seals a segment (each 64 MiB), before a checkpoint
+    /// replaces the log, and when the log is closed. Until then the operating system decides what reaches the disk, and
+    /// when. The end of the process loses nothing.
     case none
 }
 
-/// What to read when a store is opened.
+/// How much of a store is read and checked when it is opened.
 package enum VerifyOnOpen: Sendable, Equatable {
     /// The manifest, each segment's header, and all of the newest segment. The rest is checked when it is first read.
     case directory
     /// Every byte.
     case everything
-    /// Every byte of a log, or of a checkpoint, that is shorter than 1 MiB, which takes less than a millisecond. For
-    /// longer ones it is the same as `directory`.
+    /// Every byte of a log, or of a checkpoint, that is shorter than 1 MiB, which takes less than a millisecond. A
+    /// longer log or checkpoint is checked as by `directory`.
     case everythingOfSmall
 
     /// Whether all of a log, or of a checkpoint, with this many bytes is read.
@@ -62,15 +62,14 @@ package struct LogOptions: Sendable {
     /// The size of the reserve: 0 keeps none, and nil follows the size of the store (`LogReserve`). The reserve is
     /// removed when the disk is full, so that a transaction that removes more than it adds can still commit.
     package var reserveByteCount: Int?
-    /// Whether the opener of this log writes a checkpoint before it ends. If it does, another process that ends first
+    /// Whether the opener of this log writes a checkpoint before it ends. If it does, another process that ends earlier
     /// can leave the checkpoint to it (`Log.beginEnding`).
     package var endsWithCheckpoint = true
     /// How many milliseconds the log must have been idle before it writes its durable mark once more.
     package var idleMilliseconds = 200
     var idleNanoseconds: Int64 { .nanoseconds(milliseconds: max(idleMilliseconds, 1)) }
-    /// If false, all work is done on the calling threads, in an order that depends on nothing but the calls: for
-    /// simulations. A call that would have to wait until it may write, because another process is writing, then
-    /// throws `.locked`.
+    /// If false, all work is done on the calling threads, in an order that depends only on the calls: for simulations.
+    /// A call that would have to wait because another process is writing then throws `.locked`.
     package var usesThreads = true
 
     package init(

@@ -13,13 +13,14 @@ extension StoreFolder {
         folder == .store ? path : "\(path)/\(folder.name)"
     }
 
-    /// One of the store's folders, open. It is opened once. Throws `.notFound` if it does not exist.
+    /// Returns one of the store's folders, which is opened only once. Throws `.notFound` if it does not exist.
     func folder(_ folder: StoreFileName.Folder) throws(StorageError) -> any StorageFolder {
         if folder == .store { return root }
         let held = inner.withLock { open in open[folder] }
         if let held { return held }
         let opened = try root.openFolder(folder.name)
-        // Another thread may have been quicker. Then this one's handle is closed outside of the lock.
+        // Another thread may have been quicker. Then the handle that this thread has opened is closed outside of the
+        // lock.
         return inner.withLock { (open) throws(Never) -> any StorageFolder in
             if let first = open[folder] { return first }
             open[folder] = opened
@@ -82,8 +83,8 @@ extension StoreFolder {
         }
     }
 
-    /// Throws if `log` or `checkpoint` is a symbolic link, with a message that says what to do. No link within a store
-    /// is ever followed; without this, opening would say just that.
+    /// Throws if `log` or `checkpoint` is a symbolic link. Links within a store are never followed, so opening would
+    /// fail in any case, but this error says what to do.
     func refuseLinks() throws(LogError) {
         for folder in StoreFileName.Folder.inner where try isLink(StoreFileName(folder.name)) {
             throw LogError(

@@ -22,7 +22,7 @@ struct StoreFolder: Sendable {
     let inner = Guarded(.innermost, LinearMap<StoreFileName.Folder, any StorageFolder>())
     /// The mode of the files that are created.
     var fileMode = FileMode.ownerOnly
-    /// The length of the file `reserve`, if it does not follow the store's size.
+    /// The length of the file `reserve`; nil if it follows the store's size.
     var reserveByteCount: Int?
     /// Files that are read through handles opened earlier, because their names may have been removed.
     var held: HeldLogFiles?
@@ -31,7 +31,7 @@ struct StoreFolder: Sendable {
         self.root = root
     }
 
-    /// The path under which it was opened, for messages.
+    /// The path under which the folder was opened, for messages.
     var path: String { root.path }
 
     var manifest: StoreFileName { StoreFileName("manifest") }
@@ -77,7 +77,7 @@ struct StoreFolder: Sendable {
         return id
     }
 
-    /// A number as it stands in file names, without a sign.
+    /// The value of a text of decimal digits; nil for any other text, such as a number with a sign.
     static func number(_ digits: Substring) -> UInt64? {
         digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? UInt64(digits) : nil
     }
@@ -106,9 +106,9 @@ struct StoreFolder: Sendable {
     /// Replaces the manifest `previous` (nil for a new store) with `next`, durably.
     ///
     /// If it throws an error whose `isTransient` is true, such as `.diskFull`, the old manifest is still in force. The
-    /// caller may then free what was lacking and try again. After any other error it is not known which of the two is
-    /// in force, nor which one a power cut leaves. To go on, the caller must first read the manifest and write it
-    /// again, as an opener does (`Recovery.renewManifest`).
+    /// caller may then free what was lacking and try again. After any other error it is not known which of the two
+    /// manifests is in force, nor which one a power cut leaves. To go on, the caller must first read the manifest and
+    /// write it again, as an opener does (`Recovery.renewManifest`).
     ///
     /// A rename for which the disk has no space has changed either nothing or everything: the manifest that is then
     /// in force shows which. If the disk is full at the sync behind the rename, that is not reported as
@@ -140,8 +140,8 @@ struct StoreFolder: Sendable {
         try syncName()
     }
 
-    /// Throws `.replaced` if another manifest than this one is in force (with nil, if there is one): somebody has put
-    /// other files here.
+    /// Throws `.replaced` if the manifest in force is not `expected` (nil: if there is a manifest). Somebody has then
+    /// put other files here.
     ///
     /// - Parameter mayBeLater: whether another process may have replaced the manifest by its next one.
     func checkInForce(_ expected: Manifest?, mayBeLater: Bool = false) throws(LogError) {
@@ -168,7 +168,7 @@ struct StoreFolder: Sendable {
         try synced(sync(.store))
     }
 
-    /// Throws if a manifest with these numbers could not be read again. Nothing has been changed then.
+    /// Throws, before anything is changed, if a manifest with these numbers could not be read again.
     func checkNumbers(of next: Manifest) throws(LogError) {
         guard next.generation <= LogLimits.number, next.epoch <= LogLimits.epoch,
             next.openSegment.segment <= LogLimits.epoch, next.openSegment.firstVersion <= LogLimits.number,
@@ -180,7 +180,7 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// The same folder, but with these held files, which are read through their open handles.
+    /// The same folder, but the files in `held` are read through their open handles.
     func reading(_ held: HeldLogFiles?) -> StoreFolder {
         var folder = self
         folder.held = held

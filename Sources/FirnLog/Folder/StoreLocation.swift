@@ -1,13 +1,13 @@
 import FirnStorage
 
-/// Where a store is, or is to be made: a path. It is only used to find the store's folder, to make it and to remove
-/// it. Everything else is done with the folder that it leads to now (`StoreFolder`).
+/// The path at which a store is, or is to be made. The path is only used to find, make and remove the store's folder.
+/// Everything else is done through the folder once it is open (`StoreFolder`).
 struct StoreLocation: Sendable {
     let path: String
     let storage: any Storage
     /// The mode of the files that are created.
     var fileMode = FileMode.ownerOnly
-    /// The length of the file `reserve`, if it does not follow the store's size.
+    /// The length of the file `reserve`; nil if it follows the store's size.
     var reserveByteCount: Int?
 
     init(path: String, storage: any Storage) {
@@ -32,7 +32,7 @@ struct StoreLocation: Sendable {
         }
         let root: any StorageFolder
         do throws(StorageError) { root = try storage.openFolder(path) } catch {
-            // It was removed meanwhile.
+            // The folder was removed meanwhile.
             if error.code == .notFound { return nil }
             throw LogError(error)
         }
@@ -52,8 +52,8 @@ struct StoreLocation: Sendable {
         try stored(storage.syncFolder(parent))
     }
 
-    /// Makes the store's own name durable. Does nothing if the user is not allowed to read the folder above it. Making
-    /// the name durable was then the task of the process that created the store's folder.
+    /// Makes the store's own name durable. Does nothing if the user is not allowed to read the folder above it: the
+    /// process that created the store's folder then had to make its name durable.
     func syncParent() throws(LogError) {
         do throws(StorageError) { try storage.syncFolder(parent) } catch {
             if error.code != .permissionDenied { throw LogError(error) }

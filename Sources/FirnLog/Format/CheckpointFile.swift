@@ -1,13 +1,13 @@
 import FirnBytes
 import FirnStorage
 
-/// The header of a file in the folder `checkpoint`. Such a file holds nodes that were written at one time, and a
-/// footer that says what they and the files before them make up. Numbers are little-endian.
+/// The header of a file in the folder `checkpoint`. Such a file holds the nodes that one checkpoint wrote, and a footer
+/// that describes the whole checkpoint. Numbers are little-endian.
 ///
-/// The files of a checkpoint lie one behind the other in one **checkpoint mapping**, a range of addresses. Each begins
-/// at a multiple of 64 KiB. So a node in one file refers to a node in another by its offset in the mapping. A later
-/// checkpoint of the same mapping adds a file with what has changed. It leaves out the files in which no node is needed
-/// any more. A checkpoint that writes everything begins a mapping of its own. FirnCore defines the nodes
+/// The files of a checkpoint lie one behind the other in one **checkpoint mapping**, a range of addresses. Each file
+/// begins at a multiple of 64 KiB. So a node in one file refers to a node in another by its offset in the mapping. A
+/// later checkpoint of the same mapping adds a file with the nodes that have changed. It no longer lists files without
+/// a node that is needed. A checkpoint that writes all nodes begins a mapping of its own. FirnCore defines the nodes
 /// (`OnDiskNode`); each carries its own checksum.
 ///
 /// ```
@@ -64,8 +64,8 @@ struct CheckpointHeader: Equatable {
     }
 }
 
-/// What one checkpoint consists of. `CheckpointHeader` draws how it is stored, in the footer of the checkpoint's
-/// last file.
+/// The version, files and state of one checkpoint. They are stored in the footer of the checkpoint's last file, which
+/// `CheckpointHeader` draws.
 package struct Checkpoint: Sendable, Equatable {
     static let magic: UInt64 = 0x544F_4F46_4E52_4946  // "FIRNFOOT"
     static let headerByteCount = 48
@@ -74,24 +74,24 @@ package struct Checkpoint: Sendable, Equatable {
     /// One file of the mapping.
     package struct File: Sendable, Equatable {
         package var id: UInt64
-        /// The offset in the mapping at which it begins, a multiple of 64 KiB.
+        /// The offset in the mapping at which the file begins, a multiple of 64 KiB.
         package var start: Int
-        /// The bytes of its header and nodes; its footer follows behind them.
+        /// The number of bytes of the file's header and nodes. The footer follows behind them.
         package var byteCount: Int
 
-        /// The range of the mapping that it takes.
+        /// The file's range of the mapping, without the footer.
         package var range: Range<Int> { start..<(start + byteCount) }
 
-        /// The part of that range that holds its nodes.
+        /// The part of `range` that holds nodes.
         package var nodes: Range<Int> { (start + CheckpointHeader.byteCount)..<(start + byteCount) }
     }
 
-    /// The version that it holds.
+    /// The version that the checkpoint holds.
     package var version: UInt64
     /// When that version was committed, in nanoseconds since 1970.
     package var time: Int64
-    /// The files of its mapping, in order. The last is the one that this checkpoint wrote, and its id is the
-    /// checkpoint's.
+    /// The files of the mapping, in ascending order of their start. This checkpoint wrote the last file, whose id is
+    /// also the checkpoint's.
     package var files: [File]
     /// FirnCore's data about the checkpoint: where the root is, the schema, and more.
     package var state: [UInt8]
@@ -105,7 +105,7 @@ package struct Checkpoint: Sendable, Equatable {
 
     package var id: UInt64 { files[files.count - 1].id }
 
-    /// The bytes of the headers and nodes of all files.
+    /// The number of bytes of the headers and nodes of all files.
     package var byteCount: Int { files.reduce(0) { $0 + $1.byteCount } }
 
     func encodeFooter() -> [UInt8] {
@@ -131,7 +131,7 @@ package struct Checkpoint: Sendable, Equatable {
         return writer.array()
     }
 
-    /// Reads a footer; nil if the bytes are not one.
+    /// Decodes a footer; nil if the bytes are not a valid footer.
     static func decode(footer bytes: UnsafeRawBufferPointer) -> Checkpoint? {
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {
             T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))

@@ -37,7 +37,8 @@ import FirnBytes
 /// - **durable mark**: the highest version known to be durable when the frame was written.
 /// - **part**: counts from 0 within a commit; 0 for marks and segment schemas.
 /// - **payload CRC**: CRC-32C of the stored payload.
-/// - **header CRC**: CRC-32C of bytes 0 ..< 76. Because it covers the payload's CRC, it stands for the whole frame.
+/// - **header CRC**: CRC-32C of bytes 0 ..< 76. These include the payload's CRC, so the header CRC identifies the whole
+///   frame.
 /// - **chain**: the header CRC of the frame before or, in the first frame, of the segment's header. So no frame can be
 ///   left out, inserted or moved.
 struct FrameHeader: Equatable {
@@ -112,8 +113,8 @@ struct FrameHeader: Equatable {
         return crc
     }
 
-    /// Reads a header; nil if the bytes are not one, whatever they are. `crc` is its own checksum, which the next
-    /// frame's chain repeats.
+    /// Decodes a header from untrusted bytes; nil if they are not a valid header. `crc` is the header's own checksum,
+    /// which the next frame's chain repeats.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> (header: FrameHeader, crc: UInt32)? {
         guard bytes.count >= byteCount else { return nil }
         func get<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T {

@@ -6,24 +6,24 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
         /// The file or folder at the path is not a Firn store.
         case notAStore
-        /// The folder holds other things and no store.
+        /// The folder holds files that Firn did not make, or something exists at the path of a new copy.
         case foreignFolder
-        /// A later release of Firn wrote it, or one before the first release that had another feature.
+        /// A later release of Firn wrote the store, or a prerelease with a feature that this release does not know.
         case newerFormat(found: UInt32)
         /// Bytes that were durable are no longer what was written.
         case damage
-        /// What the log has open no longer has its names in the store's folder: it was moved, replaced or removed.
+        /// A file or folder that the log has open is no longer the one at its name: it was moved, replaced or removed.
         case replaced
-        /// Another opener, in this process or another one, is in the way. It is still opening the store for writing
-        /// after the time to wait has passed, or it is writing and can't be waited for.
+        /// Another opener, in this process or another one, is in the way: it has the store open, or is opening, writing
+        /// or deleting it. The call can't wait for it, or has waited for as long as it may.
         case locked(processID: Int32?)
-        /// More processes have it open than the shared page has slots for.
+        /// As many openers have the store open as the shared page has slots.
         case tooManyProcesses
         case diskFull
-        /// A write or sync failed while this version was being committed: it may or may not be in the store.
+        /// A write or sync failed while this version was being committed: the version may or may not be in the store.
         /// Reopening the store shows which.
         case unknownOutcome(version: UInt64)
-        /// It was opened read-only.
+        /// The store was opened read-only.
         case readOnly
         case networkFileSystem(String)
         /// The process was forked after the store was opened.
@@ -44,8 +44,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
     package var offset: Int?
     /// What was found.
     package var detail: String
-    /// Whether nothing that counts was changed before the error. Too many files were open when a new one was to be
-    /// created, or a name could not be looked up.
+    /// Whether the call failed before it changed anything in force. The cause is then that too many files were open to
+    /// create a new one, or that a name could not be looked up.
     private(set) var hasChangedNothing = false
 
     package init(_ code: Code, path: String, offset: Int? = nil, detail: String = "") {
@@ -66,8 +66,8 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(code, path: error.path, detail: error.description)
     }
 
-    /// A failed call that proves nothing when it is repeated, such as a sync. Whatever its reason, it is not
-    /// reported as `.diskFull`.
+    /// A failed call whose repetition would prove nothing, such as a sync. Whatever the cause, the code is not
+    /// `.diskFull`.
     package init(lasting error: StorageError, detail: String? = nil) {
         self.init(.storage(error), path: error.path, detail: detail ?? error.description)
     }
@@ -79,35 +79,35 @@ package struct LogError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The store was changed under the log that has it open.
     ///
-    /// - Parameter found: what is no longer as it was.
+    /// - Parameter found: what is different now, in words.
     static func replaced(_ path: String, _ found: String) -> LogError {
         LogError(
             .replaced, path: path,
             detail: "\(found): it was moved, replaced or removed while the store was open")
     }
 
-    /// Whether the log is as it was before, so that the failed call may be tried again. The disk was full, too many
-    /// files were open, or a name could not be looked up.
+    /// Whether the log is unchanged, so that the failed call may be tried again. The cause is a full disk, too many
+    /// open files, or a name that could not be looked up.
     var isTransient: Bool { code == .diskFull || hasChangedNothing }
 
-    /// This error, thrown before anything that counts was changed: no reader looks yet for the name of the file
-    /// that was to be created. If the cause is too many open files, the error is marked so that `isTransient` is
-    /// true. A failed sync is never marked, because a second sync would prove nothing; but if a folder could not be
-    /// opened, it was not synced.
+    /// This error, marked as transient if its cause is too many open files. Used for errors thrown before anything in
+    /// force was changed: no reader looks yet for the name of the file that was to be created. A failed sync is never
+    /// marked, because a second sync would prove nothing. A folder that could not be opened, however, was not synced at
+    /// all, so that failure is marked.
     var markedUnchanged: LogError {
         var error = self
         if case .storage(let cause) = code, cause.code == .tooManyOpenFiles { error.hasChangedNothing = true }
         return error
     }
 
-    /// This error, thrown before anything was changed: the call may be tried again.
+    /// This error, marked as transient: nothing was changed, so the call may be tried again.
     var markedTransient: LogError {
         var error = self
         error.hasChangedNothing = true
         return error
     }
 
-    /// Whether a file is wrong or missing. Another process that has changed the store meanwhile may have caused that.
+    /// Whether a file is damaged or missing. The cause may be that another process has changed the store meanwhile.
     var mayBeStaleFile: Bool {
         switch code {
         case .damage: true
@@ -188,7 +188,7 @@ func stored<T>(_ call: @autoclosure () throws(StorageError) -> T) throws(LogErro
     do { return try call() } catch { throw LogError(error) }
 }
 
-/// Makes several calls of the storage, and turns the error of one into a `LogError`.
+/// Runs a closure that calls the storage, and turns its error into a `LogError`.
 @inline(__always)
 func stored<T>(_ calls: () throws(StorageError) -> T) throws(LogError) -> T {
     do { return try calls() } catch { throw LogError(error) }

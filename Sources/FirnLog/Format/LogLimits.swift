@@ -4,7 +4,7 @@ package enum LogLimits {
     package static let format: UInt16 = 1
     /// Frames begin at multiples of this many bytes.
     package static let frameAlignment = 64
-    /// The most bytes that a part may hold before compression, for a reader. Firn writes parts of at most
+    /// The most bytes before compression that a reader accepts in a part. Firn writes parts of at most
     /// `LogOptions.partByteCount`.
     package static let payloadByteCount = 16 << 20
     /// The number of segments that one store may list.
@@ -13,10 +13,10 @@ package enum LogLimits {
     package static let checkpointCount = 1 << 16
     /// The number of files in one checkpoint mapping.
     package static let checkpointFileCount = 1 << 10
-    /// The greatest version, generation and id of a checkpoint, so that counting on from a number in a file never
+    /// The greatest version, generation and id of a checkpoint, so that incrementing a number from a file never
     /// overflows. A store that counted up once every nanosecond would reach it after 146 years.
     package static let number: UInt64 = 1 << 62
-    /// The greatest epoch, and the greatest number of a segment, for the same reason.
+    /// The greatest epoch, and the greatest number of a segment. Incrementing either never overflows.
     package static let epoch: UInt32 = 1 << 31
     /// The greatest length that the manifest may state for a sealed segment; with `segmentCount` of them, the sum
     /// still fits in 63 bits.
@@ -28,7 +28,7 @@ package enum LogLimits {
     package static let footerByteCount = 256 << 20
     /// The number of parts in one commit.
     package static let partCount = 1 << 31
-    /// How many openers may have a store open: processes, and several in one process.
+    /// The most openers that may have a store open at the same time. One process may have several openers.
     package static let openerCount = 60
     /// The length at which a segment is sealed and the log continues in a new one. A commit is never split between
     /// segments, so a commit that is longer than a segment makes a longer segment.

@@ -8,7 +8,7 @@ struct LogReadPosition: Equatable, Sendable {
     var chain: UInt32 = 0
     /// The last version before the position.
     var version: UInt64
-    /// When that version was committed; 0 if no frame said so.
+    /// When that version was committed; 0 if no frame gave the time.
     var time: Int64 = 0
     /// The highest durable mark of the frames before.
     var mark: UInt64 = 0

@@ -48,13 +48,13 @@ import FirnBytes
 ///     48 └───────────────────────┴───────────────────────┘
 /// ```
 ///
-/// **retention** is what the opener retains that was the last to ask for any of the past (`RetentionWord`); 0 if nobody
-/// has asked.
+/// **retention** is the history retention that an opener has asked for most recently (`RetentionWord`); 0 if none has
+/// asked for any.
 ///
 /// **state** is 0 for the one open segment, which is the last, and 1 for a sealed one. A sealed segment is valid for
-/// `byte count` bytes. What the file holds beyond that is to be cut. The segment holds the versions first ... last
-/// (last = first - 1: none). It ends with the frame whose header CRC is **chain end**. For the open segment, the byte
-/// count, the last version and the chain end are zero.
+/// `byte count` bytes. If the file is longer, recovery cuts it. The segment holds the versions first ... last (last =
+/// first - 1: none). It ends with the frame whose header CRC is **chain end**. For the open segment, the byte count,
+/// the last version and the chain end are zero.
 ///
 /// The first 64 bytes keep their meaning in every format, so that a reader can distinguish a later format from damage.
 /// An unknown bit in **required features** means that this release can't read the store; an unknown bit in **optional
@@ -65,16 +65,16 @@ struct Manifest: Equatable {
     static let entryByteCount = 48
     static let checkpointByteCount = 32
 
-    /// What a reader must know about a store beyond the format.
+    /// Features beyond the format that a reader must know to read a store.
     struct Features: OptionSet {
         var rawValue: UInt32
-        /// Reserved. Before its first release, Firn could leave zeros between the frames of a segment, so that commits
-        /// began in sectors of their own.
+        /// Reserved. Stores that prereleases of Firn made may have zeros between the frames of a segment, so that
+        /// commits begin in sectors of their own.
         static let sectors = Features(rawValue: 1)
         /// The features that this release knows.
         static let known: Features = []
 
-        /// The features by name, as far as they have one.
+        /// The names of the features, and the raw value of the features without a name.
         var names: String {
             let unnamed = subtracting(.sectors).rawValue
             return [contains(.sectors) ? "sectors" : nil, unnamed == 0 ? nil : "\(unnamed)"].compactMap(\.self)
@@ -98,7 +98,7 @@ struct Manifest: Equatable {
         var byteCount: UInt64
         var crc: UInt32
 
-        /// Whether its numbers are within the limits of `LogLimits`.
+        /// Whether the checkpoint's numbers are within the limits of `LogLimits`.
         var isPossible: Bool {
             id <= LogLimits.number && version <= LogLimits.number && byteCount <= LogLimits.checkpointByteCount
         }
@@ -112,13 +112,14 @@ struct Manifest: Equatable {
     var checkpoint: Checkpoint?
     /// Checkpoints older than the live one, from which past versions are opened; oldest first.
     var earlier: [Checkpoint] = []
-    /// What the opener retains that was the last to ask for any of the past, whether or not it has the store open.
+    /// The history retention that an opener has asked for most recently, whether or not that opener still has the store
+    /// open.
     var retention = RetentionWord()
     var segments: [Segment]
 
     var openSegment: Segment { segments[segments.count - 1] }
 
-    /// The bytes of a block before its length is rounded up.
+    /// The number of bytes of a block before it is rounded up.
     private static func contentByteCount(segments: Int, earlier: Int) -> Int {
         headerByteCount + segments * entryByteCount + earlier * checkpointByteCount + 4
     }

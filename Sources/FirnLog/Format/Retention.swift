@@ -6,17 +6,16 @@ package enum HistoryRetention: Sendable, Hashable {
     case none
     /// This many of the newest versions, the newest included.
     case versions(Int)
-    /// Every version that was the newest at some moment within this time before now: for each such moment, its
-    /// version can be opened. The time is counted as it passes, whatever the system's clock is set to.
+    /// Every version that was the newest one at some moment within this time before now. So the version of any such
+    /// moment can be opened. The time is counted as it passes, whatever the system's clock is set to.
     case age(nanoseconds: Int64)
     /// Every version.
     case everything
 }
 
-/// What several retentions keep together, as one word in the manifest and in the slots of the shared page. Bits 32 ..<
-/// 64 hold the greatest number of versions that one of them keeps (all ones: every version). Bits 0 ..< 32 hold the
-/// greatest age in seconds, rounded up. A word made from more than one retention keeps what all of them keep. 0 is
-/// nothing.
+/// The union of several retentions, as one word in the manifest and in the slots of the shared page. Bits 32 ..< 64
+/// hold the greatest number of versions that one of them keeps (all ones: every version). Bits 0 ..< 32 hold the
+/// greatest age in seconds, rounded up. The word keeps every version that any of the retentions keeps. 0 keeps nothing.
 struct RetentionWord: Equatable {
     private(set) var raw: UInt64
 
@@ -63,8 +62,8 @@ package enum RetentionRule {
         /// `firstVersion - 1` if it holds no commit.
         package var lastVersion: UInt64
         package var byteCount: Int
-        /// The time of its last frame, or the later time of the next segment's first frame: then more is kept, never
-        /// less.
+        /// The time of its last frame, or the later time of the next segment's first frame. The later time keeps more,
+        /// never less.
         package var lastTime: Int64
 
         package init(firstVersion: UInt64, lastVersion: UInt64, byteCount: Int, lastTime: Int64) {
@@ -75,12 +74,13 @@ package enum RetentionRule {
         }
     }
 
-    /// The first version that must stay openable, judged by whole segments, oldest first. It is exact except for
-    /// `.age`, which may keep up to one segment more.
-    /// A segment whose last version is at most this one is not needed, if the version itself can be opened without
-    /// it (from a checkpoint).
+    /// The first version that must stay openable, found from whole segments. It is exact except for `.age`, which may
+    /// keep up to one segment more. A segment whose last version is at most this version is not needed, if this version
+    /// can be opened without it (from a checkpoint).
     ///
-    /// - Parameter timeOfAge: as for the other method.
+    /// - Parameters:
+    ///   - segments: the store's segments, oldest first.
+    ///   - timeOfAge: see the other method.
     package static func oldestNeeded(
         _ retention: HistoryRetention, segments: [Segment], timeOfAge: (Int64) -> Int64?
     ) -> UInt64 {
@@ -93,10 +93,10 @@ package enum RetentionRule {
     /// The first of the versions `oldest ... newest` that must stay openable.
     ///
     /// - Parameters:
-    ///   - timeOfAge: the greatest time of a frame that is known to have been written at least so many nanoseconds ago.
-    ///     Nil if nothing is known. Called for `.age` only.
-    ///   - versionAt: the newest version whose frames have a time up to this; nil if there is none. Called for `.age`
-    ///     only.
+    ///   - timeOfAge: returns, for an age in nanoseconds, the greatest time of a frame that is known to be at least
+    ///     that old. Returns nil if nothing is known. Called for `.age` only.
+    ///   - versionAt: returns the newest version whose frames have at most this time; nil if there is none. Called for
+    ///     `.age` only.
     package static func oldestNeeded<Failure: Error>(
         _ retention: HistoryRetention, oldest: UInt64, newest: UInt64, timeOfAge: (Int64) -> Int64?,
         versionAt: (Int64) throws(Failure) -> UInt64?

@@ -1,4 +1,4 @@
-/// The name of a file or folder of a store: in which of the store's folders it is, and its name there.
+/// The name of a file or folder of a store: the folder of the store that holds it, and its name there.
 struct StoreFileName: Hashable, Sendable {
     /// A folder of a store.
     enum Folder: Hashable, Sendable {
@@ -7,10 +7,10 @@ struct StoreFileName: Hashable, Sendable {
         case log
         case checkpoints
 
-        /// The folders in the store's own.
+        /// The folders inside the store's own folder.
         static var inner: [Folder] { [.log, .checkpoints] }
 
-        /// Its name in the store's folder; empty for that folder itself.
+        /// The folder's name in the store's own folder; empty for the store's own folder.
         var name: String {
             switch self {
             case .store: ""

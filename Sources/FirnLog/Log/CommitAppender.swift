@@ -7,7 +7,7 @@ import FirnStorage
 /// part on, threads of the log compress and write beside the caller.
 package struct CommitAppender: ~Copyable {
     private let writer: LogWriter
-    /// Kept until the commit has ended, because closing the log waits for that.
+    /// Retained until the commit has ended: a log that is released closes, and closing waits for the end of the commit.
     private let log: Log
     package let version: UInt64
     /// When the commit began, in nanoseconds since 1970; never earlier than the commit before it.
@@ -62,8 +62,8 @@ package struct CommitAppender: ~Copyable {
         }
     }
 
-    /// Returns the error that the caller gets for a failure. If the disk is full, nothing of the commit stays, and
-    /// that must be true before the caller gets the error.
+    /// Returns the error that the caller gets for a failure. A full disk must leave nothing of the commit, so what it
+    /// has written is undone first. If undoing fails, the caller gets its error instead.
     private mutating func refusal(_ error: LogError) -> LogError {
         guard error.code == .diskFull else { return error }
         do throws(LogError) {

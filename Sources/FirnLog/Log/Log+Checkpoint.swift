@@ -21,7 +21,8 @@ extension Log {
         }
     }
 
-    /// Approximately the bytes of the segments that hold commits of the versions `after + 1 ... through`.
+    /// Approximately the number of bytes of the sealed segments with commits of the versions `after + 1 ... through`.
+    /// It is 0 if the log was opened read-only.
     package func byteCount(after: UInt64, through: UInt64) -> Int {
         guard let manifest = writer?.tail.snapshot().manifest else { return 0 }
         return manifest.segments.filter { $0.isSealed && $0.lastVersion > after && $0.firstVersion <= through }
@@ -50,7 +51,7 @@ extension Log {
         return try folder.reading(held).openCheckpointFile(file, recovery.storeID)
     }
 
-    /// Adopts the checkpoint that another process has put into the manifest meanwhile, and the file ids that are
+    /// Adopts the checkpoint that another process has put into the manifest meanwhile, and skips file ids that are
     /// taken. The caller holds the compactor lock and the writer lock.
     package func adoptCheckpoint() throws(LogError) {
         let writer = try writing()
@@ -59,8 +60,8 @@ extension Log {
         let known = checkpoints.withLock { $0.listed }
         var listed = known
         if known.last?.id != manifest.checkpoint?.id { listed = try folder.readCheckpoints(manifest) }
-        // A file that no manifest lists was left by a crash, or is somebody else's and may have any number. Its
-        // number is skipped; the numbers after it are still used.
+        // A file that no manifest lists was left by a crash, or is somebody else's and may have any number. Its number
+        // is skipped, but not the numbers behind it.
         let taken = Set(try folder.checkpointIDs())
         writer.tail.checkpointByteCount.store(listed.last?.byteCount ?? 0, ordering: .relaxed)
         checkpoints.withLock { state in
@@ -76,14 +77,15 @@ extension Log {
         let tail = writer.tail
         tail.begin()
         defer { tail.endAppending() }
-        // What is removed is judged by its age.
+        // The ages of frames decide what is removed, so they must be known up to now.
         tail.readClock()
         if tail.holdsCommits { try tail.roll() }
         writer.reserve.grow(for: tail)
     }
 
-    /// Begins a segment with the schema of the checkpoint. For a log that ended before the checkpoint, where
-    /// recovery began a segment without a schema. After this call, every segment says again what its changes mean.
+    /// Begins a segment with the schema of the checkpoint. Called if the log ended before the checkpoint, so that
+    /// recovery has begun a segment without a schema. Afterwards, each segment with commits begins with its schema
+    /// again.
     package func restoreSchema(_ bytes: [UInt8]) throws(LogError) {
         let tail = try writing().tail
         tail.begin()
@@ -96,9 +98,8 @@ extension Log {
     /// hold nothing after `oldest`. This is one replacement of the manifest. If it throws `.diskFull`, the store is
     /// unchanged.
     ///
-    /// With any durability, the checkpoint's version is durable before the manifest names the checkpoint. A manifest
-    /// ahead of the synced log would be wrong after a power cut. The log would end before the version from which the
-    /// store is opened.
+    /// With any durability, the checkpoint's version is durable before the manifest names the checkpoint. Otherwise the
+    /// log could end, after a power cut, before the version from which the store is opened.
     ///
     /// Files are removed by `removeUnneeded`, which may be called at any time.
     ///
@@ -137,8 +138,8 @@ extension Log {
         let writer = try writable()
         try writer.group.names?.checkFolders()
         let manifest = writer.tail.snapshot().manifest
-        // A process that follows others may know a manifest whose writer died before it synced the manifest's name.
-        // The process that makes the name durable then raises the page's generation.
+        // The manifest that this process knows may be newer than the page's generation: its writer died before it
+        // synced the manifest's name. The process that makes the name durable then raises the page's generation.
         guard manifest.generation <= page.generation else { return false }
         let needed = checkpoints.withLock { state in
             // Files with ids above the newest checkpoint's are still being written.
@@ -196,8 +197,8 @@ extension Log {
         writer?.byteCountSinceCheckpoint.wrappingSubtract(byteCount, ordering: .relaxed)
     }
 
-    /// The bytes of the segments that hold commits after the checkpoint, from any process: what the next opening
-    /// reads. The caller holds the writer lock.
+    /// The number of bytes of the segments with commits behind the checkpoint, whichever process wrote them. The next
+    /// opening reads these segments. The caller holds the writer lock.
     package var byteCountBehindCheckpoint: Int {
         guard let writer else { return 0 }
         writer.lock.assertHeld()
@@ -207,7 +208,7 @@ extension Log {
         return sealed.reduce(writer.group.writtenVersion > checkpoint ? end : 0) { $0 + Int($1.byteCount) }
     }
 
-    /// The bytes of all segments, by the manifest and the end of the open segment.
+    /// The number of bytes of all segments. The length of the open segment is an estimate.
     package var segmentByteCount: Int {
         guard let tail = writer?.tail else { return 0 }
         let (manifest, end) = tail.extent

@@ -11,7 +11,7 @@ extension Log {
         return record.time(ofAge: age)
     }
 
-    /// Whether `takeClockChange` has something. One load.
+    /// Whether `takeClockChange` would return a change. One load.
     @inline(__always)
     package var hasClockChange: Bool { writer?.tail.clockChange.isPending ?? false }
 

@@ -5,7 +5,7 @@ package struct CommitHeader: Sendable, Equatable {
     package let version: UInt64
     /// Nanoseconds since 1970.
     package let time: Int64
-    /// The bytes of its frames in the log.
+    /// The number of bytes of the commit's frames in the log.
     package let byteCount: Int
 }
 
@@ -54,8 +54,8 @@ extension Log {
         }
     }
 
-    /// Runs `body` with the manifest in force. If it throws and the manifest has been replaced meanwhile, runs it again
-    /// with the new one. Another process's compactor may have removed files that the old manifest lists.
+    /// Runs `body` with the manifest in force. If `body` throws and the manifest has been replaced meanwhile, runs it
+    /// again with the new one. Another process's compactor may have removed files that the old manifest lists.
     func readingOn<Result>(
         _ body: (Manifest) throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -71,8 +71,8 @@ extension Log {
         }
     }
 
-    /// The newest version up to `through` whose time meets a condition that holds up to some moment and not after
-    /// it; nil if none does.
+    /// The newest version up to `through` whose time meets a condition; nil if there is none. The condition must be
+    /// true up to some moment and false after it.
     ///
     /// Cost: one header of each segment that begins later, and the headers of one segment.
     package func newestVersion(
@@ -100,8 +100,8 @@ extension Log {
 }
 
 extension LogCursor {
-    /// Calls `body` with the header of each commit of a segment up to version `through`, which is written, until
-    /// `body` returns false. Headers are checked; payloads are not read.
+    /// Calls `body` with the header of each commit of a segment up to version `through`, until `body` returns false.
+    /// `through` must be written. Headers are checked; payloads are not read.
     func forEachHeader(
         in entry: Manifest.Segment, through: UInt64, _ body: (CommitHeader) -> Bool
     ) throws(LogError) {

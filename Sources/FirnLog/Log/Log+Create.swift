@@ -2,20 +2,20 @@ import FirnBytes
 import FirnStorage
 
 extension Log {
-    /// Makes a store that begins with a checkpoint, and closes it.
+    /// Makes a store from a checkpoint (a *copy*), and closes it.
     ///
-    /// All locks of the store are held meanwhile, as they are while a store is deleted: an opener waits, and finds the
-    /// complete store. Until the manifest says that this is a store, a file `copying` says that it is not yet one. That
-    /// file is durable before anything else is made. So an interrupted copy can be opened (as a location where nothing
-    /// is), deleted, or written again.
+    /// All locks of the store are held meanwhile, as they are while a store is deleted. So an opener waits, and then
+    /// finds the complete store. Until the manifest exists, a file `copying` marks the folder as an interrupted copy.
+    /// That file is durable before anything else is made. So an interrupted copy can be opened for writing (it then
+    /// counts as empty), deleted, or written again.
     ///
     /// - Parameter beginning: the checkpoint's version and time, and the schema in force.
     /// - Parameter write: writes the checkpoint's nodes, and returns its `state`.
-    /// - Parameter replacesRemains: whether an empty folder, or what an interrupted creation or deletion has left in
-    ///   one, is no obstacle.
-    /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy; `.locked` if another
-    ///   opener is making a store there. If it throws, nothing is left of the copy; or, if that can't be removed
-    ///   either, an interrupted copy or the complete one.
+    /// - Parameter replacesRemains: whether an empty folder is accepted at the path, and so is a folder with the
+    ///   remains of an interrupted creation or deletion.
+    /// - Throws: `.foreignFolder` if anything exists at the path, except an interrupted copy and what `replacesRemains`
+    ///   allows. `.locked` if another opener is making a store there. After an error, nothing of the copy is left,
+    ///   unless its removal fails, too. Then an interrupted copy or the complete store is left.
     package static func create(
         _ path: String, beginningWith beginning: (version: UInt64, time: Int64, schema: [UInt8]),
         fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false, storage: any Storage,
@@ -45,12 +45,12 @@ extension Log {
             removeAll(folder, location)
             throw error
         }
-        // Beside a manifest this file means nothing; if this fails, the next opening removes it.
+        // Beside a manifest, the file `copying` means nothing. If its removal fails, the next opening removes it.
         try? folder.removeIfPresent(folder.copying)
     }
 
-    /// Creates the copy's folder, or takes over an interrupted copy's folder. Returns the store's locks, all of them
-    /// held.
+    /// Creates the copy's folder, or takes over the folder that is there. Returns the folder, and the store's locks,
+    /// all of them held.
     private static func claimFolder(
         _ location: StoreLocation, replacesRemains: Bool
     ) throws(LogError) -> (folder: StoreFolder, locks: StoreLocks) {
@@ -71,7 +71,7 @@ extension Log {
         }
         let locks: StoreLocks
         do throws(LogError) { locks = try StoreLocks(folder) } catch {
-            // Only an empty folder is removed by this.
+            // This removes the folder only if it is empty.
             if isNew { try? location.storage.remove(location.path) }
             throw error
         }
@@ -99,7 +99,8 @@ extension Log {
         }
     }
 
-    /// Throws also for what is no store, or was one: the copy must not replace it either.
+    /// Turns the errors for a path that holds no store, or a damaged one, into `nameIsTaken`: a copy must not replace
+    /// it either.
     private static func findTaken<Result>(
         _ location: StoreLocation, _ body: () throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -117,10 +118,10 @@ extension Log {
 
     /// Removes the files that a failed copy has made, by their names. The caller holds the locks.
     ///
-    /// It ends with the first step that fails, because each must be durable before the next. A manifest without its
-    /// files would be a damaged store, and files without the mark would be the remains of one. Neither can be opened,
-    /// and the remains can't be deleted. So what is left after a failure or a power cut is the whole store, or an
-    /// interrupted copy.
+    /// It ends with the first step that fails, because each step must be durable before the next. A manifest without
+    /// its files would be a damaged store, and files without the mark would be the remains of a store. Neither can be
+    /// opened, and the remains can't be deleted. So after a failure or a power cut, the whole store or an interrupted
+    /// copy is left.
     private static func removeAll(_ folder: StoreFolder, _ location: StoreLocation) {
         do {
             try folder.removeIfPresent(folder.manifest)
@@ -131,7 +132,7 @@ extension Log {
             }
             if try folder.root.isNamed() { try location.storage.remove(location.path) }
         } catch {
-            // The caller throws what the copy has failed with.
+            // The caller throws the error that made the copy fail.
         }
     }
 }
@@ -152,7 +153,8 @@ extension StoreFolder {
         try removeIfPresent(newManifest)
         for file in [segment(1), checkpoint(1)]
         where try stored(exists(file.folder)) { try removeIfPresent(file) }
-        // Their removal is durable before the mark is removed: without the mark they would be remains of a store.
+        // The removal of these files is durable before the mark is removed: without the mark they would be remains of a
+        // store.
         try stored { () throws(StorageError) in
             for folder in StoreFileName.Folder.inner where try exists(folder) { try sync(folder) }
             try sync(.store)

@@ -1,7 +1,7 @@
 import FirnStorage
 
-/// What other processes write, and which process may write. `WriterLock` describes the cycle. Unless a comment says
-/// otherwise, the caller holds the write lock of its own process (as for `beginCommit`).
+/// Reading what other processes write, and acquiring and releasing the writer lock. `WriterLock` describes the cycle.
+/// Unless a comment says otherwise, the caller holds the write lock of its own process (as for `beginCommit`).
 extension Log {
     /// The position that `readPublished` or `readToEnd` has reached.
     package struct Progress {
@@ -39,16 +39,16 @@ extension Log {
     /// Whether this process has the lock, has committed nothing since, and is to release it after a while.
     package var hasIdleTime: Bool { writer.map { $0.lock.idleTime != .max } ?? false }
 
-    /// Says that a request to release the lock came while a transaction ran. It is made again when the log has been
-    /// idle for a while.
+    /// Postpones a request to release the lock that came while a transaction ran. The request is made again when the
+    /// log has been idle for a while.
     package func postponeIdleRelease() { writer?.lock.beginIdleTime() }
 
     /// Acquires the kernel's writer lock, waiting as long as other processes write. The caller holds no lock.
     /// Returns at once if this process has the lock.
     ///
     /// - Parameters:
-    ///   - deadline: a time of the monotonic clock, in nanoseconds. By then `isWanted` is asked again at the latest,
-    ///     even while another thread of this process waits for the lock.
+    ///   - deadline: a time of the monotonic clock, in nanoseconds. At that time `isWanted` is called again, even while
+    ///     another thread of this process waits for the lock.
     ///   - isWanted: whether the caller continues to wait.
     /// - Throws: `.locked` if the log uses no threads and another process has the lock. `.closed` if the lock is no
     ///   longer wanted. The error that makes writing impossible, if there is one.
@@ -61,8 +61,8 @@ extension Log {
         }
     }
 
-    /// Releases the writer lock, after making durable what is written. After a failure it is released as things
-    /// are, and the process that gets it recovers the log.
+    /// Releases the writer lock, after making durable what is written. After a failure, the lock is released without
+    /// that, and the process that gets it recovers the log.
     ///
     /// Does nothing if this process does not have the lock, or has closed the log. No transaction may run.
     package func releaseWriting() {
@@ -100,8 +100,8 @@ extension Log {
         return page.published > writer.group.publishedVersion
     }
 
-    /// Calls `body` with each commit that others have published and this process has not read, up to version
-    /// `through`. The log's own position moves only with `advance`.
+    /// Calls `body` with each commit that others have published and this process has not read, up to version `through`.
+    /// Returns nil if there is none. The log's own position moves only with `advance`.
     ///
     /// Cost: O(bytes of these commits).
     package func readPublished(
@@ -134,7 +134,7 @@ extension Log {
     private func read(
         _ writer: LogWriter, through version: UInt64, _ body: (inout CommitReader) throws -> Void
     ) throws -> (LogReadPosition, Manifest) {
-        // The page's generation is raised after the manifest was replaced. If it is late, reading notices that.
+        // The page's generation is raised after the manifest was replaced. If the page is behind, reading notices that.
         var manifest = writer.tail.manifest
         if page.generation != manifest.generation { manifest = try readOwnManifest(writer) }
         try writer.follower.refresh()
@@ -185,7 +185,7 @@ extension Log {
         return Progress(position: position, manifest: listed)
     }
 
-    /// Moves the log to the position that was read, after its commits have been applied.
+    /// Moves the log's position to `progress`, after the commits up to there have been applied.
     package func advance(to progress: Progress) {
         guard let tail = writer?.tail else { return }
         tail.begin()
@@ -223,7 +223,7 @@ extension Log {
 
     // MARK: Waiting
 
-    /// What a thread needs to wait for events without keeping the log open. It is woken if another process has
+    /// What a thread needs to wait for events without keeping the log open. The thread is woken if another process has
     /// published, wants to write or has finished writing. It is also woken if this process is idle or has failed, and
     /// after `wakeAll`.
     package var publishWaiter: PublishWaiter { PublishWaiter(page: page, lock: writer?.lock) }
@@ -237,8 +237,8 @@ extension Log {
         /// woken by its own commits.
         package var ticket: UInt32 { page.wakeTicket(countsCommits: !(lock?.isReady ?? false)) }
 
-        /// Waits until something has happened since `ticket`. May return early. If this process has not written since
-        /// it opened the store, it is idle after a while, which is such an event.
+        /// Waits until something has happened since `ticket`. May return early. If this process commits nothing after
+        /// it got the writer lock, becoming idle is such an event, too.
         package func wait(_ ticket: UInt32) {
             guard let lock else { return page.waitForWake(ticket) }
             let idleTime = lock.idleTime
@@ -257,8 +257,8 @@ extension Log {
     /// Whether no other opener has the store open.
     package var isAlone: Bool { (try? locks.isAlone()) ?? false }
 
-    /// Announces that this process is about to close the store, or to end. True if no other process stays that
-    /// could do later what is due now.
+    /// Announces that this process is about to close the store, or to end. True if no other process stays that writes
+    /// the checkpoint that is due.
     package func beginEnding() -> Bool { (try? locks.beginEnding()) ?? false }
 
     /// Whether no other opener can be reading checkpoint files: none has the store open, and none has closed it
@@ -273,8 +273,8 @@ extension Log {
     package var oldestVersionNeededByOthers: UInt64? { otherProcesses.map(\.version).min() }
 
     /// Writes to this process's slot what it has read and holds, for the others to see. Four stores. Must be called
-    /// when a version is published or read, and when a version other than the newest is released. One call at a
-    /// time; does nothing once the log is closed, because the slot is another opener's then.
+    /// when a version is published or read, and when a version other than the newest is released. Calls must not
+    /// overlap. Does nothing once the log is closed, because the slot may then be another opener's.
     @inline(__always)
     package func publishHoldings(version: UInt64, oldest: UInt64, activeCount: Int, retainedByteCount: Int) {
         guard let slot, !isClosed.load(ordering: .relaxed) else { return }
@@ -304,15 +304,15 @@ extension Log {
         page.wakeAll()
     }
 
-    /// Whether another process has asked for the bytes that this one retains. One that was killed counts, too: that
-    /// costs only the counting.
+    /// Whether another process has asked for the bytes that this one retains. A process that was killed counts, too,
+    /// which costs only the counting.
     package var isAskedForRetainedBytes: Bool { page.isAnySet(.asksForBytes, but: slot) }
 
     /// Says that this process writes out what it holds if another one asks for it.
     package func announceWritingOut() { withSlot { page.setFlags($0, flags: .writesOut) } }
 
-    /// Asks the other processes to write out what they hold, until this is called with false. Processes that can write
-    /// it out (`OtherProcess.writesOut`) do so.
+    /// Asks the other processes to write out what they hold, until this is called with false. Processes that announced
+    /// it (`OtherProcess.writesOut`) do so.
     package func askForWritingOut(_ asks: Bool) {
         withSlot { page.setFlags($0, flags: .asksForWritingOut, isSet: asks) }
         if asks { page.wakeAll() }
@@ -323,9 +323,9 @@ extension Log {
 
     // MARK: Retention
 
-    /// Declares everything that this process has ever asked to retain of the past. The other processes see it at
-    /// once, for as long as this process has the store open. The manifest gets it with its next replacement or with
-    /// `rememberRetention`, and keeps it until some process asks for something else. Any thread may call this.
+    /// Declares all history retentions that this process has ever asked for. The other processes see them at once, for
+    /// as long as this process has the store open. The manifest gets them with its next replacement or with
+    /// `rememberRetention`, and keeps them until some process asks for something else. Any thread may call this.
     package func retain(_ retentions: [HistoryRetention]) {
         let word = RetentionWord(retentions)
         withSlot { page.setRetention($0, word) }
@@ -339,11 +339,11 @@ extension Log {
         tail.begin()
         defer { tail.endAppending() }
         guard !isClosed.load(ordering: .acquiring) else { return }
-        // As in `beginWriting`.
+        // If the disk is full, the next replacement of the manifest writes the retention, as in `beginWriting`.
         try? tail.rememberRetention()
     }
 
-    /// What the manifest and the other processes ask to retain of the past.
+    /// The history retentions in the manifest and of the other processes.
     package var retentionsOfOthers: [HistoryRetention] {
         get throws(LogError) {
             let stored = try manifest().retention
@@ -353,8 +353,8 @@ extension Log {
         }
     }
 
-    /// Runs `body`, unless a compactor of this or another process runs: then it returns nil. The kernel frees the
-    /// lock if the process dies.
+    /// Runs `body` with the compactor lock. Returns nil, without running it, if a compactor of this or another process
+    /// runs. The kernel frees the lock if the process dies.
     ///
     /// - Throws: `LogError` if the lock can't be checked; whatever `body` throws.
     package func withCompactorLock<Result>(_ body: () throws -> Result) throws -> Result? {

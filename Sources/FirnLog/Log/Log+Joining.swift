@@ -15,12 +15,12 @@ extension Log {
         let page: SharedPage
         do throws(LogError) { page = try SharedPage(folder, manifest.storeID, mayCreate: false) } catch {
             try locks.unregisterWriter()
-            // The opener that held the byte may have been a first one that failed before it made the page.
+            // The opener that held the byte may have been a first opener that failed before it made the page.
             if error.code == .replaced, try !locks.isOpenForWriting() { return nil }
             throw error
         }
         do throws(LogError) {
-            // Each time, another manifest may replace the one that is read.
+            // An attempt returns nil if another manifest replaces the one that it reads.
             for _ in 1...8 {
                 guard page.isValid(epoch: manifest.epoch) else { break }
                 if let log = try join(options, folder: folder, clock: clock, locks: locks, page: page) { return log }
@@ -59,13 +59,14 @@ extension Log {
         _ options: LogOptions, folder: StoreFolder, clock: any Clock, locks: StoreLocks, page: SharedPage,
         slot: Int
     ) throws(LogError) -> Log? {
-        // Only files that are listed from here on are kept for this opener, and everything that they cover is
-        // published.
+        // From here on, files that the manifest lists are kept for this opener. The published version is read after the
+        // manifest, so no listed checkpoint or sealed segment is ahead of it.
         let manifest = try folder.readManifest()
         let published = page.published
         let checkpoints: [Checkpoint]
         do { checkpoints = try folder.readCheckpoints(manifest) } catch {
-            // A compactor that had looked for other openers before this one may have removed what it replaced.
+            // A compactor that looked for other openers before this one came may have removed the files that it
+            // replaced.
             guard try folder.readManifest() == manifest else { return nil }
             throw error
         }

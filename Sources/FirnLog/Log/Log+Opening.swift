@@ -146,12 +146,12 @@ extension Log {
         // If this process dies after a manifest change that the page does not show, the next holder recovers, too.
         page.writerProcess = UInt64(currentProcessID())
         if !isDurable { try recovery.renewManifest(page, location) }
-        // A reader that is opening the store needs the files that were listed when it came.
+        // A reader that is opening the store needs the files that were listed when it took its slot.
         if isFirst, !page.others(locks, but: nil).contains(where: { $0.version == 0 }) {
-            // These are files left by a crash before the removal of what the manifest no longer lists, or of a
-            // checkpoint that was never finished. If other processes have the store open, such a checkpoint may be
-            // one that is being written. The manifest's name is durable: otherwise the manifest before it could
-            // come back after a power cut, and would need what is removed here.
+            // Removes files that a crash left: files that the manifest no longer lists, and checkpoints that were never
+            // finished. If other processes have the store open, such a checkpoint may be one that is being written. The
+            // manifest's name is durable by now. Otherwise, after a power cut, the manifest before it could come back,
+            // and would need files that are removed here.
             try removeUnneeded(
                 folder, manifest: recovery.manifest, needed: Set(recovery.checkpoints.flatMap { $0.files.map(\.id) }),
                 newest: .max)
@@ -185,7 +185,7 @@ extension Log {
         tail.endAppending()
         let lock = WriterLock(locks: locks, page: page, isReady: true, options, clock)
         let writer = LogWriter(group: group, tail: tail, lock: lock, follower: LogFollower(folder), reserve: reserve)
-        // The log is idle as it is, unless its last mark is missing.
+        // An idle log does not need its thread, unless its last mark is missing.
         if tail.markWritten < recovery.lastVersion { try writer.maintenance?.startIfNeeded() }
         let log = Log(
             options: options, recovery: report, folder: folder, locks: locks, page: page,

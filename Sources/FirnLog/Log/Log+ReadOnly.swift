@@ -14,19 +14,19 @@ import FirnStorage
 /// - **Every reader** uses the first manifest that it has read until the store is open (`HeldLogFiles`): a newer
 ///   one may list less. When it knows how far to read, it checks whether the manifest is still the same; if not, it
 ///   starts again.
-/// - **Without a slot**, segments that it has not read may be removed, and checkpoint files that it has not opened.
-///   So it opens everything that opening needs at once. If it asks later for something that has been removed, that
-///   is `.versionNotHere`.
+/// - **Without a slot**, segments that it has not read may be removed, and checkpoint files that it has not opened. So
+///   it opens everything that opening needs at once. If it asks later for something that has been removed, that throws
+///   `.versionNotHere`.
 /// - **Without `lock`** it can't know whether another process writes. It reads the log to its last whole commit, as if
-///   nobody wrote. Everything that was acknowledged as durable when it was opened is there, and perhaps commits that
-///   are just being written. A writer may punch holes into a checkpoint while this reader has an older one open.
-///   Reading the holes is reported as damage, and opening the store again helps.
+///   nobody wrote. It sees everything that was acknowledged as durable when it was opened, and perhaps commits that are
+///   just being written. A writer may punch holes into a checkpoint while this reader has an older one open. Reading
+///   the holes is reported as damage, and opening the store again helps.
 /// - **Without `shared`** it always sees the store as it was when it was opened.
 ///
 /// **What looks like damage** may be caused by a writer, and is checked again. If the manifest has changed, reading
-/// starts again. If it has not, the view may be torn. Then the bytes read first are from before a commit. The bytes
-/// read later are from after it, and refer to that commit. Frames are written one after another, so if later frames are
-/// written, those before them are complete by then. Only what the next attempts find at the same offset is damage.
+/// starts again. If it has not, the view may be torn: the bytes read first are from before a commit, and the bytes read
+/// later are from after it and refer to it. Frames are written one after another, so by then the frames before the
+/// later ones are complete. Only what the next attempts find at the same offset is damage.
 extension Log {
     /// How many times opening is attempted, at intervals of 2 ms, if the store has changed meanwhile.
     private static let readingAttempts = 2000
@@ -56,7 +56,7 @@ extension Log {
         let locks = try StoreLocks(reading: folder)
         do throws(LogError) {
             try locks.registerOpen()
-            // Only files that are listed from here on are kept for this reader.
+            // Only files that are listed after the slot was taken are kept for this reader.
             let storeID = try folder.readManifest().storeID
             let slot = readerSlot(try SharedPage(reading: folder, storeID), locks)
             // Without threads, no other process makes progress while this one waits.
@@ -100,10 +100,10 @@ extension Log {
     ) throws(LogError) -> Log? {
         let page = try SharedPage(reading: folder, manifest.storeID)
         let isPageValid = page.isValid(epoch: manifest.epoch)
-        // Read before looking for a writer: one that opens the store after that changes the session.
+        // The session is read before looking for a writer: a writer that opens the store after that changes it.
         let session = page.session
         let isBeingOpened = try locks.isBeingOpened()
-        // Without the page it does not help that another process maintains it.
+        // A reader without the page does not profit from a process that maintains it.
         let isLocked = try locks.isOpenForWriting()
         let isMaintained = isLocked && page.isMapped
         let recovery: Recovery?
@@ -138,14 +138,14 @@ extension Log {
                     report.lastVersion = read.durable
                 } else {
                     // A process that took over and died may have left a manifest whose name is not durable. By the
-                    // manifest before it, these commits are in the segment before.
+                    // previous manifest, these commits are in the previous segment, so that is synced, too.
                     for entry in manifest.segments.suffix(2) {
                         try SegmentReader(folder, entry, storeID: manifest.storeID).syncWhatOthersWrote()
                     }
                 }
             }
         }
-        // What is read, up to the page's published version, may not all be durable.
+        // The published version, up to which this log reads, may not be durable yet.
         let durable = isMaintained ? page.durableMark : report.lastVersion
         let checkpoints: [Checkpoint]
         if let recovery {
@@ -157,7 +157,7 @@ extension Log {
             slot == nil
             ? try HeldLogFiles(folder: folder, manifest: manifest, checkpoint: checkpoints.last)
             : HeldLogFiles(manifest)
-        // If the manifest has changed, what was published since may be in segments that this one does not list.
+        // If the manifest has changed, newly published commits may be in segments that `manifest` does not list.
         guard try folder.readManifest() == manifest else {
             throw LogError(
                 .damage, path: folder.path(of: folder.manifest),

@@ -11,7 +11,7 @@ extension Log {
             return writer.lock.isAway && !isClosed.load(ordering: .acquiring)
                 ? min(page.durableMark, writer.group.durableVersion) : writer.group.durableVersion
         }
-        // As in `publishedVersion`.
+        // The page counts under the same conditions as in `publishedVersion`.
         if isPageMaintained, page.isValid { seenDurable.max(page.durableMark, ordering: .acquiringAndReleasing) }
         return seenDurable.load(ordering: .acquiring)
     }
@@ -20,7 +20,8 @@ extension Log {
     /// `.none`, the last one written.
     package var publishedVersion: UInt64 {
         if let writer { return writer.group.publishedVersion }
-        // While another process takes over the store, the page is invalid for a moment: then the last value seen holds.
+        // While another process takes over the store, the page is invalid for a moment. Then the last version seen
+        // counts.
         if isPageMaintained, page.isValid { seen.max(page.published, ordering: .acquiringAndReleasing) }
         return seen.load(ordering: .acquiring)
     }
@@ -51,9 +52,9 @@ extension Log {
     ///
     /// - Parameters:
     ///   - position: the position that an earlier call returned; it is used if it is the one behind `version`.
-    ///   - isOpening: true until `publishHoldings` was called. The manifest is then the one with whose checkpoint the
-    ///     log was opened. A compactor that had looked for other processes before this one came may have replaced it,
-    ///     but removes nothing that it lists. For a reader without a slot, the files are held open.
+    ///   - isOpening: true until `publishHoldings` was called. The replay then uses the manifest with whose checkpoint
+    ///     the log was opened. A compactor that looked for other processes before this one came may replace that
+    ///     manifest, but removes no file that it lists. A reader without a slot holds the files open.
     /// - Returns: the position from which to continue.
     /// - Throws: `.damage` with the file and offset; `.versionNotHere`; whatever `body` throws.
     @discardableResult
@@ -72,8 +73,8 @@ extension Log {
         return try cursor.replay(after: version, through: through, from: start, body)
     }
 
-    /// The last version that can be read. A version of another process is published here before the log counts it as
-    /// written (`Store.apply`), but the page has it already.
+    /// The last version that can be read. While `Store.apply` publishes a version of another process, the log does not
+    /// yet count it as written, but the page has it already.
     private var readableVersion: UInt64 { writer == nil ? writtenVersion : max(writtenVersion, page.published) }
 
     /// The manifest in force. A process that reads beside a writer reads it from the file, to see the writer's new
@@ -123,7 +124,8 @@ extension Log {
         let tail = writer.tail
         tail.begin()
         defer {
-            // From here on other processes write. A caller that comes too late finds that this process may not write.
+            // From here on other processes may write. A caller that comes too late finds that this process may not
+            // write.
             if writer.group.currentFailure != nil { writer.group.waitForLastRound() }
             tail.stopWriting()
             writer.lock.close()
@@ -133,7 +135,7 @@ extension Log {
         // If another process writes, this one had already made its commits durable when it released the lock.
         guard writer.lock.isReady, writer.group.currentFailure == nil else { return }
         try writer.group.wait(for: writer.group.writtenVersion)
-        // So that the record is no older than the frames.
+        // Makes the record of ages no older than the frames.
         tail.readClock()
         try tail.writeMark()
         try tail.trim()

@@ -4,14 +4,14 @@ import FirnStorage
 package struct DiskSpace: Sendable, Equatable {
     /// Free for this store; 2^60 if the system does not say.
     package var available: Int
-    /// What removing the reserve would make free.
+    /// The bytes that removing the reserve would free.
     package var reserve: Int
 }
 
 extension Log {
     /// The space on the disk. Two system calls.
     package var diskSpace: DiskSpace {
-        // It is used for decisions only: a wrong one costs a write that fails as on any full disk.
+        // This number is only a basis for decisions. A wrong decision costs a write that fails as on any full disk.
         let available = min((try? folder.root.volume())?.availableByteCount ?? .max, 1 << 60)
         guard let writer, !writer.isReserveUsed.load(ordering: .relaxed) else {
             return DiskSpace(available: available, reserve: 0)

@@ -12,10 +12,10 @@ extension Log {
         try CommitAppender(writing(), of: self, version: version, mayUseReserve: mayUseReserve)
     }
 
-    /// Frees the reserve's space for the next commit that may use it, or for a checkpoint. A commit of one part does so
-    /// by itself; a commit of several parts is written again.
+    /// Frees the reserve's space for the next commit that may use it, or for a checkpoint. A commit of one part frees
+    /// it by itself. A commit of several parts must be written again after this call.
     ///
-    /// - Returns: false if it is free already.
+    /// - Returns: false if it was freed already, or could not be freed.
     package func useReserve() throws(LogError) -> Bool {
         let writer = try writing()
         writer.tail.begin()
@@ -57,11 +57,10 @@ extension Log {
 
     // MARK: Durability
 
-    /// Returns when `version` is as durable as the log was opened to make it: on the disk with `.full`, otherwise at
-    /// once.
+    /// Returns when `version` is as durable as the log's options require: on the disk with `.full`, otherwise at once.
     ///
-    /// A caller that finds no sync running syncs for all. So this blocks, and must not be called on threads of
-    /// Swift's pool: they use `whenDurable`.
+    /// If no sync is running, the caller syncs for all. So this blocks, and must not be called on threads of Swift's
+    /// pool, which use `whenDurable`.
     ///
     /// - Throws: `.unknownOutcome` if a sync failed before the version was durable.
     package func waitUntilDurable(_ version: UInt64) throws(LogError) {
@@ -73,9 +72,9 @@ extension Log {
         writer.maintenance?.noteCommit()
     }
 
-    /// Calls `done` when `version` is as durable as the log was opened to make it, or can't become so. The call comes
-    /// at once on this thread if that is known already, or if the log has no threads. Otherwise it comes on the log's
-    /// own thread.
+    /// Calls `done` when `version` is as durable as the log's options require, or can't become so. The call comes at
+    /// once on this thread if that is known already, or if the log has no threads. Otherwise it comes on the log's own
+    /// thread.
     package func whenDurable(
         _ version: UInt64, _ done: @escaping @Sendable (Result<Void, LogError>) -> Void
     ) {

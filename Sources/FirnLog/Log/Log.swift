@@ -8,7 +8,7 @@ import Synchronization
 /// a commit; `waitUntilDurable` or `whenDurable` makes it durable, together with all others written meanwhile.
 ///
 /// All calls may come from any thread, but only one commit at a time may be begun: its caller holds the store's write
-/// lock. What changes here is atomic or guarded, and says so; the state of writing is in `LogWriter`.
+/// lock. State that changes is atomic or guarded, as its comments say. The state of writing is in `LogWriter`.
 package final class Log: @unchecked Sendable {
     package let options: LogOptions
     package let recovery: RecoveryReport
@@ -28,21 +28,23 @@ package final class Log: @unchecked Sendable {
     let slot: Int?
     /// Whether the slot is still this opener's. Once the log is closed, another opener may get it.
     private let ownsSlot = Guarded(.innermost, true)
-    /// Set for a reader that found the store open for writing by nobody: the page's session at that time.
+    /// For a reader that found no opener for writing: the page's session at that time. Otherwise nil.
     let unmaintainedSession: UInt64?
-    /// The files that a log opened read-only needs while the store is being opened. Nobody else keeps them.
+    /// The manifest that a log opened read-only uses while the store is being opened, and perhaps files that no other
+    /// process keeps for it.
     private let fileReferences: Guarded<HeldLogFiles?>
     var held: HeldLogFiles? { fileReferences.withLock { $0 } }
     /// Whether a compactor of this opener runs. Atomic.
     let isCompacting = Atomic<Bool>(false)
     let isClosed = Atomic<Bool>(false)
-    /// Atomic: once true, it stays true. The next call of `publishHoldings` shows it to the others.
+    /// Whether `ceaseReading` was called; it stays true. The next call of `publishHoldings` shows it to the other
+    /// processes. Atomic.
     let hasCeasedReading = Atomic<Bool>(false)
     let checkpoints: Guarded<ListedCheckpoints>
     /// The position behind the checkpoint's version, if recovery has passed it. The replay that opens the store begins
     /// there, and does not read again what the checkpoint covers.
     let checkpointPosition: LogPosition?
-    /// Differs from the process's own mark if the process was forked since.
+    /// Shows whether this process is a child that was forked after the log was opened.
     let forkMark = ForkMark()
 
     init(
@@ -75,7 +77,7 @@ package final class Log: @unchecked Sendable {
         ownsSlot.withLock { if $0 { body(slot) } }
     }
 
-    /// Frees the slot. Called before its lock is released.
+    /// Frees the slot. Called before the slot's lock is released.
     func leaveSlot() {
         guard let slot else { return }
         ownsSlot.withLock { owns in
@@ -86,7 +88,7 @@ package final class Log: @unchecked Sendable {
 
     /// Releases the files that were held for opening the store, because they have been read.
     package func finishOpening() {
-        // Closed outside of the lock.
+        // The files are closed outside of the lock.
         let held = fileReferences.withLock { held in
             defer { held = nil }
             return held

@@ -45,7 +45,7 @@ extension LogWriter {
 
     /// Frees the reserve's space.
     ///
-    /// - Returns: false if it is free already.
+    /// - Returns: false if it was freed already, or could not be freed.
     func releaseReserve() -> Bool {
         guard !tail.isReserveGone else { return false }
         noteReserve(isThere: false)
@@ -90,7 +90,7 @@ extension LogWriter {
         }
     }
 
-    /// Returns the error that a failed write means. A full disk fails this commit alone. After any other failure the
+    /// Returns the error to throw for a failed write. A full disk fails this commit alone. After any other failure the
     /// file's content is unknown, and the log takes no more writes.
     func writeFailure(_ error: StorageError, version: UInt64) -> LogError {
         let error = LogError(error)
@@ -103,7 +103,7 @@ extension LogWriter {
     }
 
     /// Removes what a commit has written when the disk is full. This is necessary because a write that fails may have
-    /// written everything: the next opening would find the complete commit, also after a power cut.
+    /// written everything. The next opening, also after a power cut, would then find the complete commit.
     ///
     /// - Throws: `.unknownOutcome` if that fails. Then nothing more is written.
     func undoWrite(_ version: UInt64, start: Int, chain: UInt32, usesQueue: Bool) throws(LogError) {

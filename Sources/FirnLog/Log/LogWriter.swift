@@ -20,7 +20,7 @@ final class LogWriter: @unchecked Sendable {
     let byteCountSinceCheckpoint = Atomic<Int>(0)
     /// Set when the disk is full, until there is space again.
     let isShortOfSpace: Atomic<Bool>
-    /// The tail's `isReserveGone`.
+    /// A copy of the tail's `isReserveGone` that any thread may read.
     let isReserveUsed: Atomic<Bool>
     @exclusivity(unchecked) var scratch = ByteWriter(capacity: 4096)
     @exclusivity(unchecked) var encoder = PartEncoder()

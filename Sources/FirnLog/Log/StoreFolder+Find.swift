@@ -23,7 +23,7 @@ extension StoreFolder {
     func find() throws(LogError) -> Found {
         if try hasManifest() { return .store }
         let names = try list(.store)
-        // Another process may have made it since `hasManifest` was asked.
+        // Another process may have made it since `hasManifest` was called.
         if names.contains("manifest") { return .store }
         var others = names.filter { !Self.isName($0) }.sorted()
         if others.isEmpty, try isUnfinishedCopy(names) { return try hasManifest() ? .store : .unfinishedCopy }
@@ -36,7 +36,7 @@ extension StoreFolder {
         }
         if others.isEmpty { others = try foreignFiles(names) }
         if !others.isEmpty {
-            // As above.
+            // Another process may have made a store since the names were read.
             if try hasManifest() { return .store }
             let shown = others.prefix(3).joined(separator: ", ")
             throw LogError(
@@ -78,8 +78,8 @@ extension StoreFolder {
 
     // MARK: What an interrupted creation or deletion can leave
 
-    /// The names of what a creation or a deletion can't have left in a folder without a manifest. Such files belong
-    /// to somebody else, and have the names of a store's files by chance.
+    /// The names of files that no interrupted creation or deletion can have left in a folder without a manifest. Such
+    /// files belong to somebody else, and have the names of a store's files by chance.
     private func foreignFiles(_ names: [String]) throws(LogError) -> [String] {
         var result: [String] = []
         for name in names.sorted() {

@@ -10,12 +10,12 @@ package struct StoreRemoval: Sendable, Equatable {
 
 /// A store as an opener for writing has last seen it.
 package struct SeenStore: Sendable {
-    /// Its folder.
+    /// The identity of the store's folder.
     let identity: FileIdentity
     let session: UInt64
     let version: UInt64
 
-    /// Whether nobody has written to the store since. No opener has it open.
+    /// Whether nobody has written to the store since. The caller holds all locks, so no opener has it open.
     fileprivate func isUnchanged(in folder: StoreFolder, _ storeID: StoreID) throws(LogError) -> Bool {
         let page = try SharedPage(reading: folder, storeID)
         return page.isValid && page.session == session && page.durableMark <= version
@@ -33,8 +33,9 @@ extension Log {
     /// Deletes a store: the files that Firn has made, recognised by their names, and the folder if nothing else is
     /// in it. Links are neither followed nor removed.
     ///
-    /// Throws, having changed nothing, if there is no store at the path (its manifest must be intact). Throws
-    /// `.locked` if any opener, in this process or another, has the store open or holds a version of it.
+    /// Returns `wasThere` false if there is nothing at the path, or an empty folder. Throws, having changed nothing, if
+    /// there is something else, or if the store's manifest is not intact. Throws `.locked` if any opener, in this
+    /// process or another, has the store open or holds a version of it.
     ///
     /// Of the files that hold data, the manifest is removed last, once the removal of the others is durable. So a crash
     /// leaves a folder that is still marked as a store. It can't be opened unless everything is there, and it can be
@@ -43,8 +44,8 @@ extension Log {
     /// - Parameters:
     ///   - keepsOthers: whether other files in the folder are kept, and the folder with them. If not, they make this
     ///     throw `.foreignFolder`, having changed nothing.
-    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it
-    ///     since, it stays.
+    ///   - seen: the store that is meant. If another store is at the path by now, or somebody has written to it since,
+    ///     nothing is deleted.
     package static func remove(
         _ path: String, keepsOthers: Bool = true, ifStill seen: SeenStore? = nil, storage: any Storage
     ) throws(LogError) -> StoreRemoval {
@@ -60,6 +61,8 @@ extension Log {
 }
 
 extension StoreFolder {
+    /// Deletes the store in this folder (`Log.remove`).
+    ///
     /// - Parameter location: where the folder was found.
     fileprivate func remove(
         keepsOthers: Bool, ifStill seen: SeenStore?, _ location: StoreLocation
@@ -84,7 +87,7 @@ extension StoreFolder {
         return try removeAll(location)
     }
 
-    /// The nanoseconds to wait for a lock: a thread of a store that was just closed may still hold its locks this long.
+    /// The nanoseconds to wait for a lock. A thread of a store that was just closed may still hold locks for this long.
     private static let lockTimeout: Int64 = 2_000_000_000
 
     /// Takes every lock of the store. Throws `.locked` if another opener holds one of them for longer than
@@ -121,7 +124,7 @@ extension StoreFolder {
         try removeFile(shared)
         try removeFile(lock)
         let left = try leftNames()
-        // If the folder was moved meanwhile, its path is another folder's, or nothing's.
+        // If the folder was moved meanwhile, its path leads to another folder, or to nothing.
         if left.isEmpty, try stored(root.isNamed()) {
             try stored(location.storage.remove(location.path))
             try stored(location.storage.syncFolder(location.parent))

@@ -1,62 +1,66 @@
 import FirnStorage
 
-/// How long ago the frames of the log were written, whatever the system's clock said then.
+/// How long ago the frames of the log were written, even if the system's clock was wrong then or was set meanwhile.
 ///
-/// A frame bears the time of the wall clock, which people and time servers set. So the difference of two frames' times
-/// is not the time that passed between them, if the clock was set in between. This record says where that was: it is
-/// the last **reading** of the clocks, and a few **points**. It is kept in the shared page (`SharedPage+Ages`).
+/// A frame bears the time of the wall clock, which people and time servers set. If the clock was set between two
+/// frames, the difference of their times is not the time that passed between them. This record says where that
+/// happened. It consists of the last **reading** of the clocks and a few **points**. It is kept in the shared page
+/// (`SharedPage+Ages`).
 ///
-/// **Elapsed time.** The time between two readings is the lesser of what has passed by the boot clock and by the wall
-/// clock. So neither clock alone can make anything old.
+/// **Elapsed time.** The time between two readings is the lesser of what the boot clock and the wall clock have
+/// counted. So neither clock alone can make anything old.
 ///
 /// **Points.** A point (t, a) says that every frame with a time up to t was written at least a before the reading. A
-/// point is made where frames' times rise by more than the time that has passed. All frames up to then are at least as
-/// old as that moment. A point is also made where they rise by less, because they were ahead of the wall clock and it
-/// catches up. All frames up to then are older than their times say. Between two points, and behind the last one,
-/// differences of times are ages.
+/// point is made in two cases:
+/// - Frames' times rise by more than the time that has passed. All frames up to then are at least as old as that
+///   moment.
+/// - Frames' times rise by less, because they were ahead of the wall clock and it catches up. All frames up to then are
+///   older than their times say.
 ///
-/// **Starts of the system.** How much time passed between two starts is known from the wall clock alone. That clock may
-/// be wrong, and is wrong more often just then. So the gap counts for nothing until a second reading confirms it:
+/// Between two points, and behind the last one, differences of times are ages.
+///
+/// **Starts of the system.** Only the wall clock knows how much time passed between two starts. That clock may be
+/// wrong, and is wrong more often just then. So the gap counts for nothing until a second reading confirms it:
 /// - a reading that is `confirmation` later and finds that the clock was not set;
-/// - a reading after the next start that is not before the last one of the start before, if no newer record was lost in
-/// between.
+/// - the first reading after the next start, if the wall clock has not gone back meanwhile and no newer record was
+///   lost.
 ///
 /// A gap is counted from the last frame's time, so there is none while frames' times are ahead of the clock.
 ///
-/// Whatever is unknown makes frames younger: then more of the past is retained, never less.
+/// If something is unknown, frames count as younger. So more of the past is retained, never less.
 struct AgeRecord: Equatable {
     struct Point: Equatable {
-        /// The time of frames.
+        /// The point is about frames with times up to this one.
         var time: Int64
-        /// How old those up to that time are at least, at the reading. Slightly below 0 for a new point.
+        /// The least age of these frames at the reading. It may be slightly below 0 for a new point.
         var age: Int64
         /// Whether the clock was set between the point before and this one, so that differences of times there are not
-        /// ages. Then all frames up to this point are taken to be as old as the youngest.
+        /// ages. Then all frames between the two points count as being only as old as this point.
         var isMerged = false
     }
 
     /// The time between the last two starts of the system, which a second reading has yet to confirm.
     struct Gap: Equatable {
         var nanoseconds: Int64
-        /// How many of the points lie before it.
+        /// How many of the points lie before the gap.
         var pointCount: Int
-        /// The boot time from which on the clock was not set.
+        /// The boot clock's time since which the wall clock was not set.
         var since: Int64
     }
 
     /// The most points that fit in the page.
     static let pointCount = 3
-    /// The nanoseconds by which frames' times may rise more than the time that has passed before a point is made.
+    /// A point is made when frames' times have risen by this many nanoseconds more than the time that has passed.
     static let tolerance: Int64 = 1_000_000_000
-    /// The nanoseconds between two readings of a clock that nobody sets.
+    /// The nanoseconds after which a new frame takes another reading, even if nobody has set the clock.
     static let interval: Int64 = 1_000_000_000
     /// The nanoseconds after which a second reading confirms the time between two starts.
     static let confirmation: Int64 = 600_000_000_000
-    /// What may lie between the readings of two clocks, because a thread was interrupted.
+    /// The nanoseconds that may pass between the readings of two clocks, because the thread was interrupted.
     private static let noise: Int64 = 1_000_000
-    /// Two clocks that nobody sets differ by less than this share of the time that passes.
+    /// Two clocks that nobody sets differ by less than the time that passes divided by this.
     private static let driftShare: Int64 = 512
-    /// The most that a clock which nobody sets counts while another one counts `passed`, which is not below 0.
+    /// The most that a clock that nobody sets counts while another one counts `passed`, which is at least 0.
     private static func withDrift(_ passed: Int64) -> Int64 { passed.clampedAdding(passed / driftShare) }
 
     var reading: ClockReading
@@ -68,8 +72,8 @@ struct AgeRecord: Equatable {
     var points: [Point] = []
     var gap: Gap?
 
-    /// The record of a log about which only this is known: it has frames with times up to `last`. `last` is nil for a
-    /// log without frames.
+    /// The record of a log if only the time of its last frame is known, which is `last`. `last` is nil for a log
+    /// without frames.
     init(_ now: ClockReading, after last: Int64?) {
         reading = now
         time = max(last ?? now.wall, now.wall)
@@ -84,18 +88,18 @@ struct AgeRecord: Equatable {
         self.gap = gap
     }
 
-    /// Whether the numbers can be those of a record: a page may hold any, with a right check.
+    /// Whether the numbers can be those of a record. A page may hold any numbers, even with a right check.
     var isPossible: Bool {
         let numbers = [reading.boot, reading.wall, time] + points.flatMap { [$0.time, $0.age] }
         return numbers.allSatisfy { $0.magnitude <= Self.limit } && (0...Self.tolerance).contains(slack)
     }
 
-    /// The greatest number of a record that is taken from the page. In nanoseconds since 1970 it is in the year 2253:
-    /// clocks can be set up to 2232.
+    /// The greatest magnitude of a number that is accepted from the page. As nanoseconds since 1970 it is in the year
+    /// 2253; clocks can be set up to 2232.
     private static let limit = UInt64(Int64.max) - 1 << 58
 
-    /// Forgets the frames behind `last`, the time of the log's last one: a power cut has lost them, and left the page.
-    /// Otherwise frames that are written from now on would count as old as those.
+    /// Forgets the frames behind `last`, the time of the log's last frame. A power cut has lost these frames, but not
+    /// the page. Otherwise, frames that are written from now on would count as being as old as the lost ones.
     mutating func forget(after last: Int64) {
         while let before = points.dropLast().last, before.time >= last { points.removeLast() }
         if let newest = points.indices.last, points[newest].time > last {
@@ -106,10 +110,11 @@ struct AgeRecord: Equatable {
 
     // MARK: The time of a frame
 
-    /// The time of a frame that is written now, behind one of time `last`: the wall clock's, but never before `last`.
+    /// The time of a frame that is written now, behind a frame of time `last`. It is the wall clock's time, but never
+    /// before `last`.
     ///
-    /// While the wall clock is behind, times go on by 15 of 16 parts of the time that passes. So times differ, and ages
-    /// can be computed from them. And the wall clock catches up, however long it was ahead before.
+    /// While the wall clock is behind `last`, times advance by 15/16 of the time that passes. So times differ, and ages
+    /// can be computed from them. And the wall clock catches up, however far behind it is.
     func nextTime(_ now: ClockReading, after last: Int64) -> Int64 {
         if now.wall >= last { return now.wall }
         guard now.bootID == reading.bootID else { return last }
@@ -117,12 +122,12 @@ struct AgeRecord: Equatable {
         return max(last, time.clampedAdding(passed - passed / 16))
     }
 
-    /// As `nextTime`, if the record need not be changed for it; otherwise nil.
+    /// The result of `nextTime`, if the record need not be changed for it; otherwise nil.
     func timeIfUneventful(_ now: ClockReading, after last: Int64) -> Int64? {
         guard now.bootID == reading.bootID else { return nil }
         let next = nextTime(now, after: last)
         let passed = min(now.boot.clampedSubtracting(reading.boot), now.wall.clampedSubtracting(reading.wall))
-        // No frame that is written later has the time of the reading.
+        // A frame that is written after the reading must have a later time than the reading.
         guard passed >= 0, passed < Self.interval, passed == 0 || next > time,
             next.clampedSubtracting(time) <= Self.withDrift(passed) + Self.noise
         else { return nil }
@@ -131,7 +136,7 @@ struct AgeRecord: Equatable {
 
     // MARK: Reading the clocks
 
-    /// Takes a reading into the record, and returns the time of a frame that is written now.
+    /// Updates the record with a reading, and returns the time of a frame that is written now.
     ///
     /// - Parameter last: the time of the last frame that was written.
     mutating func read(_ now: ClockReading, after last: Int64) -> Int64 {
@@ -154,7 +159,8 @@ struct AgeRecord: Equatable {
         if grown > Self.tolerance {
             addPoint(last, passed: passed)
         } else {
-            // Times that are ahead rise by 15 of 16 parts, and no point is made for that.
+            // Times that are ahead of the wall clock advance by 15/16 of the time that passes. No point is made for
+            // that.
             if growth < -Self.tolerance - passed / 8 { addPointThatIsOlder(passed: passed, before: next) }
             slack = grown
         }
@@ -164,7 +170,7 @@ struct AgeRecord: Equatable {
     private mutating func confirmGap(_ now: ClockReading, set change: Int64) {
         guard var gap else { return }
         if change.magnitude > Self.tolerance.magnitude {
-            // Set back, the clock had claimed that much too much.
+            // If the clock was set back, the gap was measured too long by that much.
             gap.nanoseconds = gap.nanoseconds.clampedAdding(min(change, 0))
             gap.since = now.boot
         } else if now.boot.clampedSubtracting(gap.since) >= Self.confirmation {
@@ -173,7 +179,7 @@ struct AgeRecord: Equatable {
         self.gap = gap.nanoseconds > 0 ? gap : nil
     }
 
-    /// Lets what lies before the gap be older by it.
+    /// Adds a confirmed gap to the ages of the points before it.
     private mutating func count(_ confirmed: Gap) {
         for index in points.indices.prefix(confirmed.pointCount) {
             points[index].age = points[index].age.clampedAdding(confirmed.nanoseconds)
@@ -182,26 +188,27 @@ struct AgeRecord: Equatable {
     }
 
     private mutating func beginBoot(_ now: ClockReading, _ last: Int64) {
-        // Frames behind the reading say that a power cut has lost a newer record, which may have found the gap wrong.
+        // Frames behind the reading show that a power cut has lost a newer record, which may have found the gap wrong.
         if let gap, now.wall >= reading.wall, last <= time { count(gap) }
         addPoint(last, passed: 0)
-        // Counted from the last frame's time also if that was ahead of the clock, because the clock may have been
-        // behind.
+        // The gap is counted from the last frame's time, even if that is ahead of the last reading: the clock may have
+        // been behind then.
         let claimed = now.wall.clampedSubtracting(max(last, reading.wall))
         gap = claimed > 0 ? Gap(nanoseconds: claimed, pointCount: points.count, since: now.boot) : nil
     }
 
     // MARK: Points
 
-    /// Notes that all frames up to `last` are at least as old as this moment.
+    /// Makes a point: all frames up to `last` are at least as old as this moment.
     ///
     /// - Parameter passed: the nanoseconds since the reading before.
     private mutating func addPoint(_ last: Int64, passed: Int64) {
         defer { slack = 0 }
-        // Of frames that have a point already, more is known.
+        // If a point covers these frames already, more is known about them.
         if let newest = points.last, newest.time >= last { return }
-        // Frames may have later times than the reading accounts for. Then the record is older than they are: a power
-        // cut has lost the newer one, or their writer kept none. The clock may have been set between them.
+        // Frames may have later times than the reading accounts for. Then the record is older than these frames: a
+        // power cut has lost a newer record, or the writer of the frames kept none. The clock may have been set between
+        // the frames.
         let unknown = max(last.clampedSubtracting(time).clampedSubtracting(Self.withDrift(passed)), 0)
         if unknown <= Self.tolerance {
             insert(Point(time: last, age: -slack - unknown))
@@ -211,10 +218,10 @@ struct AgeRecord: Equatable {
         }
     }
 
-    /// Notes that all frames up to the reading before are older than their times say.
+    /// Makes a point: all frames up to the reading before are older than their times say.
     ///
-    /// - Parameter next: the time of the frame that is written now. If it equals the time of the reading before, times
-    ///   can't distinguish these frames from the new one.
+    /// - Parameter next: the time of the frame that is written now. If it equals the time of the reading before, no
+    ///   point is made, because times can't distinguish these frames from the new one.
     private mutating func addPointThatIsOlder(passed: Int64, before next: Int64) {
         if next <= time || points.last?.time ?? .min >= time { return }
         insert(Point(time: time, age: passed.clampedSubtracting(slack)))
@@ -223,7 +230,7 @@ struct AgeRecord: Equatable {
     private mutating func insert(_ point: Point) {
         points.append(point)
         guard points.count > Self.pointCount else { return }
-        // The one whose frames lose the least part of their age if they count as old as those of the next point.
+        // Removes the point whose frames lose the least part of their age if they count only as old as the next point.
         func weight(_ index: Int) -> Double { Double(max(points[index].age, 0)) + Double(Self.tolerance) }
         func loss(_ index: Int) -> Double { weight(index) / weight(index + 1) }
         let index = (0..<points.count - 1).min { loss($0) < loss($1) } ?? 0
@@ -232,8 +239,8 @@ struct AgeRecord: Equatable {
         if let count = gap?.pointCount, count > index { gap?.pointCount = count - 1 }
     }
 
-    /// Removes the last point if differences of times are ages across it, too: after a gap in which the clock was
-    /// right.
+    /// Removes the last point if differences of times are ages across it, too. That is so after a gap in which the
+    /// clock was right.
     private mutating func dropNeedlessPoint() {
         guard let last = points.last, !last.isMerged else { return }
         let needed = time.clampedSubtracting(last.time).clampedSubtracting(last.age)
@@ -244,14 +251,14 @@ struct AgeRecord: Equatable {
 
     // MARK: Ages
 
-    /// The greatest time for which this is known: frames with times up to it were written at least `age` before the
-    /// reading.
+    /// The greatest time t that meets this condition: all frames with times up to t are known to have been written at
+    /// least `age` before the reading.
     func time(ofAge age: Int64) -> Int64 {
-        // As much more as the drift of the clocks may feign.
+        // Adds the most by which the drift of the clocks may make frames look older than they are.
         let age = max(age, 0).clampedAdding(max(age, 0) / (Self.driftShare / 2))
         var limit = time.clampedSubtracting(slack).clampedSubtracting(age)
         for point in points.reversed() {
-            // The limit may lie where no frames are, because the clock was set forward.
+            // If the clock was set forward, the limit may lie in a range of times that no frame has.
             if point.age >= age { return max(limit, point.time) }
             limit = point.isMerged ? .min : point.time.clampedSubtracting(age.clampedSubtracting(point.age))
         }
@@ -260,13 +267,13 @@ struct AgeRecord: Equatable {
 }
 
 extension Int64 {
-    /// The sum, or the number nearest to it: clocks and files may say anything.
+    /// The sum, or the nearest number that fits: clocks and files may give any number.
     func clampedAdding(_ other: Int64) -> Int64 {
         let (sum, overflowed) = addingReportingOverflow(other)
         return overflowed ? (other > 0 ? .max : .min) : sum
     }
 
-    /// The difference, or the number nearest to it.
+    /// The difference, or the nearest number that fits.
     func clampedSubtracting(_ other: Int64) -> Int64 {
         let (difference, overflowed) = subtractingReportingOverflow(other)
         return overflowed ? (other > 0 ? .min : .max) : difference

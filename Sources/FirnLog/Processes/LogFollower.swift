@@ -1,15 +1,15 @@
 import FirnBytes
 import FirnStorage
 
-/// Reads what another process writes: from a position to a version that has been published, through segments that
-/// were sealed and cut meanwhile.
+/// Reads the commits that another process writes, from a position up to a version that has been published. Segments may
+/// be sealed and cut meanwhile.
 ///
 /// Frames up to the published version are always intact in the segment that the newest manifest names for them. A
 /// segment is listed before a frame is written to it. It is cut or removed only after the manifest says where its
 /// commits are now. So if a frame or a segment is not as it should be, the manifest must have changed, and is read
-/// again. If the frame is not there either, that is damage.
+/// again. If the segment that it now names does not hold the frame either, that is damage.
 ///
-/// Owned by the tail's appender (`LogTail`).
+/// Used only by the thread that holds the process's write lock.
 final class LogFollower {
     private let folder: StoreFolder
     /// The segment read last, with its manifest entry at that time.
@@ -20,13 +20,13 @@ final class LogFollower {
     /// Reads from `start` through version `through`, and calls `body` with each commit on the way. Returns the
     /// position reached, and the manifest by which it was found.
     ///
-    /// After a takeover, commits may be in another segment than when they were read: those up to `start.version`
-    /// are skipped.
+    /// A takeover may have moved commits to another segment. If reading starts again there, the commits up to
+    /// `start.version` are skipped.
     func read(
         from start: LogReadPosition, _ listed: Manifest, through: UInt64, _ body: (inout CommitReader) throws -> Void
     ) throws -> (LogReadPosition, Manifest) {
         var walk = Walk(position: start, manifest: listed, delivered: start.version)
-        // The version at which the manifest was last read again.
+        // The version reached when the manifest was last read again.
         var reloadedAt: UInt64?
         while true {
             do {
@@ -105,11 +105,12 @@ final class LogFollower {
         walk.manifest = try folder.readManifest()
     }
 
-    /// Skips marks and segment schemas behind what was read. True if nothing follows them.
+    /// Skips the marks and segment schemas at the position. True if nothing follows them.
     func readMarks(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> Bool {
         while true {
             let reader = try locate(&position, manifest)
-            // It is enough to look at the first preallocated bytes: a process that released the lock has left zeros.
+            // The bytes of one header are enough: a process that released the lock has left only zeros behind its last
+            // frame.
             if try reader.isZero(at: position.offset) { return true }
             guard case .frame(let frame, let crc) = try reader.item(at: position.offset), frame.chain == position.chain,
                 !frame.kind.isPart
@@ -131,8 +132,8 @@ final class LogFollower {
         position.mark = max(position.mark, frame.mark)
     }
 
-    /// The segment that holds, or will hold, the version after the position. If that is not the position's segment,
-    /// the position is moved to its beginning.
+    /// The segment that holds, or will hold, the version after the position. If the position is in another segment, it
+    /// is moved to the beginning of this one.
     private func locate(_ position: inout LogReadPosition, _ manifest: Manifest) throws(LogError) -> SegmentReader {
         let next = position.version + 1
         guard let index = manifest.segments.lastIndex(where: { $0.firstVersion <= next }) else {

@@ -24,19 +24,20 @@ import FirnStorage
 /// - bits 0 ..< 8: the number of points;
 /// - bits 8 ..< 16: how many of them lie before the gap;
 /// - bits 16 ..< 24: a bit for each point that is merged;
-/// - bits 32 ..< 64: the boot time, in seconds, since which the clock was not set.
+/// - bits 32 ..< 64: the boot clock's time, in seconds, since which the wall clock was not set.
 ///
 /// **check** is the CRC of the store id's high word and of the other words, with bit 32 set. The process that writes to
-/// the log sets it to 0 while it changes them. So a record is invalid if its writer did not finish it, or if another
-/// store has left it. Zeros that an earlier release has written are no record either. Nothing is known of the frames'
-/// ages then. The words keep their meaning when the page is made again, whichever boot they are from.
+/// the log sets the check to 0 while it changes them. So a record is invalid if its writer did not finish it, or if
+/// another store has left it. Zeros that an earlier release has written are no record either. Without a valid record,
+/// nothing is known of the frames' ages. The words stay valid when the page is made again, and after the system was
+/// started again.
 extension SharedPage {
     static let agesRange = 128..<identityOffset
     private static let firstPoint = 192
 
     /// The record; nil if there is none. Any process may call this.
     var ages: AgeRecord? {
-        // Another process may be changing it.
+        // If another process is changing the record, reading is tried again.
         for _ in 0..<3 {
             let check = load(Self.agesRange.lowerBound)
             let words = agesWords.map { load($0) }
@@ -74,7 +75,7 @@ extension AgeRecord {
         var shape = UInt64(points.count)
         for (index, point) in points.enumerated() where point.isMerged { shape |= 1 << UInt64(16 + index) }
         if let gap {
-            // Rounded up: the gap is confirmed a second later, never earlier.
+            // Rounded up, so that the gap is confirmed up to a second later, never earlier.
             shape |= UInt64(gap.pointCount) << 8
             shape |= UInt64(min(max(gap.since / Self.second + 1, 0), Int64(UInt32.max))) << 32
         }

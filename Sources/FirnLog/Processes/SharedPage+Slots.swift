@@ -4,28 +4,29 @@ import FirnStorage
 /// page.
 package struct OtherProcess: Sendable, Equatable {
     package var processID: Int32
-    /// When it opened the store, in nanoseconds since 1970. Tells apart processes that had the same number.
+    /// When it opened the store, in nanoseconds since 1970. Distinguishes processes that had the same process id.
     package var openedAt: Int64
-    /// The version up to which it has read the log: it needs what comes after that. It is 0 while the process is
-    /// opening the store. It is the greatest number if the process reads no further, like an opener that has opened the
-    /// store read-only.
+    /// The version up to which it has read the log. It needs the versions after that one. 0 while the process is
+    /// opening the store. The greatest number if the process reads no further: it has opened the store read-only, has
+    /// failed, or has ceased reading (`Log.ceaseReading`).
     package var version: UInt64
     /// The oldest version that something in it holds.
     package var oldestVersion: UInt64
     /// How many versions are active in it: its newest version, and the versions that something holds.
     package var activeVersionCount: Int
-    /// The bytes of memory that the held versions retain besides its newest, if some process has asked for that.
+    /// The bytes of memory that the held versions retain besides its newest. It may be 0 if no process has asked for
+    /// it.
     package var retainedByteCount: Int
-    /// Whether it writes out versions when it is asked to (`.spill`), so that they do not count any more.
+    /// Whether it writes out held versions if another opener asks for that (`.spill`), so that they no longer count.
     package var writesOut = false
-    /// What it retains of the past.
+    /// The history retention that it asks for.
     var retention: RetentionWord
 
     /// How many versions it holds besides its newest.
     package var heldVersionCount: Int { max(activeVersionCount - 1, 0) }
 }
 
-/// What all other processes hold together.
+/// What all other openers hold together.
 package struct HeldByOthers: Sendable {
     /// The versions besides each process's newest. A version that two processes hold counts twice, because it takes
     /// memory in each.
@@ -44,14 +45,14 @@ package struct HeldByOthers: Sendable {
     }
 }
 
-/// What the owner of a slot asks of the others, and what it does if they ask.
+/// What the owner of a slot asks of the other openers, and what it does if they ask.
 struct SlotFlags: OptionSet {
     var rawValue: UInt64
-    /// The owner asks the others for the bytes that they retain.
+    /// The owner asks the other openers how many bytes they retain.
     static let asksForBytes = SlotFlags(rawValue: 1)
     /// The owner writes out what it holds if another opener asks for it.
     static let writesOut = SlotFlags(rawValue: 2)
-    /// The owner asks the others to write out what they hold, because its own write waits for that.
+    /// The owner asks the other openers to write out what they hold, because its own write waits for that.
     static let asksForWritingOut = SlotFlags(rawValue: 4)
 }
 
@@ -72,14 +73,14 @@ struct SlotFlags: OptionSet {
 /// ```
 ///
 /// **flags** (`SlotFlags`) are what the owner asks of the others, and what it does if they ask. Counting retained bytes
-/// takes a while, so it is done only if another opener asks for it: one that limits them.
+/// takes a while. So an opener counts them only if another opener asks, because that one limits them.
 ///
-/// Each word is written by the slot's owner alone, in one piece. A reader of several words gets values of about the
-/// same moment, which is all that is required of them.
+/// Only the slot's owner writes its words, each of them in one piece (atomically). A reader of several words gets
+/// values of about the same moment, which suffices.
 extension SharedPage {
     static let slotsStart = 256
     static let slotByteCount = 64
-    /// More versions and bytes than a process can hold: greater numbers in a page are not believed.
+    /// More versions and bytes than a process can hold. Greater numbers in a page are replaced by this one.
     private static let heldLimit: UInt64 = 1 << 48
 
     private func offset(_ slot: Int) -> Int { Self.slotsStart + slot * Self.slotByteCount }
@@ -111,7 +112,8 @@ extension SharedPage {
 
     func setRetention(_ slot: Int, _ retention: RetentionWord) { store(retention.raw, offset(slot) + 56) }
 
-    /// Sets or clears flags in a slot. Any thread of its owner may call this. `wakeAll` makes the others look.
+    /// Sets or clears flags in a slot. Any thread of its owner may call this. Others may check the flags only when they
+    /// are woken (`wakeAll`).
     func setFlags(_ slot: Int, flags: SlotFlags, isSet: Bool = true) {
         let word = SharedLongWord(address(offset(slot) + Self.flagsOffset))
         var seen = word.load()
@@ -129,7 +131,7 @@ extension SharedPage {
 
     /// Whether an opener other than `own` has a flag set. Costs one load if there never was another opener.
     ///
-    /// A process that was killed leaves its flags, until another one gets its slot.
+    /// The flags of a process that was killed stay set until another opener gets its slot.
     ///
     /// - Parameter locks: if given, only living openers count; this costs a system call for each with that flag.
     func isAnySet(_ flag: SlotFlags, but own: Int?, _ locks: StoreLocks? = nil) -> Bool {

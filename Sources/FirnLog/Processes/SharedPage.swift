@@ -1,8 +1,8 @@
 import FirnBytes
 import FirnStorage
 
-/// The page that the processes share which have a store open: the file `shared`, mapped. It holds no data; if no
-/// process has the store open, the next writer makes it again.
+/// The page that all processes with a store open share: the file `shared`, mapped. It holds no data. If no process has
+/// the store open, the next writer makes the page again.
 ///
 /// ```
 /// byte   0                       8           12          16
@@ -36,16 +36,16 @@ import FirnStorage
 ///
 /// **slots used** says how many slots, from the first on, may ever have been taken; it only rises. **session** rises
 /// whenever the page is made again. A reader that finds no process with the store open for writing remembers the
-/// session. Until it changes, no process maintains the page. The page may be from before a power cut, and name versions
-/// that the disk never had.
+/// session. Until the session changes, no process maintains the page. The page may then be from before a power cut, and
+/// name versions that the disk never had.
 ///
 /// **writer's process id** identifies the process that holds the writer lock and has begun to write. It is set to 0
 /// before the lock is released. So a process that gets the lock and finds an id there knows that the former holder
 /// died. **wanted** is 1 if another opener waits for that lock; the opener that releases the lock clears it.
 /// **handovers** counts how often the lock has passed to an opener.
 ///
-/// **device** and **inode** identify the page's own file. A copy of the store's folder has the same values, which do
-/// not match its own file. So it is recognised as a copy. They are 0 if they are not known.
+/// **device** and **inode** identify the page's own file. A page that was copied with the store's folder has the same
+/// values, which do not match its own file. So it is recognised as a copy. They are 0 if they are not known.
 ///
 /// Each word of eight bytes is read and written in one piece (atomically). A mark's check is `mark ^ store id high
 /// ^ 0x4D41524B` ("MARK"). The two marks are written alternately, mark before check, so that at least one of the
@@ -62,44 +62,44 @@ import FirnStorage
 /// 3. If the flag is cleared for another waiter, W's flag is lost, too. But then the wake word is incremented after W
 ///    read it, as in 2. A flag that is set although nobody waits costs the next publisher one system call. A count of
 ///    waiters could stay too high forever if a process dies while it waits.
-/// 4. A publisher may die between these steps. The process that gets the writer lock after it makes the page again,
-///    which wakes all. The wake word and the flag keep their values then.
-/// 5. The process that writes does not set the flag. When it stops writing, it wakes all after its state says so
-///    (`WriterLock.release`). Its own waiters read the wake word before they ask for that state, so they either see
-///    the state or do not fall asleep.
+/// 4. A publisher may die between these steps. The process that gets the writer lock next makes the page again, which
+///    wakes all. The wake word and the flag keep their values then.
+/// 5. The process that writes does not set the flag. When it stops writing, it changes its state and then wakes all
+///    (`WriterLock.release`). Its own waiters read the wake word before they read that state, so they either see the
+///    new state or do not fall asleep.
 ///
-/// **Why a stale or torn page can't mislead recovery.** Of what it says of commits, recovery takes the durable mark
-/// alone. The mark is a lower bound of what was durable. Who wrote last, and whether a sync failed, only make it more
-/// careful.
-/// 1. The mark is stored only after the sync that made it true, and within one epoch what is durable stays durable.
-///    So each value that it ever held is true forever in that epoch; a page that is too old understates, as having
-///    no page does.
+/// **Why a stale or torn page can't mislead recovery.** Recovery learns only one thing about commits from the page: the
+/// durable mark. The mark is a lower bound of what was durable. The writer's process id and the failure mark only make
+/// recovery more careful.
+/// 1. The mark is stored only after the sync that made it true, and within one epoch what is durable stays durable. So
+///    each value that the mark ever had is true forever in that epoch. A page that is too old has a mark that is too
+///    low, which is as harmless as a missing page.
 /// 2. After a power cut the file may hold any of the page's states, or parts of several. A pair that is consistent
 ///    was written as a pair, except with a chance of 2^-64 per torn pair; an inconsistent pair is ignored. A page
 ///    of zeros has no magic. A page of another store or epoch fails the comparison of its header, whose CRC covers
 ///    both, and is ignored.
-/// 3. Only a mark that overstates could do harm, and the harm would be a refusal to open, never a loss. Such a mark can
-///    only come from copying a store's folder while it is written, the log before the page. Then the copy does lack
-///    acknowledged commits, and it is right to say so. The error also says why: the page names another file than its
-///    own.
+/// 3. Only a mark that is too high could do harm, and the harm would be a refusal to open, never a loss. There is one
+///    way to get such a mark: a store's folder is copied while it is written, the log before the page. Then the copy
+///    does lack acknowledged commits, and the refusal is right. The error also says why, because the page names another
+///    file than its own.
 ///
 /// So it does not matter which boot of the system wrote the page.
 final class SharedPage: @unchecked Sendable {
-    // Sendable: all access after `prepare` goes through atomic words.
+    // Sendable: all access goes through atomic words, except that `isValid` reads the header's bytes for their CRC.
     static let byteCount = slotsStart + LogLimits.openerCount * slotByteCount
     static let magic: UInt64 = 0x4547_4150_4E52_4946  // "FIRNPAGE"
     private static let checkSalt: UInt64 = 0x4D41_524B
 
     private let memory: any SharedMemory
     let storeHigh: UInt64
-    /// Which of the two pairs is written next. Guarded by the publisher: the leader of a sync.
+    /// The pair that is written next. Used by the leader of a sync, and by `prepare`.
     private var nextPair = 0
 
     /// Maps the page of a store, for an opener that may write.
     ///
-    /// - Parameter mayCreate: whether the opener makes the page if there is none: only the first opener for writing,
-    ///   which keeps all others out. All others would make a second page beside the one that is in use.
-    /// - Throws: `.replaced` if there is none, or another one than the page itself says.
+    /// - Parameter mayCreate: whether the opener makes the page if there is none. True only for the first opener for
+    ///   writing, which keeps all others out. Any other opener would make a second page beside the page in use.
+    /// - Throws: `.replaced` if the opener may not make the page, and the page is missing or is a copy of another file.
     init(_ folder: StoreFolder, _ storeID: StoreID, mayCreate: Bool) throws(LogError) {
         storeHigh = storeID.high
         let path = folder.path(of: folder.shared)
@@ -120,8 +120,8 @@ final class SharedPage: @unchecked Sendable {
         self.storeHigh = storeHigh
     }
 
-    /// Maps the page for a reader, which creates nothing. If there is no page, or this user may not open it, the
-    /// reader gets a page of its own that says nothing.
+    /// Maps the page for a reader, which creates nothing. If there is no page, or this user may not open it, the reader
+    /// gets its own page of zeros, which is never valid.
     init(reading folder: StoreFolder, _ storeID: StoreID) throws(LogError) {
         storeHigh = storeID.high
         do throws(StorageError) {
@@ -171,14 +171,15 @@ final class SharedPage: @unchecked Sendable {
     /// The version that readers may see: a durable one or, if the durability asks for no more, a written one.
     var published: UInt64 { min(load(64), LogLimits.number) }
 
-    /// 0, or one more than the last durable version before a write or sync of the log failed, or `unsyncedName`.
+    /// 0 if nothing has failed. `unsyncedName` if only the sync of the manifest's name has failed. If a write or sync
+    /// of the log has failed, one more than the last version that was durable before.
     var failureMark: UInt64 { load(72) }
     /// The failure mark if the sync of the manifest's name failed, but none of the log.
     private static let unsyncedName = UInt64.max
-    /// Whether a writer must not trust a sync before it has rewritten what it builds on. The mark counts in every
-    /// epoch, and also in a page that is not valid. The process that wrote the page may have got no further.
+    /// Whether a writer must not trust a sync before it has rewritten what it builds on. The failure mark counts in
+    /// every epoch and in an invalid page, because the process that wrote the page may have got no further.
     var hasFailed: Bool { failureMark != 0 }
-    /// Whether the log may lack what no durable mark covers, even if a sync of it succeeds.
+    /// Whether the log may lack commits that no durable mark covers, even if a sync of it succeeds.
     var hasLogFailed: Bool { hasFailed && failureMark != Self.unsyncedName }
 
     var generation: UInt64 { load(88) }
@@ -187,28 +188,28 @@ final class SharedPage: @unchecked Sendable {
     private static let extentOffset = 112
     private static let sessionOffset = 120
     private static let wakeOffset = 80
-    /// The words that are kept when the page is made again. Some only rise, and a process that has the page mapped
-    /// already may rely on that; any initial value will do. The ages have a check of their own.
+    /// Whether a word is kept when the page is made again. The counters among these words may start anywhere, but must
+    /// only rise, because other processes may have the page mapped already. The ages have a check of their own.
     private static func isKept(_ offset: Int) -> Bool {
         [wakeOffset, extentOffset, sessionOffset].contains(offset) || agesRange.contains(offset)
     }
 
-    /// The file that the page said it is when it was last made; nil if it does not say. A copy of the file says that it
-    /// is the file that it was copied from.
+    /// The file in which the page was last made, as the page itself says; nil if it does not say. A copy of the page
+    /// still names the file that it was copied from.
     var named: FileIdentity? {
         let identity = FileIdentity(device: load(Self.identityOffset), number: load(Self.identityOffset + 8))
         return identity.number == 0 ? nil : identity
     }
 
-    /// Whether the page is in another file than the one in which it was made. Somebody has copied the store's folder,
-    /// or its device has another number since the system was started.
+    /// Whether the page is in another file than the one in which it was made. Then somebody has copied the store's
+    /// folder, or its device has got another number when the system was started.
     var isCopied: Bool {
         guard let identity = memory.identity, let named else { return false }
         return named != identity
     }
 
-    /// Whether it is certain that somebody has copied it. A device may have another number after each start of the
-    /// system, but a copy has another inode.
+    /// Whether the page was certainly copied. A device may have another number after each start of the system, but a
+    /// copy has another inode.
     var isCertainlyCopied: Bool {
         guard let identity = memory.identity, let named else { return false }
         return named.number != identity.number
@@ -217,7 +218,7 @@ final class SharedPage: @unchecked Sendable {
     /// Rises whenever the page is made again.
     var session: UInt64 { load(Self.sessionOffset) }
 
-    /// The slots from here on are free.
+    /// The slots from this index on are free.
     var slotExtent: Int { Int(min(load(Self.extentOffset), UInt64(LogLimits.openerCount))) }
 
     func raiseSlotExtent(to count: UInt64) {
@@ -283,9 +284,9 @@ final class SharedPage: @unchecked Sendable {
     /// A ticket for `waitForWake`. The caller takes it *before* it checks whether there is anything to wait for;
     /// then `waitForWake` misses nothing.
     ///
-    /// - Parameter countsCommits: false for the process that writes, which avoids a system call at each of its own
-    ///   commits: only `wakeAll` wakes it. Evaluated after the wake word was read; the code that makes it true
-    ///   calls `wakeAll` afterwards.
+    /// - Parameter countsCommits: whether commits wake the waiter. False for the process that writes, which avoids a
+    ///   system call at each of its own commits: only `wakeAll` wakes it. Evaluated after the wake word was read. The
+    ///   code that makes the value true calls `wakeAll` afterwards.
     func wakeTicket(countsCommits: @autoclosure () -> Bool) -> UInt32 {
         let ticket = wakeWord.load()
         if countsCommits(), isWritable { sleeping.store(1) }
@@ -315,8 +316,8 @@ final class SharedPage: @unchecked Sendable {
     /// Whether another opener waits for the writer lock. One load, because each commit checks it.
     var isWriterWanted: Bool { wanted.load() != 0 }
 
-    /// Asks the process that holds the writer lock for it. If another opener has asked already, the holder is woken
-    /// again only if `isUrgent`.
+    /// Asks the process that holds the writer lock to release it. If another opener has asked already, the holder is
+    /// woken again only if `isUrgent`.
     func requestWriter(isUrgent: Bool) {
         if wanted.exchange(1) == 0 || isUrgent { wakeAll() }
     }
@@ -327,7 +328,7 @@ final class SharedPage: @unchecked Sendable {
     var handovers: UInt32 { handoverWord.load() }
     func countHandover() { handoverWord.add(1) }
 
-    /// Waits until `isMet` returns true, for `nanoseconds` at most. It is called whenever something is published.
+    /// Waits until `isMet` returns true, for `nanoseconds` at most. `isMet` is called whenever something is published.
     func wait(nanoseconds: Int64, until isMet: () -> Bool) {
         let deadline = SystemClock.shared.monotonic() + nanoseconds
         while true {
@@ -355,7 +356,7 @@ final class SharedPage: @unchecked Sendable {
         if sleeping.load() != 0, sleeping.exchange(0) != 0 { wakeAll() }
     }
     func setFailure(durable: UInt64) { store(durable &+ 1, 72) }
-    /// Called during recovery.
+    /// Records that the sync of the manifest's name failed, unless another failure is recorded. Called during recovery.
     func setUnsyncedName() { if !hasFailed { store(Self.unsyncedName, 72) } }
     func setGeneration(_ generation: UInt64) { store(generation, 88) }
 }

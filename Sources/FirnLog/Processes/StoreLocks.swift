@@ -14,12 +14,12 @@ import FirnStorage
 /// | 64 + n | the owner of the shared page's slot n | exclusive |
 ///
 /// Besides, every opener that has the store open for writing holds the lock of the store's folder itself, shared. The
-/// first one, and one that deletes the store, tries it exclusively for a moment. It shows openers that hold bytes of
-/// another file: somebody has removed or replaced `lock`. Openers for reading do not hold it. Once `lock` is replaced,
-/// writers do not know of these openers, and may remove what they have yet to read.
+/// first one, and one that deletes the store, tries to take it exclusively. That fails if openers hold bytes of another
+/// file, because somebody has removed or replaced `lock`. Openers for reading do not hold the folder's lock. Once
+/// `lock` is replaced, writers do not know of these openers, and may remove files that they have yet to read.
 ///
-/// Byte 2 says whether the shared page is right. Its holder took it while another opener held it, or has recovered the
-/// log and written the page.
+/// Byte 2 says whether the shared page is right. An opener takes the byte shared while another opener holds it, or
+/// after it has recovered the log and written the page.
 struct StoreLocks: Sendable {
     private static let writerByte = 0
     private static let openByte = 1
@@ -29,8 +29,8 @@ struct StoreLocks: Sendable {
     private static let finalCheckpointByte = 5
     private static let firstSlotByte = 64
 
-    /// Nil for a reader that can't open the file. The file does not exist, as on an image of a store, or this user may
-    /// not read it. Then nothing is locked, and no opener seems to hold anything.
+    /// Nil for a reader that can't open the file: it does not exist, as on an image of a store, or this user may not
+    /// read it. Then nothing is locked, and no opener seems to hold anything.
     private let lock: (any StorageLock)?
     private let root: any StorageFolder
     let path: String
@@ -74,14 +74,14 @@ struct StoreLocks: Sendable {
     /// Declares that this opener has the store open. Throws if the store is being deleted, or has been since the
     /// lock file was opened.
     func registerOpen() throws(LogError) {
-        // Another opener can't remove the file only while this byte is held.
+        // Another opener can remove the file until this byte is held, so the file's name is checked after that.
         guard try awaitShared(Self.openByte), try isStillNamed() else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
         }
     }
 
-    /// Takes a byte that others hold shared, too. A deletion that is refused in the end may hold it exclusively for
-    /// a moment; false if that lasts longer.
+    /// Takes a byte shared. A deletion that is refused in the end may hold it exclusively for a moment. Returns false
+    /// if that lasts longer, or if the lock file has lost its name.
     private func awaitShared(_ byte: Int) throws(LogError) -> Bool {
         for _ in 1...20 {
             if try tryLock(byte, exclusive: false) { return true }
@@ -100,15 +100,15 @@ struct StoreLocks: Sendable {
 
     /// Takes the lock of the folder, which an opener for writing holds until it closes the store.
     ///
-    /// When a process was killed, the system closes its files one after another. The bytes are free at once, but the
-    /// folder only when all files between them are closed. That takes long if the system has to remove large ones. So a
-    /// first opener waits for the folder, but not for ever: openers that hold another lock file keep it.
+    /// After a process was killed, the system closes its files one after another. The bytes are free at once, but the
+    /// folder only after all files between the two are closed. That takes long if closing removes large files. So a
+    /// first opener waits for the folder, but not for ever: openers that hold another lock file keep it locked.
     ///
     /// - Parameters:
     ///   - isFirst: whether the bytes say that no other opener has the store open for writing.
     ///   - waitMilliseconds: how long a first opener may wait.
-    /// - Throws: `.replaced` if another opener has it open all the same, or the file of these locks has lost its name
-    ///   meanwhile. `.locked` if the store is being deleted.
+    /// - Throws: `.replaced` if another opener has the store open for writing although `isFirst` is true, or if the
+    ///   lock file has lost its name meanwhile. `.locked` if the store is being deleted.
     func lockFolder(isFirst: Bool, waitMilliseconds: Int = 0) throws(LogError) {
         if isFirst, try !tryLockFolder(exclusive: true, waitMilliseconds) {
             throw .replaced(
@@ -120,8 +120,8 @@ struct StoreLocks: Sendable {
         guard try tryLockFolder(exclusive: false) else {
             throw LogError(.locked(processID: nil), path: path, detail: "it is being deleted")
         }
-        // From here on, who holds another file's locks finds the folder locked. Whoever came before has replaced this
-        // one's name.
+        // From here on, a first opener that uses another lock file finds the folder locked. If such an opener came
+        // before, this lock file has lost its name.
         guard try isStillNamed() else {
             throw .replaced(path + "/lock", "it was removed or replaced while this process opened the store")
         }
@@ -138,8 +138,8 @@ struct StoreLocks: Sendable {
         }
     }
 
-    /// Keeps all other openers out, to delete the store. False if another one has it open, is opening it, or still
-    /// reads a version of it.
+    /// Takes all locks, so that no other opener gets in. False if another one has the store open, is opening it, or
+    /// still reads a version of it.
     ///
     /// If another opener has one of the bytes, nothing is locked, so a deletion that will be refused hinders
     /// nobody. Byte 1 is claimed before byte 4, because an opener that closes the store takes byte 4 while it has
@@ -163,10 +163,10 @@ struct StoreLocks: Sendable {
         return try isLocked(Self.readingByte, exclusive: true)
     }
 
-    /// True if others have the store open for writing, or are opening it so.
+    /// True if other openers have the store open for writing, or are opening it for writing.
     func isOpenForWriting() throws(LogError) -> Bool { try isLocked(Self.openForWritingByte, exclusive: true) }
 
-    /// True if another opener is opening the store for writing, and no opener has it open so yet.
+    /// True if another opener is opening the store for writing, and no opener has it open for writing yet.
     func isBeingOpened() throws(LogError) -> Bool { try isLocked(Self.openForWritingByte, exclusive: false) }
 
     /// Keeps others from joining until `registerWriter`. False if others already have the store open for writing.
@@ -176,7 +176,7 @@ struct StoreLocks: Sendable {
         return try tryLock(Self.openForWritingByte, exclusive: true)
     }
 
-    /// Declares that this opener has the store open for writing. False if another one is recovering it.
+    /// Declares that this opener has the store open for writing. False if another opener is recovering it.
     ///
     /// - Parameter writesFinalCheckpoint: whether this opener writes the checkpoint that is due before it ends.
     func registerWriter(writesFinalCheckpoint: Bool) throws(LogError) -> Bool {
@@ -187,7 +187,7 @@ struct StoreLocks: Sendable {
     }
 
     /// Declares that this opener ends. True if no other opener is left that writes the checkpoint that is due. If
-    /// several end at the same time, the last one to declare it gets true, so at least one does.
+    /// several openers end at the same time, the last of them gets true, so at least one writes it.
     func beginEnding() throws(LogError) -> Bool {
         try unlock(Self.finalCheckpointByte)
         return try !isLocked(Self.finalCheckpointByte, exclusive: true)
@@ -195,7 +195,8 @@ struct StoreLocks: Sendable {
 
     /// Undoes `registerWriter` and `lockFolder`.
     func unregisterWriter() throws(LogError) {
-        // First: who holds the folder's lock must be seen to hold the byte, too.
+        // The folder is unlocked first, because an opener with the folder's lock and without the byte would look like
+        // one that uses another lock file.
         root.unlock()
         try unlock(Self.finalCheckpointByte)
         try unlock(Self.openForWritingByte)
@@ -247,7 +248,8 @@ struct StoreLocks: Sendable {
         lock?.close()
     }
 
-    /// Declares that checkpoint files are still read, whether or not the store is open: until the lock file is closed.
+    /// Declares that this opener reads checkpoint files until it closes the lock file, whether or not it has the store
+    /// open.
     func keepReading() throws(LogError) {
         // A deletion can't have this byte, because the caller still has the store open.
         _ = try tryLock(Self.readingByte, exclusive: false)
@@ -255,7 +257,7 @@ struct StoreLocks: Sendable {
 
     /// Like `releaseAll`, but keeps what `keepReading` declared. If this throws, nothing is kept.
     func leaveReading(slot: Int?) throws(LogError) {
-        // First, as in `unregisterWriter`.
+        // The folder is unlocked first, as in `unregisterWriter`.
         root.unlock()
         do throws(LogError) {
             for byte in [Self.writerByte, Self.openForWritingByte, Self.compactorByte, Self.finalCheckpointByte] {

@@ -1,12 +1,12 @@
 import FirnStorage
 import Synchronization
 
-/// The lock under which a process writes to the store. It is the kernel's lock of byte 0, which a process keeps across
-/// its transactions until another one wants it.
+/// The lock under which a process writes to the store. It is the kernel's lock of byte 0 of the file `lock`. A process
+/// keeps it across its transactions until another process wants it.
 ///
 /// The cycle, for processes A and B:
-/// 1. A holds the lock and is *ready*. Its transactions follow each other under its own write lock. Each costs one load
-///    of the page's word *wanted* more than without other processes.
+/// 1. A holds the lock and is *ready*. Its transactions follow each other under its own write lock. The only cost of
+///    other processes is that each transaction loads the page's word *wanted*.
 /// 2. B wants to write. It finds the kernel's lock taken, sets *wanted*, wakes all waiters, and waits itself.
 /// 3. A sees *wanted* when a transaction ends or, if none runs, in its thread that waits for events. Under its write
 ///    lock it makes its tip durable, stops the preallocation, and clears *wanted* and the page's writer. Then it
@@ -15,31 +15,31 @@ import Synchronization
 /// 4. B gets the kernel's lock and counts a handover: it is *locked*. Under its own write lock it reads what was
 ///    written since (`Log.readToEnd`), and applies it. Then it opens the segment, sets the page's writer to itself, and
 ///    is *ready* (`Log.beginWriting`).
-/// 5. A is now at step 2. Because it released the lock for another process, it lets that one have it first. It does not
-///    try before the count of handovers has changed, or `handoffGrace` is over.
+/// 5. If A wants to write again, it is at step 2. Because it released the lock for another process, it lets that
+///    process have it first. It does not try before the count of handovers has changed, or `handoffGrace` is over.
 ///
 /// If A dies, the kernel frees the lock. B, which also tries again at each `pollInterval`, gets it and finds A's
-/// number on the page: it recovers the log as an opener does. So does a process that finds a failure mark. A process
-/// whose write or sync failed releases the lock without making anything durable, and leaves the page's writer as it
-/// is.
+/// process id in the page. So B recovers the log as an opener does. A process that finds a failure mark does so, too. A
+/// process whose write or sync failed releases the lock without making anything durable, and leaves the page's writer
+/// as it is.
 ///
-/// In the order of rights (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits
-/// for the kernel's lock without holding the process's write lock, and the process continues to read what others
-/// commit meanwhile.
+/// In the order of locks (`LockRank`), the kernel's lock comes before the process's write lock. So a thread waits for
+/// the kernel's lock without holding the process's write lock, and the process continues to read what others commit
+/// meanwhile.
 ///
 /// The mutable state:
 /// - `state`: atomic. The thread that acquires the lock sets it to *locked*. The holder of the process's write lock
 ///   sets it to *ready* and to *away*, so *ready* does not change while that lock is held. `close()` sets it to *away*.
-/// - `isAcquiring`: guarded by `lock`; one thread at a time tries for all.
-/// - `heldSince`, `yieldedAt`, `yieldedHandover`, `wantsIdleRelease`, `unusedUntil`: atomic; hints that decide when,
-///   never whether.
+/// - `isAcquiring`: guarded by `lock`. Only one thread at a time tries to get the kernel's lock, for all of them.
+/// - `heldSince`, `yieldedAt`, `yieldedHandover`, `wantsIdleRelease`, `unusedUntil`: atomic. They only influence when
+///   the lock is passed on, never whether this process has it.
 final class WriterLock: @unchecked Sendable {
     private enum State: UInt8, AtomicRepresentable { case away, locked, ready }
 
     /// The nanoseconds after acquiring the lock for which a process continues to write although another one waits. So
-    /// the cost of passing on the lock is paid once for many commits.
+    /// the cost of passing on the lock is shared by many commits.
     private static let timeSlice: Int64 = 2_000_000
-    /// The nanoseconds for which a process that released the lock leaves it to the one that asked for it.
+    /// The nanoseconds for which a process that released the lock leaves it to the process that asked for it.
     private static let handoffGrace: Int64 = 2_000_000
     /// The nanoseconds after which a waiter checks whether the holder has died, and asks again.
     private static let pollInterval: Int64 = 10_000_000
@@ -58,7 +58,8 @@ final class WriterLock: @unchecked Sendable {
     private let yieldedHandover = Atomic<UInt32>(0)
     private let wantsIdleRelease = Atomic<Bool>(false)
     private let unusedUntil: Atomic<Int64>
-    /// After how long without a commit this process is idle; nil without threads, which would notice.
+    /// The nanoseconds without a commit after which this process is idle. Nil without threads, because none would
+    /// notice.
     private let idle: Int64?
 
     init(locks: StoreLocks, page: SharedPage, isReady: Bool, _ options: LogOptions, _ clock: any Clock) {
@@ -74,7 +75,7 @@ final class WriterLock: @unchecked Sendable {
     /// Whether this process may write.
     var isReady: Bool { state.load(ordering: .acquiring) == .ready }
 
-    /// Whether it has the kernel's lock and may not have read yet what others wrote.
+    /// Whether this process has the kernel's lock, but may not have read yet what others wrote.
     var isLocked: Bool { state.load(ordering: .acquiring) == .locked }
 
     var isAway: Bool { state.load(ordering: .acquiring) == .away }
@@ -90,8 +91,8 @@ final class WriterLock: @unchecked Sendable {
     // MARK: Acquiring the lock
 
     /// Acquires the kernel's lock, unless this process has it, waiting as long as others write. The caller holds no
-    /// other lock. `check` throws if it no longer makes sense to wait; at `deadline` it is called even while
-    /// another thread tries for all.
+    /// other lock. `check` throws if it no longer makes sense to wait. It is called at `deadline` even while another
+    /// thread tries to get the lock for all.
     func acquire(until deadline: Int64 = .max, _ check: () throws(LogError) -> Void) throws(LogError) {
         LockRank.expectNone("a thread waits for the writer lock")
         lock.lock()
@@ -138,8 +139,8 @@ final class WriterLock: @unchecked Sendable {
 
     private func tryLock(_ check: () throws(LogError) -> Void) throws(LogError) -> Bool {
         guard try locks.tryLockWriter() else { return false }
-        // The log may have been closed since the check before; if versions are still read, the lock file stays
-        // open.
+        // The log may have been closed since the last check. The lock file may still be open, because versions are
+        // still read.
         do throws(LogError) { try check() } catch {
             try? locks.unlockWriter()
             throw error
@@ -165,20 +166,20 @@ final class WriterLock: @unchecked Sendable {
 
     // MARK: Releasing the lock
 
-    /// Asks this idle process to release the lock, so that its death would not make others recover the log.
+    /// Asks this idle process to release the lock, so that others need not recover the log if it dies.
     func requestIdleRelease() {
         unusedUntil.store(.max, ordering: .relaxed)
         wantsIdleRelease.store(true, ordering: .relaxed)
         page.wakeAll()
     }
 
-    /// When this process is idle because it has had the lock and has committed nothing since: a monotonic time. `.max`
+    /// The monotonic time at which this process becomes idle if it has committed nothing since it got the lock. `.max`
     /// once it commits, because then the log's own thread decides (`LogMaintenanceThread`), and once it was asked to
     /// release the lock.
     var idleTime: Int64 { unusedUntil.load(ordering: .relaxed) }
 
-    /// Called when this process gets the lock, and when it was asked to release it while a transaction ran, which may
-    /// be cancelled.
+    /// Called when this process gets the lock. Also called when it was asked to release the lock while a transaction
+    /// ran, because that transaction may be cancelled.
     func beginIdleTime() {
         if let idle { unusedUntil.store(clock.monotonic() + idle, ordering: .relaxed) }
     }
@@ -192,7 +193,7 @@ final class WriterLock: @unchecked Sendable {
     /// Called by the holder of the write lock, when nothing in this process uses the log any more.
     ///
     /// The kernel's lock is released before the state changes. It does not exclude threads of this process, because all
-    /// use the same open file. A thread that found *away* first would get the lock that is about to be released, and
+    /// use the same open file. If a thread found *away* first, it would get the lock that is about to be released, and
     /// write without it. A thread that finds the old state waits for the write lock, and checks again when it has it.
     func release() {
         if page.isWriterWanted {
@@ -206,8 +207,8 @@ final class WriterLock: @unchecked Sendable {
         page.wakeAll()
     }
 
-    /// Called when the log is closed; the lock is freed with its file, or separately. From now on no thread takes
-    /// this process for the one that writes. No thread tries for the lock any more; one that is just acquiring it
-    /// releases it again.
+    /// Called when the log is closed. The kernel's lock is not released here, but by closing the lock file or by
+    /// `StoreLocks.leaveReading`. From now on no thread takes this process for the one that writes. No thread tries to
+    /// get the lock any more; a thread that is just acquiring it releases it again.
     func close() { state.store(.away, ordering: .releasing) }
 }

@@ -13,7 +13,7 @@ package struct CommitReader: ~Copyable {
     package let version: UInt64
     /// Nanoseconds since 1970.
     package let time: Int64
-    /// Not the reader that it began with, if the commit had to be found again in another segment.
+    /// The reader of the segment that holds the commit. It changes if the commit is found again in another segment.
     private(set) var reader: SegmentReader
     private(set) var offset: Int
     private(set) var chain: UInt32
@@ -41,7 +41,7 @@ package struct CommitReader: ~Copyable {
         return LogPart(kind: frame.kind == .schema ? .schema : .changes, bytes: bytes)
     }
 
-    /// Skips the parts that were not read, but checks them.
+    /// Skips the remaining parts, after checking them.
     mutating func skipRest() throws(LogError) {
         while try nextFrame(decompressing: false) != nil {}
     }
@@ -76,9 +76,9 @@ package struct CommitReader: ~Copyable {
         }
     }
 
-    /// Continues with the same part in the segment that holds the commit now. A process that took over the store has
-    /// rewritten commits to a new segment, and cut the one that was being read. Returns false if no other segment holds
-    /// the version.
+    /// Continues with the same part in the segment that holds the commit now. A process that took over the store may
+    /// have rewritten commits to a new segment, and cut the segment that was being read. Returns false if no other
+    /// segment holds the version.
     private mutating func findAgain() throws(LogError) -> Bool {
         let manifest = try reader.folder.readManifest()
         guard let entry = manifest.segments.last(where: { $0.firstVersion <= version }),
@@ -101,8 +101,8 @@ package struct CommitReader: ~Copyable {
     }
 }
 
-/// The position of a reader between two commits of the log. A reader that continues from it need not read the
-/// commits before it again.
+/// The position of a reader between two commits of the log. Reading can continue there without reading the commits
+/// before it again.
 package struct LogPosition: Sendable, Equatable {
     /// The last version read.
     package let version: UInt64
@@ -132,9 +132,9 @@ package struct LogPosition: Sendable, Equatable {
 /// Walks the whole commits of a store in order, checking every byte on the way.
 ///
 /// Other processes may change the log meanwhile. They seal and cut the open segment, rewrite commits to a new one, and
-/// remove segments that this reader has no slot to keep. So if something is not as the manifest said, the manifest is
-/// read again. If it has changed, the walk continues at the same version, and a version that the log no longer holds is
-/// `.versionNotHere`. If it has not changed, the problem is damage.
+/// remove segments if this reader has no slot. So if something is not as the manifest said, the manifest is read again.
+/// If it has changed, the walk continues at the same version, or throws `.versionNotHere` if the log no longer holds
+/// that version. If it has not changed, the problem is damage.
 struct LogCursor {
     let folder: StoreFolder
     private(set) var manifest: Manifest
@@ -144,8 +144,8 @@ struct LogCursor {
         self.manifest = manifest
     }
 
-    /// True if the manifest has been replaced since it was read, which may be why reading the log failed; the new
-    /// manifest is then used. False for failures that a changed log can't cause.
+    /// Reads the manifest again after `error`. Returns true if it has been replaced, which may be why reading the log
+    /// failed; the new manifest is then used. Returns false for errors that a changed log can't cause.
     mutating func reloadManifest(after error: LogError) throws(LogError) -> Bool {
         guard error.mayBeStaleFile else { return false }
         let now = try folder.readManifest()
@@ -154,8 +154,8 @@ struct LogCursor {
         return true
     }
 
-    /// Calls `body` for each commit of the versions `after + 1 ... through`, and returns the position behind them.
-    /// If `position` is the one behind `after`, the walk starts there instead of at the segment's start.
+    /// Calls `body` for each commit of the versions `after + 1 ... through`, and returns the position behind them. If
+    /// `position` is directly behind version `after`, the walk starts there instead of at the segment's start.
     mutating func replay(
         after: UInt64, through: UInt64, from position: LogPosition?, _ body: (inout CommitReader) throws -> Void
     ) throws -> LogPosition? {
@@ -166,7 +166,7 @@ struct LogCursor {
                 try readOn(&walk, body)
                 return walk.position
             } catch let error as LogError {
-                // An error that `body` throws goes to the caller.
+                // An error that `body` throws is passed to the caller.
                 guard !walk.isInBody, try reloadManifest(after: error) else { throw error }
             }
         }

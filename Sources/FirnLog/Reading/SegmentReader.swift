@@ -3,10 +3,10 @@ import FirnStorage
 
 /// Reads a segment's frames one after another through a memory window, and checks each of them.
 final class SegmentReader {
-    /// What is at an offset.
+    /// What a segment has at an offset.
     enum Item {
         case frame(FrameHeader, crc: UInt32)
-        /// Not a good frame: the reason, and the header if that at least is intact.
+        /// No intact frame: the reason, and the frame's header if that at least is intact.
         case bad(String, FrameHeader?)
         /// The file ends here, or holds only zeros from here on.
         case end
@@ -14,7 +14,7 @@ final class SegmentReader {
 
     let path: String
     let number: UInt32
-    /// The bytes that count: the file's length, or fewer if the manifest says so.
+    /// The length of the file or, for a sealed segment, the length in the manifest.
     private(set) var byteCount: Int
     let folder: StoreFolder
     let storeID: StoreID
@@ -25,7 +25,8 @@ final class SegmentReader {
     private var windowCount = 0
     private(set) var header: SegmentHeader
     private(set) var headerCRC: UInt32
-    /// The zeros that were found last, in steps of 64 bytes: a search that starts within them need not read them again.
+    /// The range of zeros that was found last, in steps of 64 bytes. A search that starts within it need not read it
+    /// again.
     private var zeros = 0..<0
     /// How many bytes were examined for zeros; tests bound it by the file's length.
     private(set) var examinedByteCount = 0
@@ -79,15 +80,15 @@ final class SegmentReader {
 
     deinit { window.deallocate() }
 
-    /// Reads the file's length again and forgets what was read: for an open segment, which other processes write to.
+    /// Reads the file's length again and discards what was read. For an open segment, to which other processes write.
     func refresh() throws(LogError) {
         byteCount = try stored(file.size())
         windowCount = 0
         zeros = 0..<0
     }
 
-    /// The bytes from `offset`, up to `count` of them: as many as the segment has. None behind its end, which may
-    /// be lower than the caller last saw it, because another process that takes over cuts the file. Valid until the
+    /// Up to `count` bytes from `offset`, as many as the segment has. There are none behind its end. That end may be
+    /// lower than the caller last saw it, because a process that takes over the store cuts the file. Valid until the
     /// next call.
     func bytes(at offset: Int, count: Int) throws(LogError) -> UnsafeRawBufferPointer {
         let wanted = max(0, min(count, byteCount - offset))
@@ -159,7 +160,7 @@ final class SegmentReader {
         return payload
     }
 
-    /// The payload as it was before compression; in `buffer` if it was compressed. Valid until the next call.
+    /// The payload as it was before compression. It is in `buffer` if it was compressed. Valid until the next call.
     func rawPayload(of header: FrameHeader, in buffer: inout ByteWriter) throws(LogError) -> UnsafeRawBufferPointer {
         let payload = try payload(of: header)
         guard header.flags.contains(.lz4) else { return payload }
@@ -175,17 +176,17 @@ final class SegmentReader {
         return buffer.bytes
     }
 
-    /// The end of the zeros that begin at `offset`. It is `byteCount` if the file holds nothing else. Otherwise it is a
-    /// multiple of 64 bytes behind `offset` before which no frame begins. Each byte is examined about once, however
-    /// often this is called on the way through a file.
+    /// The end of the zeros that begin at `offset`. It is `byteCount` if the file holds nothing else from there on.
+    /// Otherwise it is a multiple of 64 bytes away from `offset`, and no frame begins before it. A pass through the
+    /// file examines each byte about once, however often it calls this.
     func endOfZeros(from offset: Int) throws(LogError) -> Int {
         if zeros.contains(offset) { return zeros.upperBound }
         var end = offset
         search: while end < byteCount {
-            // What the window holds comes first: another piece is read only if all of that is zero.
+            // The bytes in the window come first. Others are read only if all of these are zero.
             let held = windowStart + windowCount - end
             let piece = try bytes(at: end, count: end >= windowStart && held > 0 ? held : window.count)
-            // The file ends before the length that was reported for it.
+            // The file ends before the length that the system reported for it.
             guard !piece.isEmpty else {
                 end = byteCount
                 break
@@ -212,10 +213,10 @@ final class SegmentReader {
         return end
     }
 
-    /// Syncs what other processes have written. A medium that can't be written does not support syncs (`.input`),
-    /// and holds everything that was read from it. A volume that is mounted read-only syncs nothing and reports
-    /// success. `.readOnlyFileSystem` is reported if an error has made the volume read-only; pages may then never
-    /// have reached the disk.
+    /// Syncs what other processes have written. On a medium that can't be written, a sync fails with `.input`, which is
+    /// ignored: whatever was read is on the medium. On a volume that is mounted read-only, a sync does nothing and
+    /// succeeds. If an error has made the volume read-only, a sync fails with `.readOnlyFileSystem`, because pages may
+    /// never have reached the disk.
     func syncWhatOthersWrote() throws(LogError) {
         do throws(StorageError) { try file.sync() } catch {
             if case .input = error.code { return }

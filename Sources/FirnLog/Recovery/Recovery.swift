@@ -3,7 +3,7 @@ import FirnStorage
 
 /// What opening a store found.
 package struct RecoveryReport: Sendable, Equatable {
-    /// A tail that was never acknowledged, and was cut off.
+    /// A tail that was never acknowledged as durable. An opener for writing cuts it off.
     package struct TornTail: Sendable, Equatable, CustomStringConvertible {
         /// The segment's file.
         package var path: String
@@ -12,9 +12,9 @@ package struct RecoveryReport: Sendable, Equatable {
         package var offset: Int
         /// The version that was being committed there.
         package var version: UInt64
-        /// How many bytes were cut, not counting padding and preallocated zeros that nothing follows.
+        /// The number of bytes cut, not counting padding and preallocated zeros at the end.
         package var byteCount: Int
-        /// The whole frames among them, and the commits that those frames end.
+        /// The number of whole frames among these bytes, and of the commits that these frames end.
         package var wholeFrames: Int
         package var wholeCommits: Int
         package var reason: String
@@ -41,9 +41,8 @@ package struct RecoveryReport: Sendable, Equatable {
     /// The number of whole commits that no durable mark covered, and that were therefore rewritten to a new segment
     /// and synced.
     package var rewrittenCommits: Int = 0
-    /// The versions that the live checkpoint covers although the log ends before them. Their data is in the
-    /// checkpoint, but they can't be opened as past versions. Nil in every store whose disk keeps what it has
-    /// synced.
+    /// The versions that the live checkpoint covers although the log ends before them. Their data is in the checkpoint,
+    /// but they can't be opened as past versions. Nil unless the disk has lost what it had synced.
     package var missingFromLog: ClosedRange<UInt64>?
 }
 
@@ -58,19 +57,20 @@ package struct RecoveryReport: Sendable, Equatable {
 ///    - the version before the segment's first one, which a sealed segment holds;
 ///    - the mark in the shared page, if the page belongs to this store and epoch (`SharedPage` argues why that is
 ///      safe).
-/// 3. The version at B is the one after the last whole commit. If D has reached it, B was durable: **damage**.
-///    Opening throws, and nothing is changed. The same holds if the log just ends before D.
+/// 3. The version at B is the one after the last whole commit. If D has reached that version, B was durable:
+///    **damage**. Opening throws, and nothing is changed. A log that simply ends before D is damage, too.
 /// 4. Otherwise everything from B on was never acknowledged as durable: a **torn tail**. With `relaxed` and `none` it
 ///    may have been acknowledged as written. Zeros up to the end of the file are not a torn tail, but preallocated
-///    space. Anything else there is one, even a single bit: it is reported, and cut.
+///    space. Anything else there, even a single bit, is a torn tail, which is reported and cut.
 /// 5. The whole commits between D and B can be read, but the disk may lack them. If a sync failed, the system shows
-///    pages that never reached the disk, and treats them as clean. So if there are any, or a tail is to be cut, a new
-///    segment under a new epoch is made. Those commits are rewritten to it, and it is synced. Then the manifest is
-///    replaced, which seals the old segment at the end of what D covers. Only then is the log used. Until the manifest
-///    is replaced, the old state is untouched, so a crash on the way leads to the same decision again. A checkpoint's
-///    version is durable before the manifest names the checkpoint. If the log nevertheless ends before that version,
-///    because a disk lost what it had synced, no data is missing. The log continues behind the checkpoint in a new
-///    segment. The older segments no longer lead up to it and are dropped, and the report names the missing versions.
+///    pages that never reached the disk, and treats them as clean. So if there are such commits, or a tail is to be
+///    cut, a new segment under a new epoch is made. Those commits are rewritten to it, and it is synced. Then the
+///    manifest is replaced, which seals the old segment at the end of what D covers. Only then is the log used. Until
+///    the manifest is replaced, the old state is untouched, so a crash on the way leads to the same decision again. A
+///    checkpoint's version is durable before the manifest names the checkpoint. If the log nevertheless ends before
+///    that version, because a disk lost what it had synced, no data is missing. The log continues behind the checkpoint
+///    in a new segment. The older segments no longer lead up to it and are dropped, and the report names the missing
+///    versions.
 /// 6. Once the new manifest is durable, the old segment is cut. A crash before that leaves bytes behind its sealed
 ///    length, which are ignored and are cut at the next open.
 struct Recovery {
@@ -81,7 +81,7 @@ struct Recovery {
     /// The highest version known to be durable.
     var durable: UInt64
     var tornTail: RecoveryReport.TornTail?
-    /// The checkpoints that the store lists, the live one last; the log continues from that one.
+    /// The checkpoints that the store lists. The last is the live one, from which the log continues.
     private(set) var checkpoints: [Checkpoint]
     var checkpoint: Checkpoint? { checkpoints.last }
     /// The versions that the checkpoint covers and the log lacks.
@@ -93,9 +93,9 @@ struct Recovery {
     /// Reads and decides (steps 1 to 4), changing nothing.
     ///
     /// - Parameters:
-    ///   - pageMark: the shared page's durable mark, or 0 if the page is not to be believed.
-    ///   - isCopied: whether the page says that it is a copy of another store's page: then damage may have a cause that
-    ///     its reader understands.
+    ///   - pageMark: the shared page's durable mark, or 0 if the page is not valid.
+    ///   - isCopied: whether the page says that it was copied with the store's folder. If so, an error for missing
+    ///     versions names that cause.
     static func read(
         _ folder: StoreFolder, _ manifest: Manifest, pageMark: UInt64, isCopied: Bool = false, verify: VerifyOnOpen
     ) throws(LogError) -> Recovery {
@@ -108,8 +108,8 @@ struct Recovery {
                     "the log begins with version \(manifest.segments[0].firstVersion), but the checkpoint ends with \(checkpoint?.version ?? 0)"
             )
         }
-        // A store's very first segment follows nothing. If the first listed segment is another one, its header says
-        // what it follows.
+        // The first segment of a store follows nothing. If the first listed segment is a later one, its own header says
+        // which frame it follows.
         var chain: UInt32? = manifest.segments[0].segment == 1 ? 0 : nil
         var time: Int64 = 0
         var schema: [UInt8]?
@@ -137,14 +137,14 @@ struct Recovery {
         var scan = try SegmentScan.scan(
             reader, chainStart: chain, previousTime: time, sought: checkpoint?.version)
         if scan.schema == nil { scan.schema = schema }
-        // A new segment without a frame gives neither the time nor the schema: the segment before it does.
+        // If the last segment has no frame, an earlier segment gives the time and the schema.
         for entry in manifest.segments.dropLast().reversed() where scan.lastTime == 0 {
             let reader = try SegmentReader(folder, entry, storeID: manifest.storeID)
             let before = try SegmentScan.scan(reader, chainStart: nil, previousTime: 0)
             scan.lastTime = before.lastTime
             if scan.schema == nil { scan.schema = before.schema }
         }
-        // The time does not go back behind the checkpoint's either.
+        // A new frame's time is not before the checkpoint's time either.
         if let checkpoint { scan.lastTime = max(scan.lastTime, checkpoint.time) }
         // Everything in sealed segments is durable.
         let durable = max(scan.mark, scan.markBehind, pageMark, open.firstVersion - 1)
@@ -178,28 +178,28 @@ struct Recovery {
         durable == last + 1 ? "version \(durable) was" : "versions \(last + 1) to \(durable) were"
     }
 
-    /// Treats the end of a checkpoint as the end of the log.
+    /// For a log that ends before the checkpoint: continues it behind the checkpoint.
     private mutating func continueLog(after checkpoint: Checkpoint) {
         missing = scan.lastVersion + 1...checkpoint.version
         scan.lastVersion = checkpoint.version
         scan.unconfirmed = []
-        // What the log lacks may have set another schema: the checkpoint knows it.
+        // The missing commits may have set another schema. The checkpoint knows that schema.
         scan.schema = nil
         durable = checkpoint.version
     }
 
-    /// Makes it durable that this manifest is in force. A process that died, or whose sync failed, may have
-    /// replaced the manifest without completing the sync of its folder. A power cut would then take away everything
-    /// that is committed to a segment which only this manifest lists.
+    /// Makes it durable that this manifest is in force. A process that died, or whose sync failed, may have replaced
+    /// the manifest without completing the sync of its folder. A power cut would then take away everything that is
+    /// committed to a segment that only this manifest lists.
     ///
-    /// So the manifest is replaced by an equal one. Syncing the folder once more would prove nothing. After a failed
-    /// sync the next one succeeds, and the name may still be missing on the disk. The name is synced only if there is
+    /// So the manifest is replaced by an equal one. Syncing the folder once more would prove nothing: after a failed
+    /// sync the next one succeeds, and the name may still be missing on the disk. The name is only synced if there is
     /// no space for another manifest, and the page records no failure. So a store on a full disk can be opened, and
-    /// space can be freed. A store without a version has nothing to free, and may have been made by a process that
-    /// could not sync its name.
+    /// space can be freed. For a store without a version, the error is thrown: such a store has nothing to free, and
+    /// may have been made by a process that could not sync its name.
     ///
-    /// - Parameter location: where the folder was found; nil if the store has been open for longer than that is sure
-    ///   to be true.
+    /// - Parameter location: where the folder was found; nil if the store has been open for a while, so that its folder
+    ///   may have moved.
     mutating func renewManifest(_ page: SharedPage, _ location: StoreLocation?) throws(LogError) {
         try stored(folder.sync(.log))
         if checkpoint != nil { try stored(folder.sync(.checkpoints)) }
@@ -215,15 +215,15 @@ struct Recovery {
                 throw error
             }
         }
-        // Whoever made the store may have died before its name was durable. A store that was found with a version has
-        // been found by its name before. So a folder above it that can't be synced is no reason to refuse it.
+        // The process that made the store may have died before the folder's name was durable. A store with a version
+        // was opened by its name before. So it is not refused because the folder above it can't be synced.
         do throws(LogError) { try location?.syncParent() } catch {
             if lastVersion == 0 { throw error }
         }
     }
 
-    /// Replaces the manifest in force. If the new one may be in force without being durable, the page says so. Then the
-    /// next opener must not believe a sync of its name.
+    /// Replaces the manifest in force. If the new manifest may be in force without being durable, the page records
+    /// that. Then the next opener does not trust a sync of the manifest's name.
     private mutating func replaceManifest(with next: Manifest, _ page: SharedPage) throws(LogError) {
         do throws(LogError) { try folder.replaceManifest(manifest, with: next) } catch {
             if !error.isTransient { page.setUnsyncedName() }
@@ -232,8 +232,8 @@ struct Recovery {
         manifest = next
     }
 
-    /// Steps 5 and 6, if needed: after it, the log is durable and intact. Returns how many commits were rewritten.
-    /// After a failed write or sync, which the page records, a new segment is begun in any case. Marks behind the last
+    /// Takes steps 5 and 6, if needed, so that the log is durable and intact. Returns how many commits were rewritten.
+    /// After a failed write or sync, which the page records, a new segment is begun in any case: marks behind the last
     /// commit may be missing on the disk.
     mutating func makeDurable(_ page: SharedPage) throws(LogError) -> Int {
         try removeUnlistedSegments()
@@ -241,14 +241,15 @@ struct Recovery {
         if needsRewrite || page.hasFailed {
             rewritten = try usingReserve { recovery throws(LogError) in try recovery.rewriteTail(page) }
         }
-        // A step of its own, so that a retry does not repeat the takeover: the new manifest is already in force.
+        // This is a step of its own, so that its retry does not repeat `rewriteTail`, whose manifest is already in
+        // force.
         try usingReserve { recovery throws(LogError) in try recovery.trimSealedSegments() }
         return rewritten
     }
 
-    /// Runs a step. If the step finds the disk full, which leaves everything as it was, it is run once more. The retry
-    /// uses the space of the reserve. The reserve exists so that a store on a full disk can still be opened, and space
-    /// freed.
+    /// Runs a step. If the step fails because the disk is full, it has changed nothing. Then the reserve is removed,
+    /// and the step is run once more with that space. The reserve exists so that a store on a full disk can still be
+    /// opened, and space can be freed.
     private mutating func usingReserve<Result>(
         _ step: (inout Recovery) throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -356,10 +357,10 @@ struct Recovery {
         out.removeAll()
     }
 
-    /// The header CRC of the frame that ends at `end`, or of the segment's header.
+    /// The header CRC of the frame that ends at `end`, or of the segment's header if that ends there.
     private func chainEnd(before end: Int, _ reader: SegmentReader) throws(LogError) -> UInt32 {
         if end == scan.end { return scan.chain }
-        // The frame at `end` repeats it as its chain.
+        // The frame at `end` repeats that CRC as its chain.
         guard case .frame(let frame, _) = try reader.item(at: end) else {
             throw LogError(.damage, path: reader.path, offset: end, detail: "the frame changed while it was read")
         }
@@ -393,9 +394,8 @@ struct Recovery {
         }
     }
 
-    /// The newest sealed segment if its file is longer than its sealed length: the file, and the length to which it
-    /// is to be cut. That is done once the manifest that seals the segment is durable. Nil if there is nothing to
-    /// cut.
+    /// The newest sealed segment if its file is longer than its sealed length: the file, and the length to which it is
+    /// to be cut. It is cut once the manifest that seals it is durable. Nil if there is nothing to cut.
     func uncutSegment() throws(LogError) -> (name: StoreFileName, end: Int)? {
         guard let entry = manifest.segments.dropLast().last else { return nil }
         let name = folder.segment(entry.segment)

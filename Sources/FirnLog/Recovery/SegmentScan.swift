@@ -1,18 +1,18 @@
 import FirnBytes
 
-/// What a segment holds, found by reading it from its header on. These are the whole commits up to the first offset at
-/// which the log is broken or ends, and what follows behind that.
+/// What a segment holds, found by reading it from its header on: the whole commits up to the first offset at which the
+/// log is broken or ends, and what follows behind that.
 struct SegmentScan {
     /// A commit that was not yet known to be durable when the newest frame before the break was written.
     struct Commit: Equatable {
         var version: UInt64
         /// From the start of its first frame to the end of its last.
         var range: Range<Int>
-        /// The time of the frame before it.
+        /// The time of the last frame before the commit.
         var timeBefore: Int64
     }
 
-    /// The offset from which on nothing belongs to a whole commit.
+    /// Where a log is broken: from `offset` on, nothing belongs to a whole commit.
     struct Break: Equatable {
         var offset: Int
         var version: UInt64
@@ -29,7 +29,7 @@ struct SegmentScan {
     var lastTime: Int64 = 0
     /// The highest durable mark in the unbroken run.
     var mark: UInt64
-    /// The commits behind that mark, in order.
+    /// The commits of versions above `mark`, in order.
     var unconfirmed: [Commit] = []
     /// The position behind the version that was sought, if the segment holds it.
     var sought: LogPosition?
@@ -39,7 +39,7 @@ struct SegmentScan {
     var broken: Break?
     /// The highest durable mark in the headers of frames behind the break.
     var markBehind: UInt64 = 0
-    /// The whole frames behind `end`, if the segment is broken, and the commits that they end.
+    /// If the segment is broken: the number of whole frames behind `end`, and of the commits that these frames end.
     var framesBehind = 0
     var commitsBehind = 0
     /// The offset from which on there are only zeros, if the segment is broken; a multiple of 64, or the file's end.
@@ -146,10 +146,10 @@ struct SegmentScan {
         unconfirmed.removeAll { $0.version <= mark }
     }
 
-    /// Continues behind the break by looking for the magic. Each header of this segment at a multiple of 64 bytes says
-    /// what was durable when it was written. The header is enough for that, even if its payload is damaged.
+    /// Continues behind the break by looking for headers of this segment at multiples of 64 bytes. The durable mark in
+    /// each of them counts, even if the header's payload is damaged.
     ///
-    /// Which frames are intact is only for the report, so no byte is checksummed twice. If a header lies within the
+    /// Only the report says which frames are intact, so no byte is checksummed twice. If a header lies within the
     /// payload that another header claims, only the header is read. Otherwise a forged tail could claim the same
     /// megabytes at each of its headers, and opening would take hours.
     private mutating func lookBehind(_ broken: Break, _ reader: SegmentReader) throws(LogError) {

@@ -3,19 +3,19 @@ import Synchronization
 
 /// How the system's clock was set while the log was written.
 package enum ClockChange: Sendable, Equatable {
-    /// Forwards, by so many nanoseconds.
+    /// The clock was set forwards, by so many nanoseconds.
     case forward(nanoseconds: Int64)
-    /// It is so many nanoseconds behind the newest frame: it was ahead before, or was set back.
+    /// The clock is so many nanoseconds behind the newest frame: it was ahead before, or was set back.
     case behind(nanoseconds: Int64)
 }
 
-/// A change of the clock that the tail's appender has noticed and that any thread may take. A newer one replaces it.
+/// A change of the clock that the tail's appender has noticed and that any thread may take. A newer change replaces it.
 final class PendingClockChange: Sendable {
-    /// The nanoseconds from which on a clock that is wrong is worth a word to somebody.
+    /// A clock that is wrong by at least this many nanoseconds is reported.
     static let notable: Int64 = 60_000_000_000
     /// By how much the clock was set forwards, or by how much it is behind, as a negative number.
     private let change = Atomic<Int64>(0)
-    /// Whether it was already noticed that the clock is behind. It must have caught up before that is noticed again.
+    /// Whether it was already noted that the clock is behind. It is noted again only after the clock has caught up.
     private let isBehind = Atomic<Bool>(false)
 
     @inline(__always)
@@ -31,7 +31,7 @@ final class PendingClockChange: Sendable {
     ///
     /// - Parameters:
     ///   - time: the time of a frame that is written now.
-    ///   - before: what was known when the clocks were read before.
+    ///   - before: the record at the reading before.
     func note(_ now: ClockReading, _ time: Int64, since before: AgeRecord) {
         let behind = time.clampedSubtracting(now.wall)
         if behind >= Self.notable {

@@ -1,8 +1,8 @@
 import FirnStorage
 import Synchronization
 
-/// Makes written commits durable, many by one sync. There is no thread for it: a thread that needs durability and
-/// finds nobody syncing syncs for all.
+/// Makes written commits durable, many by one sync. No thread exists for it: if a thread needs durability and no sync
+/// runs, that thread syncs for all.
 ///
 /// The cycle:
 /// 1. A commit's frames are written, then `noteWritten` raises *written*. The appender does that, so one commit at a
@@ -10,14 +10,15 @@ import Synchronization
 /// 2. A thread that must wait calls `wait(for:)`. If *durable* has reached its version, it continues.
 /// 3. Otherwise, if nobody is syncing, it becomes the leader: it reads *written* as the round's target, enters it in
 ///    `round`, and syncs. Every frame up to the target was written before the sync began, so the sync covers it. Then
-///    it checks, once in 1 ms, that the file still has its name in the store (`HeldNames`). What is synced to a file
-///    that was removed is lost.
+///    it checks, at most once in 1 ms, that the file still has its name in the store (`HeldNames`). Whatever is synced
+///    to a file that was removed is lost.
 /// 4. The leader raises *durable* to the target, stores it in the shared page, raises *published*, and ends the round.
-///    It wakes one of the waiters that this sync did not cover, to lead the next round, and then all that it did cover.
+///    It wakes one of the waiters that this sync did not cover, to lead the next round, and then all waiters that it
+///    did cover.
 /// 5. If the sync fails, *failure* is set instead, and stays: nothing more is written or synced, and all waiters throw.
 ///    The sync is never tried again, because a second one may report success for pages that the first one lost. Then
 ///    the end of the round wakes all waiters in both wait queues. Nobody leads another round, so a thread that is left
-///    asleep would sleep for ever. A thread may have checked for the failure just before it was set.
+///    asleep would sleep for ever. Such a thread may have checked for the failure just before it was set.
 ///
 /// Waiters use two wait queues alternately: one for waiters that the running sync covers, one for waiters that need the
 /// next sync. So the end of a round wakes nobody in vain, and wakes all of a queue with one system call. A thread that
@@ -44,7 +45,7 @@ final class GroupCommit: @unchecked Sendable {
     private var failure: LogError?
     private var file: any StorageFile
     private let page: SharedPage?
-    /// Checked after a sync; nil in tests, for files that are nobody's store.
+    /// Checked after a sync. Nil in tests, whose files belong to no store.
     let names: HeldNames?
     /// Whether a commit is published as soon as it is written.
     private let publishesWhenWritten: Bool
@@ -93,7 +94,7 @@ final class GroupCommit: @unchecked Sendable {
         failed.load(ordering: .sequentiallyConsistent) ? lock.withLock { failure } : nil
     }
 
-    /// Step 1.
+    /// Raises *written* (step 1).
     func noteWritten(_ version: UInt64) {
         written.store(version, ordering: .sequentiallyConsistent)
         if publishesWhenWritten {
@@ -102,7 +103,8 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Steps 2 to 5. Throws if a sync failed before the version was durable.
+    /// Makes a version durable, or waits until it is (steps 2 to 5). Throws if a sync failed before the version was
+    /// durable.
     func wait(for version: UInt64) throws(LogError) {
         var hasYielded = false
         while durableVersion < version {
@@ -117,8 +119,8 @@ final class GroupCommit: @unchecked Sendable {
                 continue
             }
             if !hasYielded, isCrowded.load(ordering: .relaxed) {
-                // The threads that the last round woke may be waiting for this processor. This sync also covers what
-                // they write now.
+                // The threads that the last round woke may be waiting for this processor. If they run first, this sync
+                // also covers what they write.
                 hasYielded = true
                 yieldThread()
                 continue
@@ -127,13 +129,14 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Steps 3 to 5: leads the round that begins from `now`, unless another thread was quicker.
+    /// Leads the round that begins from `now`, unless another thread was quicker (steps 3 to 5).
     func syncRound(_ now: Round) {
         guard let led = beginRound(now) else { return }
         defer { endRound(led) }
-        // A round may have ended since the caller looked. A failure of it is set before its end, so the next leader
-        // sees it. If that round has synced everything, the log may be closed by now, and another process may write.
-        // Then a further sync of this file would fail, and the failure would be treated as one of that process.
+        // Another round may have ended since the caller read `now`. Its failure is set before its end, so the next
+        // leader sees the failure. If that round has synced everything, the log may be closed by now, and another
+        // process may write. Then a further sync of this file would fail, and the failure would be treated as one of
+        // that process.
         if hasFailed || led.target <= durableVersion { return }
         do throws(LogError) {
             try stored(file.sync())
@@ -145,7 +148,7 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Syncs everything that is written, even if all commits are durable (a mark may not be).
+    /// Syncs everything that is written, even if all commits are durable, because a mark may not be durable.
     func syncAll() throws(LogError) {
         try lead { file throws(LogError) in
             try synced(file.sync())
@@ -153,9 +156,9 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Leads a round with `body`, which syncs everything that was written to the file that it gets, and returns the
-    /// file to continue with. If it throws an error that is not transient (`isTransient`; a full disk is), the
-    /// writing ends.
+    /// Leads a round with `body`. It gets the file, syncs everything that was written to it, and returns the file to
+    /// continue with. If `body` throws an error that is not transient (`isTransient`; a full disk is), nothing more is
+    /// written.
     func lead(_ body: (any StorageFile) throws(LogError) -> any StorageFile) throws(LogError) {
         let led = beginNextRound()
         defer { endRound(led) }
@@ -171,8 +174,8 @@ final class GroupCommit: @unchecked Sendable {
         raise(to: led.target)
     }
 
-    /// What was found to be another file ends the writing. What could not be looked up is looked up after the next
-    /// sync.
+    /// Throws if a name leads to another file, which ends the writing. A name that could not be looked up is looked up
+    /// again after the next sync.
     private func checkNames(_ file: any StorageFile, always: Bool = false) throws(LogError) {
         do throws(LogError) {
             if always { try names?.check(file) } else { try names?.checkIfDue(file) }
@@ -181,14 +184,14 @@ final class GroupCommit: @unchecked Sendable {
         }
     }
 
-    /// Ends the writing if one of the names gives another file by now. Called by the appender before another process
-    /// writes: then nobody looks any more at what this process has committed.
+    /// Ends the writing if one of the names leads to another file. The appender calls this before it lets another
+    /// process write, because after that nobody checks what this process has committed.
     func checkNamesNow() {
         do throws(LogError) { try checkNames(file, always: true) } catch { fail(error) }
     }
 
-    /// Returns, after a failure, when no sync runs and none will begin. Only then may another process write. A sync
-    /// that succeeds after a write has failed raises the marks of the page, which belongs to the other process by then.
+    /// After a failure, waits until no sync runs and none can begin. Only then may another process write. A sync that
+    /// succeeds after a write has failed raises the marks of the page, which by then would belong to the other process.
     /// Called by the appender.
     func waitForLastRound() {
         precondition(hasFailed, "Firn: unless a write or sync has failed, another round may begin at any time")

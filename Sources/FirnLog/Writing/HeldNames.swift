@@ -5,17 +5,17 @@ import Synchronization
 /// `lock`.
 ///
 /// People move, remove and restore files under open stores. A commit to a segment that was removed is lost, however
-/// well it was synced. A lock of a file that was replaced keeps nobody out. So each of these names must still give the
-/// file that is held: after a sync, and before the manifest is replaced. Counting links would not do, because backups
-/// hold hard links. Descriptors guarantee the rest: whatever is found under the names, nothing but the held folders is
-/// ever written to.
+/// well it was synced. A lock of a file that was replaced keeps nobody out. So each of these names must still lead to
+/// the file that is held: after a sync, and before the manifest is replaced. Counting the file's links would not show
+/// that, because backups hold hard links. Whatever the names lead to, only the held folders are ever written to,
+/// through their descriptors.
 ///
-/// After a sync they are looked up at most once in 1 ms, because they take a twentieth of a fast disk's sync. A
-/// person's change to the files loses a commit that was acknowledged 1 ms later as well as one acknowledged 1 ms
-/// earlier. What matters is that the next commit fails. Closing the store looks, too, and so does a process before it
-/// lets another one write.
+/// Syncs look the names up at most once in 1 ms, because that takes a twentieth of a fast disk's sync. If a person
+/// removes the files, a commit is lost whether it was acknowledged 1 ms before or 1 ms after. What matters is that the
+/// next commit fails. The names are also looked up when the store is closed, and before this process lets another
+/// process write.
 ///
-/// Moving the whole folder of a store changes none of these names, so its log goes on.
+/// Moving the whole folder of a store changes none of these names, so its log continues.
 final class HeldNames: Sendable {
     private let log: any StorageFolder
     private let folder: StoreFolder
@@ -33,7 +33,7 @@ final class HeldNames: Sendable {
         self.clock = clock
     }
 
-    /// Called after each sync; does something once in 1 ms.
+    /// Called after each sync. Checks at most once in 1 ms.
     ///
     /// - Parameter segment: the open segment.
     func checkIfDue(_ segment: any StorageFile) throws(LogError) {
@@ -46,8 +46,8 @@ final class HeldNames: Sendable {
     /// Throws `.replaced` if one of the names no longer leads to what the log has open. A name that could not be looked
     /// up is no reason to end the writing: that error is transient.
     ///
-    /// Costs four system calls, which only look names up in memory. They must not read the files' times, or the next
-    /// sync would be dearer (`firn_identify`).
+    /// Costs four system calls, which only look names up in memory. They must not read the files' times, because that
+    /// would make the next sync more expensive (`firn_identify`).
     ///
     /// - Parameter segment: the open segment.
     func check(_ segment: any StorageFile) throws(LogError) {

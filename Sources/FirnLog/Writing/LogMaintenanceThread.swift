@@ -1,7 +1,7 @@
 import FirnStorage
 import Synchronization
 
-/// The log's one thread for work that no other thread waits for:
+/// The log's own thread, for work that no other thread waits for:
 /// - preallocation;
 /// - the reserve;
 /// - syncs for asynchronous commits and for `relaxed`;
@@ -79,7 +79,7 @@ final class LogMaintenanceThread: @unchecked Sendable {
         thread?.join()
     }
 
-    /// Must be called after each commit, which is to be marked (and synced, if relaxed) after a while.
+    /// Must be called after each commit, so that the thread marks it (and syncs it, if relaxed) after a while.
     @inline(__always)
     func noteCommit() {
         writerLock.keepUntilIdle()
@@ -211,15 +211,16 @@ final class LogMaintenanceThread: @unchecked Sendable {
         return nil
     }
 
-    /// Makes the reserve as long as the store wants it by now. If a commit is being written, the next step does it.
+    /// Makes the reserve as long as the store's size requires. If a commit is being written, the next preallocation
+    /// does it.
     private func growReserve() {
         guard tail.tryBegin() else { return }
         if tail.isWriter { reserve.grow(for: tail) }
         tail.endAppending()
     }
 
-    /// Writes the durable mark once more for an idle log, if no frame has it yet and nobody is writing, and lets
-    /// other processes write. Returns false if it should be tried again.
+    /// For an idle log, writes the durable mark once more if no frame has it yet, and requests that the writer lock is
+    /// released. Returns false if the tail has an appender, so that this must be tried again.
     private func markIfIdle() -> Bool {
         guard group.currentFailure == nil else { return true }
         guard tail.tryBegin() else { return false }

@@ -16,8 +16,8 @@ import FirnStorage
 /// | 8 to 64 MiB | a thirty-second of the files, in steps of 256 KiB, at most 2 MiB |
 /// | 64 MiB and more | 4 MiB |
 ///
-/// A commit that deletes 10,000 objects on a full disk takes less than 256 KiB of log. The reserve is only made if that
-/// leaves as much space free again. It grows with the store, and is made smaller only by being used.
+/// A commit that deletes 10,000 objects on a full disk takes less than 256 KiB of log. The reserve is only made if as
+/// many bytes stay free as it takes. It grows with the store, and is made smaller only by being used.
 struct LogReserve: Sendable {
     let folder: StoreFolder
     let storeID: StoreID
@@ -37,16 +37,16 @@ struct LogReserve: Sendable {
         }
     }
 
-    /// What removing it makes free. Somebody may have made it long without giving it blocks.
+    /// The bytes that removing it frees. Somebody may have made the file long without allocating blocks for it.
     var freeableByteCount: Int {
         status.map { min($0.allocatedByteCount, $0.byteCount, 1 << 60) } ?? 0
     }
 
-    /// The bytes that it has now.
+    /// The reserve's length; 0 if there is none.
     var presentByteCount: Int { status?.byteCount ?? 0 }
 
-    /// Nil also if the file has a second name, as in a backup of hard links. Then removing it frees nothing, and
-    /// another one is made.
+    /// The file's status; nil if there is no file, or if it has a second name, as in a backup of hard links. Then
+    /// removing it frees nothing, and another file is made.
     private var status: FileStatus? {
         guard let status = (try? folder.status(folder.reserve)) ?? nil, status.linkCount == 1 else { return nil }
         return status
@@ -67,23 +67,23 @@ struct LogReserve: Sendable {
             try fill(file, from: present, to: wanted)
             return true
         } catch {
-            // A part of it would be in the way of what it is for.
+            // A part of the reserve would only take space that the full disk needs.
             if present == 0 { try? folder.remove(folder.reserve) }
             return false
         }
     }
 
-    /// Makes the file as long as the store of a tail wants it by now, unless it was used. Called by the tail's
-    /// appender.
+    /// Makes the file as long as the size of the tail's store requires, unless the reserve was used. Called by the
+    /// tail's appender.
     func grow(for tail: LogTail) { if !tail.isReserveGone { _ = make(for: tail.storeByteCount) } }
 
-    /// Like `make`, but a file that only could not be made longer counts.
+    /// Like `make`, but it is enough that there is a file, even if the file could not be made longer.
     ///
-    /// - Returns: false if there is none, although the store wants one.
+    /// - Returns: false if there is none, although the store's size requires one.
     func ensure(for storeByteCount: Int) -> Bool { make(for: storeByteCount) || presentByteCount > 0 }
 
     private func create() throws(StorageError) -> any StorageFile {
-        // An empty file may be left from a process that died, or one to which a backup has a link.
+        // The name may be taken by an empty file of a process that died, or by a file to which a backup has a link.
         try? folder.remove(folder.reserve)
         return try folder.create(folder.reserve)
     }
@@ -107,7 +107,8 @@ struct LogReserve: Sendable {
         }
     }
 
-    /// The word with a number: SplitMix64 (Steele, Lea and Flood 2014), whose state is a multiple of one constant.
+    /// The word at an index: SplitMix64 (Steele, Lea and Flood 2014), whose state is a seed plus a multiple of one
+    /// constant.
     private func word(_ number: Int) -> UInt64 {
         var word = (storeID.high ^ storeID.low) &+ UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
         word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9

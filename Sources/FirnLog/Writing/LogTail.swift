@@ -12,7 +12,7 @@ import Synchronization
 ///   thread that writes a part owns them; the part queue passes them on from part to part.
 /// - `end`: the same, but atomic, because any thread may read it as an estimate (`extent`).
 /// - `file`, `manifest`, `schema`, `isWriter`: changed by the appender, under `lock`. So the appender may read them
-///   without it, and any thread with it (`snapshot`).
+///   without the lock, and any thread with it (`snapshot`).
 /// - `isAppending`, `filled`, `filling`, `mayFill`: guarded by `lock`. Another thread preallocates space, by writing
 ///   zeros, while the appender writes. So each write first makes sure that no zeros overwrite it, and nothing is
 ///   preallocated while the file is cut or sealed.
@@ -33,13 +33,14 @@ final class LogTail: @unchecked Sendable {
     }
     var chain: UInt32
     var lastTime: Int64
-    /// What is known of how long ago frames were written, as the page has it while this process writes.
+    /// The ages of the log's frames, as far as they are known. While this process writes, the page has the same record.
     private(set) var ages: AgeRecord
-    /// How the system's clock was set, for the store to tell somebody.
+    /// A change of the system's clock that the store has yet to take and report.
     let clockChange = PendingClockChange()
     private(set) var schema: [UInt8]
     var isReserveGone: Bool
-    /// What this process asks to retain of the past. The next replacement of the manifest contains it. Atomic.
+    /// The history retention that this process asks for (`RetentionWord`). The next replacement of the manifest
+    /// contains it. Atomic.
     private let wantedRetention = Atomic<UInt64>(0)
     /// The durable mark in the newest frame.
     var markWritten: UInt64 = 0
@@ -110,8 +111,8 @@ final class LogTail: @unchecked Sendable {
         #endif
     }
 
-    /// Stops a debug build if the tail has no appender. Call it in what only the appender may do. It does not compare
-    /// threads, because other threads write the parts of a commit for the appender.
+    /// Stops a debug build if the tail has no appender. Call it in whatever only the appender may do. It does not
+    /// compare threads, because other threads write the parts of a commit for the appender.
     @inline(__always) func assertAppending() {
         #if DEBUG
             if !hasAppender.load(ordering: .relaxed) {
@@ -120,7 +121,7 @@ final class LogTail: @unchecked Sendable {
         #endif
     }
 
-    /// The state that any thread may read beside the appender.
+    /// The state that any thread may read while there is an appender.
     func snapshot() -> (manifest: Manifest, schema: [UInt8]) { lock.withLock { (manifest, schema) } }
 
     /// Sets the schema that new segments begin with. Called by the appender.
@@ -140,7 +141,7 @@ final class LogTail: @unchecked Sendable {
     /// The bytes of the live checkpoint's files. Atomic: used as an estimate.
     let checkpointByteCount = Atomic<Int>(0)
 
-    /// About the bytes of the store's files. Called by the appender.
+    /// Approximately the number of bytes of the store's files. Called by the appender.
     var storeByteCount: Int {
         assertAppending()
         return manifest.segments.dropLast().reduce(end + checkpointByteCount.load(ordering: .relaxed)) {
@@ -148,7 +149,8 @@ final class LogTail: @unchecked Sendable {
         }
     }
 
-    /// The segments, and how far the open one is written. It is an estimate, and must not be used to read them.
+    /// The manifest, and approximately the end of the open segment. The end is an estimate, and must not be used to
+    /// read frames.
     var extent: (manifest: Manifest, end: Int) { lock.withLock { (manifest, min(filled, end)) } }
 
     /// Whether a commit has been written to the open segment. Called by the appender.
@@ -181,7 +183,7 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Time
 
-    /// Returns the time of a new frame: the clock's, but never before the frame that was written last.
+    /// Returns the time of a new frame: the clock's time, but never before the time of the frame that was written last.
     func nextTime() -> Int64 {
         assertAppending()
         let now = clock.reading()
@@ -226,7 +228,7 @@ final class LogTail: @unchecked Sendable {
         if ownRetention != RetentionWord() { manifest.retention = ownRetention }
     }
 
-    /// Writes what this process asks to retain to the manifest, unless it is there already. Called by the appender.
+    /// Writes this process's retention to the manifest, unless it is there already. Called by the appender.
     func rememberRetention() throws(LogError) {
         var next = manifest
         setRetention(&next)
@@ -318,8 +320,8 @@ final class LogTail: @unchecked Sendable {
 
     // MARK: Preallocation
 
-    /// How many bytes are preallocated at a time. It is half of what there is, so that the log of a store to which
-    /// little is written is no longer than necessary. `lock` is held.
+    /// The number of bytes that are preallocated next. It is half of the length so far, within limits. So the log of a
+    /// store to which little is written is no longer than necessary. `lock` is held.
     private var fillStep: Int {
         min(max(filled / 2, LogLimits.preallocationByteCount.first), LogLimits.preallocationByteCount.most)
     }
@@ -350,7 +352,7 @@ final class LogTail: @unchecked Sendable {
                 reached += count
             }
         } catch {
-            // Whatever was written is zeros. If the disk has failed, the next commit meets that itself.
+            // Whatever was written is zeros. If the disk has failed, the next commit meets the failure itself.
         }
         lock.lock()
         filled = reached
@@ -365,7 +367,7 @@ final class LogTail: @unchecked Sendable {
 
     /// Seals the segment and continues in a new one. Afterwards everything written so far is durable.
     ///
-    /// If the manifest's numbers are used up, nothing changes, and the log continues as it is.
+    /// If the manifest's numbers are used up, throws `.damage` and changes nothing.
     func roll() throws(LogError) {
         assertAppending()
         // This check comes first, because in `group.lead` every failure that is not transient ends the writing.
@@ -387,7 +389,7 @@ final class LogTail: @unchecked Sendable {
             // 1. Everything written becomes durable; the preallocated space behind it is cut off.
             try stored(old.truncate(to: end))
             try synced(old.sync())
-            // The manifest is about to say that this segment is complete.
+            // The names are checked again, because the manifest is about to say that this segment is complete.
             try group.names?.check(old)
             let version = group.writtenVersion
             var next = manifest
@@ -454,7 +456,7 @@ final class LogTail: @unchecked Sendable {
     // MARK: Other processes
 
     /// The position of the log's end, as far as this process knows. Called by the appender or, while another process
-    /// writes, by the thread that reads what that has written.
+    /// writes, by the thread that reads the commits of that process.
     var position: LogReadPosition {
         if isWriter { assertAppending() }
         let open = manifest.segments.last { $0.firstVersion <= group.writtenVersion + 1 } ?? manifest.openSegment
@@ -463,7 +465,8 @@ final class LogTail: @unchecked Sendable {
             time: lastTime, mark: markWritten)
     }
 
-    /// Moves the end of the log to the position up to which another process has written. Called by the appender.
+    /// Moves the end of the log to a position up to which this process has read the commits of others. Called by the
+    /// appender.
     func move(to position: LogReadPosition, _ manifest: Manifest) {
         assertAppending()
         end = position.offset

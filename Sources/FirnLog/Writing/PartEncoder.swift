@@ -16,7 +16,7 @@ struct PartEncoder: ~Copyable {
     private var lz4 = LZ4()
     /// Parts with fewer bytes than this are not compressed, because nothing is gained.
     private static let smallest = 64
-    /// From this size on a commit waits for the compressor, so it compresses less thoroughly.
+    /// A commit waits for the compression of parts of at least this size, so it is less thorough.
     private static let large = 64 << 10
     private static let acceleration = 6
 

@@ -1,8 +1,8 @@
 import FirnBytes
 import FirnStorage
 
-/// The parts of a long commit on their way to the disk. At most two of them are compressed at the same time, beside
-/// the caller that encodes the next part. They are written in order.
+/// The parts of a long commit on their way to the disk. Two workers compress parts while the caller encodes the next
+/// part. Parts are written in order.
 ///
 /// 1. The caller passes a part with `submit`. There are `capacity` slots; when all are taken, the caller waits. So a
 ///    commit's memory is bounded.
@@ -42,7 +42,7 @@ final class PartQueue: @unchecked Sendable {
     private var version: UInt64 = 0
     private var time: Int64 = 0
     private let tail: LogTail
-    // Used by the caller when it helps.
+    // Used by the caller when it compresses parts itself.
     private var ownEncoder = PartEncoder()
 
     init(tail: LogTail) { self.tail = tail }
@@ -64,8 +64,8 @@ final class PartQueue: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Passes a part to the queue. `raw` gets other memory in exchange, to be used again. Throws the error that
-    /// writing an earlier part threw.
+    /// Passes a part to the queue, and gives `raw` other memory in exchange, which may be used for another part. Throws
+    /// the error that writing an earlier part threw.
     func submit(
         _ raw: inout ByteWriter, kind: FrameHeader.Kind, part: UInt32, isLast: Bool
     ) throws(StorageError) {
