@@ -1,6 +1,7 @@
 /// A point on the Earth, from which shapes are made.
 ///
-/// What a realm holds is an embedded object of the application that has the properties of a GeoJSON point:
+/// A realm stores a location as an embedded object of an application's class that has the properties of a GeoJSON
+/// point:
 ///
 /// ```swift
 /// class Location: EmbeddedObject {
@@ -24,9 +25,9 @@
 ///
 /// The text form is `location IN %@`, with the shape as its argument.
 ///
-/// The Earth is taken as a sphere of 6378.1 km. A location whose type is not `Point`, or that lacks coordinates, or has
-/// some out of range, is in no shape. There is no index for shapes, so a query looks at each object. That costs about
-/// 100 nanoseconds, and a few more for each edge of a polygon.
+/// The Earth is taken as a sphere of 6378.1 km. A location is in no shape if its type is not `Point`, or if its
+/// coordinates are missing or out of range. There is no index for shapes, so a query tests each object. That costs
+/// about 100 nanoseconds, and a few more for each edge of a polygon.
 public struct GeoPoint: Hashable, Sendable {
     /// Degrees north of the equator, from -90 to 90.
     public let latitude: Double

@@ -2,11 +2,11 @@ import FirnQuery
 
 /// A shape on the Earth, in which a query looks for locations: a `GeoBox`, `GeoPolygon` or `GeoCircle`.
 public protocol Geospatial: Hashable, Sendable {
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     var _region: _GeoRegion { get }
 }
 
-/// A shape as queries take it.
+/// A shape in the form that queries use.
 public struct _GeoRegion: Sendable {
     let region: GeoRegion
 }
@@ -14,11 +14,11 @@ public struct _GeoRegion: Sendable {
 /// The locations between two latitudes and two longitudes, edges included.
 ///
 /// The box extends eastwards from its left side: from 170 to -170 degrees it is 20 degrees wide and crosses the
-/// antimeridian. It holds nothing if the top lies south of the bottom.
+/// antimeridian. It is empty if the top lies south of the bottom.
 public struct GeoBox: Geospatial {
-    /// The corner in the south-west.
+    /// The south-western corner.
     public let bottomLeft: GeoPoint
-    /// The corner in the north-east.
+    /// The north-eastern corner.
     public let topRight: GeoPoint
 
     /// A box from two of its corners.
@@ -33,7 +33,7 @@ public struct GeoBox: Geospatial {
         self.init(bottomLeft: bottomLeft, topRight: topRight)
     }
 
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     public var _region: _GeoRegion {
         _GeoRegion(
             region: .box(
@@ -44,19 +44,19 @@ public struct GeoBox: Geospatial {
 
 /// The locations within a line around them, except the locations within its holes.
 ///
-/// The edges are parts of great circles. A line divides the Earth into two parts. The smaller one is meant, whatever
-/// the direction in which the points follow each other. Locations on the line belong to the polygon, and so do
+/// The edges are parts of great circles. A line divides the Earth into two parts. The polygon is the smaller part,
+/// whatever the direction of the points along the line. Locations on the line belong to the polygon, and so do
 /// locations on the line of a hole. Where a line crosses itself, every second part is inside.
 public struct GeoPolygon: Geospatial {
-    /// The points of the line. The last one is the first one again.
+    /// The points of the line. The last point equals the first one.
     public let outerRing: [GeoPoint]
     /// The points of each hole's line.
     public let holes: [[GeoPoint]]
     private let ring: GeoRing
     private let holeRings: [GeoRing]
 
-    /// A polygon from the points of its line and of its holes. Nil if one of them has fewer than 4 points, or does not
-    /// end where it begins. Also nil if neighbouring points are opposite to each other on the Earth.
+    /// A polygon from the points of its line and of its holes. Nil if one of the lines has fewer than 4 points, or does
+    /// not end where it begins, or if neighbouring points are opposite to each other on the Earth.
     public init?(outerRing: [GeoPoint], holes: [[GeoPoint]] = []) {
         func ring(_ points: [GeoPoint]) -> GeoRing? {
             guard points.count >= 4, let first = points.first, let last = points.last,
@@ -89,7 +89,7 @@ public struct GeoPolygon: Geospatial {
         self.init(outerRing: outerRing, holes: holes)
     }
 
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     public var _region: _GeoRegion { _GeoRegion(region: .polygon(ring, holes: holeRings)) }
 }
 
@@ -126,7 +126,7 @@ public struct GeoCircle: Geospatial {
         self.init(center: center, radius: radius)
     }
 
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     public var _region: _GeoRegion {
         _GeoRegion(
             region: .circle(latitude: center.latitude, longitude: center.longitude, radius: radiusInRadians))
