@@ -114,7 +114,7 @@ package enum CallerLine {
         }
     }
 
-    /// Whether a mangled name is that of a function of the program: it begins with a module that is neither Firn's nor
+    /// Whether a mangled name belongs to a function of the program: it begins with a module that is neither Firn's nor
     /// Swift's (Swift's ABI documentation, "Mangling").
     static func isCallers(_ mangled: String) -> Bool {
         if mangled == "main" { return true }

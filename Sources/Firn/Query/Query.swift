@@ -11,8 +11,8 @@ import FirnQuery
 ///
 /// **Nil.** A property is nil if it holds nil, and if a link on the way to it is nil. Nil equals nil and differs from
 /// every value. A nil property is neither less nor greater than anything, nil included, and contains no text. Any other
-/// value is greater than a nil with which it is compared. Each condition either holds for an object or does not, and
-/// `!` is the opposite. If the age of a dog is nil, `$0.age >= 3` does not hold for it, and `!($0.age < 3)` does.
+/// value is greater than the constant nil. Each condition either holds for an object or does not, and `!` is the
+/// opposite. If the age of a dog is nil, `$0.age >= 3` does not hold for it, and `!($0.age < 3)` does.
 ///
 /// **NaN** equals nothing, itself included, and is neither less nor greater than anything.
 @dynamicMemberLookup

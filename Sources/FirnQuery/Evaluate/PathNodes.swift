@@ -15,8 +15,8 @@ struct LinkNode: QueryNode {
     func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext) {
         let table = context.table(target)
         rows.filter { row in
-            // Each key is loaded separately: a pointer into an unpacked chunk can't be kept while `part` unpacks other
-            // chunks.
+            // Each key is loaded by itself: a pointer into an unpacked chunk can't be kept while `part` unpacks
+            // others.
             let key: Int64 = leaf.load(column, row)
             guard key >= 0, let location = table.find(key) else { return matchesNilLink }
             return part.matches(location.leaf, row: location.row, in: context)

@@ -79,7 +79,7 @@ struct Sorter {
     private func fill(
         _ order: UnsafeMutableBufferPointer<UInt32>, key: SortKey, depth: Int, words: UnsafeMutablePointer<UInt64>
     ) {
-        // While the order is still that of the rows, the words can be computed leaf by leaf.
+        // While the order is still the one of the rows, the words can be computed leaf by leaf.
         if depth == 0, rows.isInOrder, order.count == rows.count, order.first == 0, key.path.steps.isEmpty,
             isUnchanged(order)
         {
@@ -163,8 +163,8 @@ struct Sorter {
     }
 }
 
-/// Keeps the first `limit` of the added rows in the order of some keys. Of equal rows, it keeps those that were added
-/// first.
+/// Keeps the first `limit` of the added rows in the order of some keys. Of equal rows, it keeps the ones that were
+/// added first.
 ///
 /// It is a heap with the last of the kept rows on top, so nearly every added row costs one comparison of words.
 struct TopRows {

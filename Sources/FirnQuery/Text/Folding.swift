@@ -4,7 +4,7 @@ import FirnCore
 ///
 /// * Case: Unicode's simple case folding (CaseFolding.txt, statuses C and S), which maps one code point to one. So "ß"
 ///   differs from "ss", but "ς" equals "Σ".
-/// * Diacritics: only those that `DiacriticTable` covers.
+/// * Diacritics: only the ones that `DiacriticTable` covers.
 /// * No other normalisation.
 enum Folding {
     /// Appends the folded form of UTF-8 to `result`. ASCII takes a few instructions per byte; other code points take

@@ -6,8 +6,8 @@
     import Glibc
 #endif
 
-/// Makes complete transfers out of system calls, each of which may transfer only a part of the bytes or be interrupted
-/// by a signal.
+/// Makes complete transfers out of system calls. A signal may interrupt such a call, and it may transfer only a part of
+/// the bytes.
 ///
 /// It is separate from `PosixFile`, so that tests can replace the system, and inlined there, so that the separation
 /// costs nothing.
