@@ -33,8 +33,8 @@ void firn_select_u8(const uint8_t *values, uint32_t count, uint8_t low, uint8_t 
 void firn_select_u16(const uint16_t *values, uint32_t count, uint16_t low, uint16_t high, uint64_t *mask);
 void firn_select_u32(const uint32_t *values, uint32_t count, uint32_t low, uint32_t high, uint64_t *mask);
 
-/* The same for values of 16 bytes (seconds and nanoseconds; two unsigned words) and of 12 bytes (three unsigned
- * words). */
+/* Select the rows with low <= value <= high for values of 16 bytes (seconds and nanoseconds; two unsigned words) and of
+ * 12 bytes (three unsigned words). */
 void firn_select_date(const uint8_t *values, uint32_t count, int64_t low, int32_t low_ns, int64_t high, int32_t high_ns, uint64_t *mask);
 void firn_select_u128(const uint8_t *values, uint32_t count, const uint64_t *low, const uint64_t *high, uint64_t *mask);
 void firn_select_u96(const uint8_t *values, uint32_t count, const uint32_t *low, const uint32_t *high, uint64_t *mask);

@@ -31,10 +31,10 @@ typedef struct firn_realm_core {
     uint64_t generation; /* rises whenever an accessor's leaf may be gone or its row may have moved */
     uint64_t thread;     /* the owning thread's number; compared under the mask */
     uint64_t mask;       /* 0 if any thread may read */
-    uint64_t stamp;      /* the stamp of the nodes that may be written in place: that of the running transaction */
+    uint64_t stamp;      /* nodes with this stamp may be written in place: the running transaction's stamp */
     uint64_t root;       /* the address of the version's root node; 0 if nothing is pinned */
-    int64_t accessors;   /* how many accessors are counted on this core; changed by the realm's own work only */
-    int64_t released;    /* how many of them were released on other threads; atomic */
+    int64_t accessors;   /* the number of accessors counted on this core; changed only by the realm's own work */
+    int64_t released;    /* the number of these that were released on other threads; atomic */
     /* The thread on which a release is the realm's own work. FIRN_NO_THREAD if the realm belongs to a main queue that
      * moves between threads. */
     uint64_t counter;

@@ -140,8 +140,8 @@ extension Query where T: _Scalar & _QueryOrdered {
     /// `people.where { $0.dogs.age.min > 3 }`; nil if there is none. If the path leads through no collection, `where`
     /// stops the program.
     public var min: Query<T?> { Query<T?>(expression.aggregated(.min)) }
-    /// The largest value of the property among these elements; nil if there is none. If the path leads through no
-    /// collection, `where` stops the program.
+    /// The largest value of the property among the elements of the collection that the path leads through; nil if there
+    /// is none. If the path leads through no collection, `where` stops the program.
     public var max: Query<T?> { Query<T?>(expression.aggregated(.max)) }
 }
 
@@ -150,8 +150,8 @@ extension Query where T: _MappedValue, T._Stored: _QueryOrdered {
     /// `people.where { $0.dogs.age.min > 3 }`; nil if there is none. If the path leads through no collection, `where`
     /// stops the program.
     public var min: Query<T?> { Query<T?>(expression.aggregated(.min)) }
-    /// The largest value of the property among these elements; nil if there is none. If the path leads through no
-    /// collection, `where` stops the program.
+    /// The largest value of the property among the elements of the collection that the path leads through; nil if there
+    /// is none. If the path leads through no collection, `where` stops the program.
     public var max: Query<T?> { Query<T?>(expression.aggregated(.max)) }
 }
 
@@ -160,8 +160,8 @@ extension Query where T: _Persistable & _OptionalProtocol, T._Stored: _QueryOrde
     /// `people.where { $0.dogs.age.min > 3 }`; nil if there is none. If the path leads through no collection, `where`
     /// stops the program.
     public var min: Query<T> { Query<T>(expression.aggregated(.min)) }
-    /// The largest value of the property among these elements; nil if there is none. If the path leads through no
-    /// collection, `where` stops the program.
+    /// The largest value of the property among the elements of the collection that the path leads through; nil if there
+    /// is none. If the path leads through no collection, `where` stops the program.
     public var max: Query<T> { Query<T>(expression.aggregated(.max)) }
 }
 
@@ -169,7 +169,8 @@ extension Query where T == AnyRealmValue {
     /// The smallest value of the property among the elements of the collection that the path leads through; nil if
     /// there is none.
     public var min: Query<T> { Query<T>(expression.aggregated(.min)) }
-    /// The largest value of the property among these elements; nil if there is none.
+    /// The largest value of the property among the elements of the collection that the path leads through; nil if there
+    /// is none.
     public var max: Query<T> { Query<T>(expression.aggregated(.max)) }
 }
 
@@ -184,8 +185,8 @@ extension Query where T: _QueryNumber {
     /// The sum of the property over the elements of the collection that the path leads through; 0 if there are none. If
     /// the path leads through no collection, `where` stops the program.
     public var sum: Query<T> { Query<T>(expression.aggregated(.sum)) }
-    /// The average of the property over these elements; nil if there are none. If the path leads through no collection,
-    /// `where` stops the program.
+    /// The average of the property over the elements of the collection that the path leads through; nil if there are
+    /// none. If the path leads through no collection, `where` stops the program.
     public var avg: Query<Double?> { Query<Double?>(expression.aggregated(.average)) }
 }
 
@@ -193,8 +194,8 @@ extension Query where T: _MappedValue, T._Stored: _QueryNumber {
     /// The sum of the stored values of the property over the elements of the collection that the path leads through. If
     /// the path leads through no collection, `where` stops the program.
     public var sum: Query<T> { Query<T>(expression.aggregated(.sum)) }
-    /// The average of these values; nil if there are none. If the path leads through no collection, `where` stops the
-    /// program.
+    /// The average of the stored values of the property over the elements of the collection that the path leads
+    /// through; nil if there are none. If the path leads through no collection, `where` stops the program.
     public var avg: Query<T?> { Query<T?>(expression.aggregated(.average)) }
 }
 
@@ -202,7 +203,7 @@ extension Query where T: _OptionalProtocol, T.Wrapped: _MappedValue, T.Wrapped._
     /// The sum of the stored values of the property over the elements of the collection that the path leads through. If
     /// the path leads through no collection, `where` stops the program.
     public var sum: Query<T> { Query<T>(expression.aggregated(.sum)) }
-    /// The average of these values; nil if there are none. If the path leads through no collection, `where` stops the
-    /// program.
+    /// The average of the stored values of the property over the elements of the collection that the path leads
+    /// through; nil if there are none. If the path leads through no collection, `where` stops the program.
     public var avg: Query<T> { Query<T>(expression.aggregated(.average)) }
 }

@@ -44,7 +44,7 @@ final class TracedKeyPath: Sendable {
     ) -> (traced: TracedKeyPath, isStored: Bool) {
         if let traced = try? trying(keyPath) { return (traced, true) }
         let ways = ObservableKeyPath.of(keyPath).ways
-        guard ways.count == 1 else { return (of(keyPath), true) }  // It says what is wrong.
+        guard ways.count == 1 else { return (of(keyPath), true) }  // This stops the program.
         return (TracedKeyPath(ways[0]), false)
     }
 

@@ -44,7 +44,7 @@ struct DistinctGroups: Sendable {
             RowOrder(keys: order, snapshot: new, table: sorted.table)
         )
         var objects = known ?? made(in: old)
-        known = nil  // So that the keys are changed in place.
+        known = nil  // Without a second reference the keys are changed in place.
         func first(_ key: Int64, _ order: RowOrder) -> Int64? {
             order.first(equalTo: key, byFirst: keys.count, in: objects)
         }

@@ -74,7 +74,7 @@ package struct MaintainedQuery: Sendable {
         // The objects to remove from the result, if they are in it, and the objects to insert, some of them again.
         var (leaving, found) = (candidates, candidates.filter { match(filters, $0) })
         if var distinct {
-            self.distinct = nil  // So that its keys are changed in place.
+            self.distinct = nil  // Without a second reference its keys are changed in place.
             let firsts = distinct.groups.update(from: old, to: new, candidates: candidates, matching: found)
             let staying = firsts.old.intersection(firsts.new).subtracting(candidates)
             leaving.formUnion(firsts.old.union(firsts.new).subtracting(staying))

@@ -72,8 +72,9 @@ extension QueryPipeline {
 
     /// The number of objects that the query finds.
     ///
-    /// With a `distinct`, or a filter behind another stage, the query is run. Otherwise the cost is O(log n) if there
-    /// is no filter, or an index alone answers it; else matching rows are counted without collecting keys.
+    /// With a `distinct`, or a filter behind another stage, the query is run. Otherwise, for a whole table, the cost is
+    /// O(log n) if there is no filter or an index alone answers it. In all other cases matching rows are counted
+    /// without collecting keys.
     package func count(in snapshot: Snapshot, from source: Source = .table) -> Int {
         let context = QueryContext(snapshot)
         var limit = Int.max

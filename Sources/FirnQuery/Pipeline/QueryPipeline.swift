@@ -44,7 +44,7 @@ package struct QueryPipeline: Sendable {
 
     /// Binds stages to a schema. Cost: microseconds.
     ///
-    /// - Throws: what `append` throws.
+    /// - Throws: the same errors as `append`.
     package init(
         _ stages: [Stage] = [], table: TableID, schema: StoreSchema, resolver: (any PropertyResolver)? = nil
     ) throws(QueryError) {

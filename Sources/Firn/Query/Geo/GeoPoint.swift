@@ -36,7 +36,7 @@ public struct GeoPoint: Hashable, Sendable {
     /// Metres above the ground. Queries don't use it.
     public let altitude: Double
 
-    /// A point from its coordinates in degrees; nil if one is out of range or the altitude is negative.
+    /// A point from its coordinates in degrees; nil if a coordinate is out of range or the altitude is negative.
     public init?(latitude: Double, longitude: Double, altitude: Double = 0) {
         guard (-90...90).contains(latitude), (-180...180).contains(longitude), altitude >= 0 else { return nil }
         self.latitude = latitude
@@ -44,7 +44,7 @@ public struct GeoPoint: Hashable, Sendable {
         self.altitude = altitude
     }
 
-    /// A point from its latitude and longitude; nil if one is out of range.
+    /// A point from its latitude and longitude; nil if a coordinate is out of range.
     init?(_ point: (Double, Double)) { self.init(latitude: point.0, longitude: point.1) }
 }
 

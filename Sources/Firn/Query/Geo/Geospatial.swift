@@ -27,7 +27,7 @@ public struct GeoBox: Geospatial {
         self.topRight = topRight
     }
 
-    /// A box from the latitude and longitude of two of its corners; nil if one is out of range.
+    /// A box from the latitude and longitude of two of its corners; nil if a coordinate is out of range.
     public init?(bottomLeft: (Double, Double), topRight: (Double, Double)) {
         guard let bottomLeft = GeoPoint(bottomLeft), let topRight = GeoPoint(topRight) else { return nil }
         self.init(bottomLeft: bottomLeft, topRight: topRight)
@@ -73,10 +73,11 @@ public struct GeoPolygon: Geospatial {
         holeRings = inner
     }
 
-    /// A polygon from the points of its line and of its holes; nil as for `init(outerRing:holes:)`.
+    /// A polygon from the points of its line and of its holes; nil in the same cases as for `init(outerRing:holes:)`.
     public init?(outerRing: [GeoPoint], holes: [GeoPoint]...) { self.init(outerRing: outerRing, holes: holes) }
 
-    /// A polygon from latitudes and longitudes; nil as for `init(outerRing:holes:)`, and if one is out of range.
+    /// A polygon from latitudes and longitudes. Nil in the same cases as for points, and if a coordinate is out of
+    /// range.
     public init?(outerRing: [(Double, Double)], holes: [[(Double, Double)]] = []) {
         let outer = outerRing.compactMap { GeoPoint($0) }
         let inner = holes.map { $0.compactMap { GeoPoint($0) } }
@@ -84,7 +85,8 @@ public struct GeoPolygon: Geospatial {
         self.init(outerRing: outer, holes: inner)
     }
 
-    /// A polygon from latitudes and longitudes; nil as for `init(outerRing:holes:)`, and if one is out of range.
+    /// A polygon from latitudes and longitudes. Nil in the same cases as for points, and if a coordinate is out of
+    /// range.
     public init?(outerRing: [(Double, Double)], holes: [(Double, Double)]...) {
         self.init(outerRing: outerRing, holes: holes)
     }
@@ -107,8 +109,8 @@ public struct GeoCircle: Geospatial {
         self.radiusInRadians = radiusInRadians
     }
 
-    /// A circle from the latitude and longitude of its centre; nil if one is out of range, or the radius is negative or
-    /// NaN.
+    /// A circle from the latitude and longitude of its centre; nil if a coordinate is out of range, or if the radius is
+    /// negative or NaN.
     public init?(center: (Double, Double), radiusInRadians: Double) {
         guard let center = GeoPoint(center) else { return nil }
         self.init(center: center, radiusInRadians: radiusInRadians)
@@ -120,7 +122,7 @@ public struct GeoCircle: Geospatial {
         radiusInRadians = radius.asRadians()
     }
 
-    /// A circle from the latitude and longitude of its centre, and its radius; nil if one is out of range.
+    /// A circle from the latitude and longitude of its centre, and its radius; nil if a coordinate is out of range.
     public init?(center: (Double, Double), radius: Distance) {
         guard let center = GeoPoint(center) else { return nil }
         self.init(center: center, radius: radius)
