@@ -44,7 +44,7 @@ static void fillShift(uint32_t shift[4][256], size_t byteCount) {
     square(even, odd);  // two bits
     square(odd, even);  // four bits
     uint32_t *from = odd, *to = even;
-    for (size_t bytes = byteCount; bytes != 0; bytes >>= 1) {  // the first square is one byte, and each further one doubles
+    for (size_t bytes = byteCount; bytes != 0; bytes >>= 1) {  // squaring four bits gives one byte, then it doubles
         square(to, from);
         uint32_t *swap = from;
         from = to;
