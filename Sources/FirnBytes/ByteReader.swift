@@ -1,7 +1,7 @@
 /// Reads untrusted bytes from front to back.
 ///
-/// Whatever the bytes are, a read returns a value or throws a `Damage` that says where, and does not move. No read
-/// traps, and none reads beyond the end.
+/// Whatever the bytes are, a read returns a value and moves on, or throws a `Damage` that says where and leaves the
+/// position as it was. No read traps, and none reads beyond the end.
 ///
 /// The reader does not own the memory, which must outlive the reader and every buffer that it returns. All
 /// fixed-width numbers are little-endian and need no alignment.
@@ -20,7 +20,7 @@ public struct ByteReader {
         position = 0
     }
 
-    /// How many bytes are left.
+    /// The number of bytes that are left.
     @inlinable public var remaining: Int { bytes.count &- offset }
 
     @inlinable public var isAtEnd: Bool { offset == bytes.count }
@@ -41,7 +41,7 @@ public struct ByteReader {
         position &+= count
     }
 
-    /// A fixed-width little-endian integer.
+    /// Reads a fixed-width little-endian integer.
     @inlinable @inline(__always)
     public mutating func read<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type = T.self) throws(Damage) -> T {
         let size = MemoryLayout<T>.size
@@ -62,7 +62,7 @@ public struct ByteReader {
     @inlinable
     public mutating func readInt64() throws(Damage) -> Int64 { try read() }
 
-    /// A `Varint` in its shortest form.
+    /// Reads a `Varint`, which must be in its shortest form.
     @inlinable
     public mutating func readVarint() throws(Damage) -> UInt64 {
         let start = offset
@@ -72,7 +72,7 @@ public struct ByteReader {
         while next < bytes.count {
             let byte = bytes[next]
             next &+= 1
-            // The tenth byte has only one bit left to give. A last byte of 0 is redundant.
+            // The tenth byte has only one bit left to add. A last byte of 0 is redundant.
             if shift == 63, byte > 1 { throw Damage(.malformedVarint, offset: start) }
             value |= UInt64(byte & 0x7f) &<< shift
             if byte < 0x80 {
@@ -85,13 +85,13 @@ public struct ByteReader {
         throw overrun(UInt64(remaining) &+ 1)
     }
 
-    /// A signed integer that was encoded by `Varint.zigzag`.
+    /// Reads a signed integer that was encoded by `Varint.zigzag`.
     @inlinable
     public mutating func readZigzag() throws(Damage) -> Int64 {
         Varint.unzigzag(try readVarint())
     }
 
-    /// A count or length: a varint of at most `limit`, so that a damaged one can't cause a huge allocation.
+    /// Reads a count or length: a varint of at most `limit`, so that a damaged count can't cause a huge allocation.
     @inlinable
     public mutating func readCount(limit: Int) throws(Damage) -> Int {
         let start = offset
@@ -103,7 +103,7 @@ public struct ByteReader {
         return Int(value)
     }
 
-    /// Bytes that follow their length, a varint.
+    /// Reads bytes that follow their length, a varint.
     @inlinable
     public mutating func readLengthPrefixed() throws(Damage) -> UnsafeRawBufferPointer {
         let start = offset
@@ -116,7 +116,7 @@ public struct ByteReader {
         return try readBytes(Int(count))
     }
 
-    /// UTF-8 text that follows its length in bytes, a varint.
+    /// Reads UTF-8 text that follows its length in bytes, a varint.
     @inlinable
     public mutating func readString() throws(Damage) -> String {
         let start = offset

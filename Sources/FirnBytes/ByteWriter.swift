@@ -20,13 +20,13 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
 
     @inlinable deinit { base.deallocate() }
 
-    /// How many bytes were written so far.
+    /// The number of bytes written so far.
     @inlinable public var count: Int { used }
 
     /// The bytes written so far. Valid until the writer changes or is destroyed.
     @inlinable public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// The same bytes, to be changed in place.
+    /// The bytes written so far, for changing them in place.
     public var mutableBytes: UnsafeMutableRawBufferPointer {
         @inlinable mutating get { UnsafeMutableRawBufferPointer(start: base, count: count) }
     }
@@ -88,7 +88,7 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
         used &+= added
     }
 
-    /// A fixed-width integer, little-endian.
+    /// Appends a fixed-width integer, little-endian.
     @inlinable @inline(__always)
     public mutating func append<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
         reserve(MemoryLayout<T>.size)
@@ -96,21 +96,21 @@ public struct ByteWriter: ~Copyable, @unchecked Sendable {
         used &+= MemoryLayout<T>.size
     }
 
-    /// An integer in as few bytes as it needs; see `Varint`.
+    /// Appends an integer in as few bytes as it needs; see `Varint`.
     @inlinable
     public mutating func appendVarint(_ value: UInt64) {
         reserve(Varint.maximumByteCount)
         used &+= Varint.encode(value, at: base + count)
     }
 
-    /// Bytes, after their length as a varint.
+    /// Appends bytes after their length as a varint.
     @inlinable
     public mutating func appendLengthPrefixed(_ bytes: UnsafeRawBufferPointer) {
         appendVarint(UInt64(bytes.count))
         append(bytes)
     }
 
-    /// UTF-8 text, after its length in bytes as a varint.
+    /// Appends UTF-8 text after its length in bytes as a varint.
     @inlinable
     public mutating func appendString(_ string: String) {
         var string = string

@@ -1,9 +1,9 @@
 import CFirn
 
-/// The checksum of every byte that Firn writes: CRC-32C (Castagnoli), by the processor's own instruction if it has one.
+/// The checksum in everything that Firn reads back: CRC-32C (Castagnoli), by the processor's instruction if it has one.
 ///
-/// It detects every single-bit error, every odd number of them, and every burst of up to 32 bits. It is no defence
-/// against somebody who forges a file on purpose.
+/// It detects every single-bit error, every odd number of wrong bits, and every burst of up to 32 bits. It is no
+/// defence against somebody who forges a file on purpose.
 public enum CRC32C {
     /// The checksum of `bytes`, continued from `crc`, the checksum of the bytes before them (0 at the start).
     ///

@@ -1,4 +1,4 @@
-/// Bytes that are wrong: what is wrong, and where.
+/// Bytes that are wrong, with a description and an offset.
 public struct Damage: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
         /// The bytes ended before the value did.
@@ -9,14 +9,14 @@ public struct Damage: Error, Sendable, Equatable, CustomStringConvertible {
         case malformedText
         /// Compressed bytes that do not decompress to the length they should have.
         case malformedCompression
-        /// Bytes were left over where the value should have ended.
+        /// Bytes were left over behind the end of the value.
         case trailing(Int)
         /// A value that is not allowed in its field.
         case invalid(String)
     }
 
     public var code: Code
-    /// Where the wrong bytes begin, from the start of what was read; 0 if it is about all of it.
+    /// The offset of the wrong bytes from the start of the bytes that were read; 0 if all of them are wrong.
     public var offset: Int
 
     public init(_ code: Code, offset: Int) {
@@ -24,7 +24,7 @@ public struct Damage: Error, Sendable, Equatable, CustomStringConvertible {
         self.offset = offset
     }
 
-    /// A value that is not allowed in its field.
+    /// Damage of a value that is not allowed in its field.
     public init(_ text: String, at offset: Int = 0) { self.init(.invalid(text), offset: offset) }
 
     /// Throws unless a condition holds.
@@ -48,6 +48,6 @@ public struct Damage: Error, Sendable, Equatable, CustomStringConvertible {
 
     public var description: String { "at byte \(offset): \(text)" }
 
-    /// The same damage, seen from the beginning of the bytes in which these ones lie.
+    /// The same damage, with its offset in the enclosing bytes. The bytes that were read begin there at `distance`.
     public func moved(by distance: Int) -> Damage { Damage(code, offset: offset + distance) }
 }

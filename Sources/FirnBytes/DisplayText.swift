@@ -1,21 +1,22 @@
 /// Makes text safe for a terminal and for readers of messages.
 ///
-/// Text from a store, a file's name or a caller may contain characters that mislead a reader. They may move the cursor,
-/// reverse the direction of the text after them, or be invisible. These are shown as escapes such as `\u{202E}`:
+/// Text from a store, a file's name or a caller may contain characters that mislead a reader: they move the cursor,
+/// reverse the direction of the text after them, or are invisible. These are shown as escapes such as `\u{202E}`:
 /// - control characters;
 /// - line and paragraph separators;
 /// - format characters, bidirectional overrides among them;
 /// - characters that are private, unassigned or invisible;
 /// - combining marks that have no shown character before them, or that follow `markLimit` others in a row.
 ///
-/// All other characters are shown as they are, so text in any language stays readable.
+/// All other characters are shown as they are, so most text in any language stays readable. Zero-width joiners, which
+/// Persian and some emoji use, are format characters and so are escaped.
 public struct DisplayText {
-    /// How many combining marks in a row are shown. More of them only smear the lines above and below. No language
-    /// needs as many.
+    /// The number of combining marks in a row that are shown. More of them only smear the lines above and below, and no
+    /// language needs that many.
     public static let markLimit = 8
 
-    /// How many combining marks have come since the last other character that was shown. It is `markLimit` if a mark
-    /// has no such character to stand on.
+    /// The number of combining marks since the last other character that was shown. If there is no such character, it
+    /// is at least `markLimit`.
     private var marks = markLimit
 
     public init() {}
@@ -23,8 +24,8 @@ public struct DisplayText {
     /// The text on one line: newlines are shown as `\n`.
     public static func line(_ text: String) -> String { escaped(text, keepsNewlines: false) }
 
-    /// A name on one line. A name longer than a store allows is cut: nobody reads a megabyte, and it would hide the
-    /// rest of the message.
+    /// A name on one line. A name of more than 256 Unicode scalars is cut: nobody reads a megabyte, and it would hide
+    /// the rest of the message.
     public static func name(_ text: String) -> String {
         line(String(text.unicodeScalars.prefix(256))) + (text.unicodeScalars.dropFirst(256).isEmpty ? "" : "…")
     }
@@ -32,8 +33,8 @@ public struct DisplayText {
     /// The text on several lines: newlines are kept.
     public static func lines(_ text: String) -> String { escaped(text, keepsNewlines: true) }
 
-    /// At most `count` characters of the text, on one line and in quotation marks. Quotation marks and backslashes
-    /// within it are escaped.
+    /// The first `count` Unicode scalars of the text, on one line and in quotation marks. Quotation marks and
+    /// backslashes within the text are escaped.
     public static func quoted(_ text: String, count: Int = 60) -> String {
         var display = DisplayText()
         var out = "\""
@@ -59,7 +60,7 @@ public struct DisplayText {
         return out
     }
 
-    /// Appends a character, escaped if it must be. The character comes after those of the earlier calls.
+    /// Appends a character, escaped if necessary. The character follows those of the earlier calls.
     public mutating func append(_ scalar: Unicode.Scalar, to out: inout String) {
         if shows(scalar) {
             out.unicodeScalars.append(scalar)
@@ -73,7 +74,7 @@ public struct DisplayText {
         }
     }
 
-    /// Whether a character is shown as it is. The character comes after those of the earlier calls.
+    /// Whether a character is shown as it is. The character follows those of the earlier calls.
     public mutating func shows(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.value >= 0x20 && scalar.value < 0x7F {
             marks = 0
@@ -85,7 +86,7 @@ public struct DisplayText {
             return false
         case .nonspacingMark, .enclosingMark, .spacingMark:
             marks += 1
-            // These two select between two forms of the character before them, mostly of an emoji.
+            // These two select one of two forms of the character before them, mostly of an emoji.
             if scalar.value == 0xFE0E || scalar.value == 0xFE0F { return marks <= Self.markLimit }
             return marks <= Self.markLimit && !scalar.properties.isDefaultIgnorableCodePoint
         default:

@@ -19,15 +19,17 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
 
     deinit { LZ4_freeStream(stream) }
 
-    /// The most bytes that any `count` bytes can take when compressed.
+    /// The greatest number of bytes that any `count` bytes can take when compressed.
     public static func bound(_ count: Int) -> Int { count + count / 255 + 16 }
 
-    /// Compresses `source` into `target` and returns how many bytes that took, or nil if the result does not fit.
+    /// Compresses `source` into `target` and returns the length of the result. Nil if the result does not fit, or if
+    /// the source is longer than `maximumInputByteCount`.
     ///
-    /// If the target is shorter than the source, nil means that compression does not pay, and that the bytes should
-    /// be kept as they are.
+    /// If the target is shorter than the source, nil means that compression does not pay, and that the bytes should be
+    /// stored uncompressed.
     ///
-    /// - Parameter acceleration: 1 searches hardest for repetitions; more is faster and gives a longer result.
+    /// - Parameter acceleration: 1 searches hardest for repetitions; a higher value is faster but gives a longer
+    ///   result.
     public mutating func compress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, acceleration: Int = 1
     ) -> Int? {
@@ -40,7 +42,7 @@ public struct LZ4: ~Copyable, @unchecked Sendable {
         return written > 0 ? Int(written) : nil
     }
 
-    /// Decompresses `source`, which may be any bytes, into `target`, which the result must fill exactly.
+    /// Decompresses `source`, which may be any bytes, into `target`. Throws unless the result fills the target exactly.
     public static func decompress(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer
     ) throws(Damage) {

@@ -8,10 +8,10 @@
 /// Signed integers are mapped to unsigned ones first, so that small negative ones are short too (zigzag). For example,
 /// 0, -1, 1 and -2 become 0, 1, 2 and 3.
 public enum Varint {
-    /// No 64-bit integer takes more bytes than this.
+    /// The greatest number of bytes that a 64-bit integer takes.
     public static let maximumByteCount = 10
 
-    /// How many bytes `value` takes, 1 to 10.
+    /// The number of bytes that `value` takes, 1 to 10.
     @inlinable
     public static func byteCount(_ value: UInt64) -> Int {
         (70 &- (value | 1).leadingZeroBitCount) / 7
@@ -29,7 +29,7 @@ public enum Varint {
         Int64(bitPattern: value &>> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    /// Writes `value` at `target`, which has room for 10 bytes, and returns how many bytes it took.
+    /// Writes `value` at `target`, which must have 10 bytes, and returns the number of bytes written.
     @inlinable
     public static func encode(_ value: UInt64, at target: UnsafeMutableRawPointer) -> Int {
         var rest = value

@@ -5,20 +5,20 @@ public protocol Clock: AnyObject, Sendable {
     /// Nanoseconds since 1970 (UTC). May go back when the system's clock is set.
     func now() -> Int64
 
-    /// Nanoseconds since some fixed moment; never goes back.
+    /// Nanoseconds since some fixed moment. Never goes back.
     func monotonic() -> Int64
 
-    /// What all clocks of the system say at this moment.
+    /// The times of all clocks of the system at this moment.
     func reading() -> ClockReading
 }
 
-/// What the system's clocks say at one moment.
+/// The times of the system's clocks at one moment.
 public struct ClockReading: Sendable, Equatable {
-    /// Nanoseconds since 1970 (UTC), as `Clock.now()`: what people and time servers set.
+    /// Nanoseconds since 1970 (UTC), like `Clock.now()`. People and time servers can set this clock.
     public var wall: Int64
-    /// Nanoseconds since the system was started. Nobody sets it, and it goes on while the system sleeps.
+    /// Nanoseconds since the system was started. This clock can't be set, and it goes on while the system sleeps.
     public var boot: Int64
-    /// Which start of the system `boot` counts from. Times of different starts can't be compared.
+    /// Identifies the start of the system that `boot` counts from. Times of different starts can't be compared.
     public var bootID: UInt64
 
     public init(wall: Int64, boot: Int64, bootID: UInt64) {
@@ -49,9 +49,9 @@ public final class ManualClock: Clock {
     // Atomic: tests move the clock while other threads read it.
     private let wall: Atomic<Int64>
     private let elapsed: Atomic<Int64>
-    /// The nanoseconds in which the system slept, which its monotonic clock leaves out.
+    /// The nanoseconds for which the system slept. The monotonic clock leaves them out.
     private let slept = Atomic<Int64>(0)
-    /// When the system was started, in `elapsed` and `slept` together.
+    /// When the system was started, on the scale of `passed`.
     private let started = Atomic<Int64>(0)
     private let bootID = Atomic<UInt64>(1)
 
@@ -73,7 +73,7 @@ public final class ManualClock: Clock {
             wall: now(), boot: passed &- started.load(ordering: .acquiring), bootID: bootID.load(ordering: .acquiring))
     }
 
-    /// The nanoseconds that have passed for people, whatever the clocks said, slept through or were started.
+    /// The nanoseconds that have really passed, sleep included, whatever was set on the clocks or restarted.
     public var passed: Int64 { monotonic() &+ slept.load(ordering: .acquiring) }
 
     /// Lets `nanoseconds` pass on all clocks.
@@ -83,14 +83,14 @@ public final class ManualClock: Clock {
         elapsed.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
     }
 
-    /// Lets the system sleep for `nanoseconds`: its monotonic clock stands still meanwhile, the others go on.
+    /// Lets the system sleep for `nanoseconds`: its monotonic clock stands still meanwhile, and the others go on.
     public func sleep(for nanoseconds: Int64) {
         precondition(nanoseconds >= 0, "Firn: nobody sleeps backwards")
         wall.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
         slept.wrappingAdd(nanoseconds, ordering: .acquiringAndReleasing)
     }
 
-    /// Starts the system anew after it was off for `nanoseconds`. Its wall clock went on meanwhile.
+    /// Restarts the system after it was off for `nanoseconds`. Its wall clock went on meanwhile.
     public func reboot(after nanoseconds: Int64 = 0) {
         sleep(for: nanoseconds)
         started.store(passed, ordering: .releasing)

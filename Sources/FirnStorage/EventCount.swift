@@ -2,7 +2,7 @@ import CFirn
 
 /// An event count: lets threads of this process wait for a condition that others make true without any lock.
 ///
-/// The technique is Dmitry Vyukov's, as Facebook's Folly has it.
+/// The technique is Dmitry Vyukov's, in the form that Facebook's Folly uses.
 ///
 /// If nobody waits, an event costs one addition and one load.
 ///
@@ -15,13 +15,13 @@ import CFirn
 ///     event.wait(ticket)
 /// }
 /// ```
-/// Everything here is sequentially consistent. The words have a fixed address, because the system identifies what a
-/// thread waits for by its address.
+/// Everything here is sequentially consistent. The words have a fixed address, because the system identifies the word
+/// that a thread waits on by its address.
 ///
-/// The class is not final, so that a test can replace it by one that shows who waits and decides when a call continues.
+/// The class is not final, so that a test can subclass it to see who waits and to decide when a call continues.
 public class EventCount: @unchecked Sendable {
-    // Two words: the count of events, and how many threads wait or are about to wait. Changed by atomic operations
-    // only.
+    // Two words: the number of events, and the number of threads that wait or are about to wait. Changed by atomic
+    // operations only.
     private let words: UnsafeMutablePointer<UInt32>
 
     public init() {

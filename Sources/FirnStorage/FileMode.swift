@@ -1,12 +1,12 @@
-/// Who may read and write a file that Firn makes: the permission bits of the owner, the group and all others, as
-/// `chmod` has them.
+/// Who may read and write a file that Firn makes: the permission bits of the owner, the group and all others, as for
+/// `chmod`.
 ///
-/// A new file gets exactly these bits, whatever the process's umask. A caller that asks for a wider mode means it, and
-/// nobody gets more than was asked for.
+/// A new file gets exactly these bits, whatever the process's umask: a wider mode was chosen on purpose, and nobody
+/// gets more rights than were asked for.
 public struct FileMode: Sendable, Hashable {
     public let bits: UInt16
 
-    /// - Parameter bits: only the bits for reading and writing count. The owner always gets both.
+    /// - Parameter bits: only the bits for reading and writing are used. The owner always gets both.
     public init(_ bits: UInt16) {
         self.bits = bits & 0o666 | 0o600
     }
@@ -14,7 +14,7 @@ public struct FileMode: Sendable, Hashable {
     /// 0600, and 0700 for folders.
     public static var ownerOnly: FileMode { FileMode(0o600) }
 
-    /// The bits of a folder: those who may read it may also look names up in it.
+    /// The bits of a folder: whoever may read the folder may also look names up in it.
     public var folderBits: UInt16 { bits | (bits & 0o444) >> 2 }
 }
 
@@ -22,10 +22,10 @@ public struct FileMode: Sendable, Hashable {
 public enum SharedOpening: Sendable {
     /// For writing. The file is created with this mode if nothing has the name.
     case create(FileMode)
-    /// An existing file, for writing. It throws `.notFound` if nothing has the name.
+    /// An existing file, for writing. Throws `.notFound` if nothing has the name.
     case writable
-    /// An existing file, for writing if this user may write to it, otherwise for reading. It throws `.notFound` if
-    /// nothing has the name; nothing is created or made longer.
+    /// An existing file, for writing if this user may write to it, otherwise for reading. Throws `.notFound` if nothing
+    /// has the name. Nothing is created or made longer.
     case existing
 
     /// Whether a file is created if nothing has the name.

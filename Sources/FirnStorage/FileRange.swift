@@ -1,8 +1,8 @@
-/// The checks of offsets and ranges that every implementation of `Storage` makes in the same way. Paths are made only
-/// for errors: a file knows its folder and its name, and joining them costs more than the check.
+/// The checks of offsets and ranges that every implementation of `Storage` makes in the same way. A path is built only
+/// for an error: a file knows its folder and its name, and joining them costs more than the check.
 package enum FileRange {
-    /// Mappings begin at multiples of this. The largest page of the systems that Firn knows is 16 KiB; 64 KiB leaves
-    /// a margin.
+    /// Mappings begin at multiples of this. The largest page of the systems that Firn supports is 16 KiB, so 64 KiB
+    /// leaves a margin.
     package static let mappingAlignment = 64 << 10
 
     /// Holes begin and end at multiples of this, the unit in which file systems allocate.
@@ -15,7 +15,7 @@ package enum FileRange {
         }
     }
 
-    /// Checks the length that a write of `count` bytes at `offset`, or a truncation to `offset`, gives the file. No
+    /// Checks the length of a file after a write of `count` bytes at `offset`, or after a truncation to `offset`. No
     /// file system allows more than the limit, so the arithmetic on lengths can't overflow.
     package static func check(
         length offset: Int, adding count: Int = 0, _ operation: String, _ path: @autoclosure () -> String
@@ -31,7 +31,7 @@ package enum FileRange {
 
     private static let lengthLimit = 1 << 62
 
-    /// A hole consists of whole blocks of the file.
+    /// Checks that a hole lies within the file and consists of whole blocks.
     package static func check(deallocating range: Range<Int>, size: Int, _ path: @autoclosure () -> String)
         throws(StorageError)
     {
@@ -46,7 +46,7 @@ package enum FileRange {
         }
     }
 
-    /// A mapping must lie within the file, because access to memory beyond a file's end kills the process.
+    /// Checks that a mapping lies within the file, because access to memory beyond a file's end kills the process.
     package static func check(mapping range: Range<Int>, size: Int, _ path: @autoclosure () -> String)
         throws(StorageError)
     {

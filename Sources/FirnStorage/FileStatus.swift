@@ -1,4 +1,4 @@
-/// What tells a file or folder from all others on a machine, for as long as it exists.
+/// Distinguishes a file or folder from all others on a machine, for as long as it exists.
 public struct FileIdentity: Sendable, Hashable {
     public var device: UInt64
     /// The number of its inode.
@@ -10,7 +10,7 @@ public struct FileIdentity: Sendable, Hashable {
     }
 }
 
-/// What has a name.
+/// The file or folder that has a name.
 public struct FileStatus: Sendable, Equatable {
     public enum Kind: Sendable { case file, folder, other }
     public var kind: Kind
@@ -19,7 +19,7 @@ public struct FileStatus: Sendable, Equatable {
     /// Bytes allocated on the device.
     public var allocatedByteCount: Int
     public var identity: FileIdentity
-    /// How many names it has.
+    /// The number of names that lead to the file (hard links).
     public var linkCount: Int
 
     public init(kind: Kind, byteCount: Int, allocatedByteCount: Int, identity: FileIdentity, linkCount: Int = 1) {

@@ -8,41 +8,41 @@ import CFirn
     import Glibc
 #endif
 
-/// A lock that lives as long as the process and that a forked child may take.
+/// A lock that lives as long as the process, and that a forked child may lock too.
 ///
-/// A fork waits until all of these locks are free. Otherwise a lock that another thread holds would stay locked in
-/// the child for ever. All of them are innermost (`LockRank`).
+/// A fork waits until all of these locks are free. Otherwise a lock that another thread holds would stay locked in the
+/// child for ever. All of them are innermost (`LockRank`).
 ///
-/// The mutexes are static memory of CFirn, by number, and need no initialisation. A `static let` of Swift's would not
+/// The mutexes are static memory of CFirn, found by number, and need no initialisation. A Swift `static let` would not
 /// do: if the process forks while another thread initialises it, the initialisation never ends in the child. For the
-/// same reason, what such a lock guards is a `GlobalGuarded`, or is not stored in a global.
+/// same reason, a value that such a lock guards is a `GlobalGuarded`, or is not stored in a global.
 package enum GlobalLock: Int32, CaseIterable {
     /// Held while a checkpoint mapping is registered or unregistered.
     case checkpointMappings
-    /// What is known about classes.
+    /// Guards the facts known about classes.
     case classes
-    /// The classes that the program's images declare, and the registered classes.
+    /// Guards the classes that the program's images declare, and the registered classes.
     case discoveredClasses
-    /// The properties that key paths name.
+    /// Guards the properties that key paths name.
     case keyPaths
-    /// The properties that observed key paths read.
+    /// Guards the properties that observed key paths read.
     case observableKeyPaths
-    /// What is known about classes of projections.
+    /// Guards the facts known about classes of projections.
     case projections
     case defaultConfiguration
-    /// The stores that the process has open.
+    /// Guards the list of stores that the process has open.
     case openStores
-    /// Held while a queue gets its mark.
+    /// Held while a dispatch queue gets its mark.
     case queueMarks
     /// Held while releases of accessors of ended threads are counted.
     case endedRealms
-    /// The caches of what frozen collections have read.
+    /// Guards the caches of values that frozen collections have read.
     case frozenCaches
-    /// Where messages go.
+    /// Guards the logger, which receives messages.
     case logger
-    /// What measures stores.
+    /// Guards the meter, which measures stores.
     case meter
-    /// What is to be done at turns of the main thread.
+    /// Guards the work to be done at turns of the main thread.
     case mainTurns
     /// For tests only.
     case tests
@@ -71,9 +71,9 @@ package enum GlobalLock: Int32, CaseIterable {
     }
 }
 
-/// A value behind a global lock that lives as long as the process. It is made at its first use.
+/// A value behind a global lock, which lives as long as the process. It is made at its first use.
 ///
-/// Declare it as a computed property, because it is only a name for the value:
+/// Declare it as a computed property, because a `GlobalGuarded` is only a name for the value:
 /// ```swift
 /// private static var known: GlobalGuarded<[String: Int]> { GlobalGuarded(.classes) { [:] } }
 /// ```
@@ -88,7 +88,7 @@ package struct GlobalGuarded<Value>: Sendable {
     private let initial: @Sendable () -> Value
 
     /// - Parameter initial: makes the first value. It is called without the lock. If two threads call it at the same
-    ///   time, the first to return wins.
+    ///   time, the first result is kept.
     package init(_ lock: GlobalLock, _ initial: @escaping @Sendable () -> Value) {
         self.lock = lock
         self.initial = initial
@@ -101,7 +101,7 @@ package struct GlobalGuarded<Value>: Sendable {
         return try lock.withLock { () throws(Failure) in try body(&box.value) }
     }
 
-    /// Like `Guarded.exchange`.
+    /// Like `Guarded.exchange`: replaces the value and returns the old one.
     package func exchange(_ new: Value) -> Value {
         withLock { value in
             let old = value
@@ -110,7 +110,7 @@ package struct GlobalGuarded<Value>: Sendable {
         }
     }
 
-    /// The process keeps it for ever.
+    /// The value's memory, which is never freed.
     private var box: Box {
         if firn_global_value(lock.rawValue) == nil {
             let made = Unmanaged.passRetained(Box(initial()))

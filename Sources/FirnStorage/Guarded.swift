@@ -16,10 +16,10 @@ package final class Guarded<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Replaces the value and returns the one before.
+    /// Replaces the value and returns the old one.
     ///
-    /// The caller then releases the old value outside of the lock. It must, because the value may hold objects of the
-    /// application, whose `deinit` may run any code.
+    /// The caller then releases the old value outside of the lock. This is necessary, because the value may hold
+    /// objects of the application, whose `deinit` may run any code.
     package func exchange(_ new: Value) -> Value {
         withLock { value in
             let old = value

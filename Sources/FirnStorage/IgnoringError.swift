@@ -1,4 +1,4 @@
-/// Runs `body` and ignores its error. The caller says why nobody needs to hear of it.
+/// Runs `body` and ignores its error. The caller states in a comment why the error does not matter.
 @inline(__always)
 package func ignoringError<Failure: Error>(_ body: () throws(Failure) -> Void) {
     do throws(Failure) { try body() } catch {}

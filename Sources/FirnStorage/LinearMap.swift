@@ -1,8 +1,8 @@
-/// A dictionary for few entries, which are searched one after the other.
+/// A dictionary for few entries, searched one after the other.
 ///
-/// The type requires nothing of its keys; only its functions do. At the first use of a `Dictionary` with a given type
-/// of keys, Swift's runtime searches the conformances of all loaded modules. Each such search takes some 0.1 ms, and
-/// opening a store would take several of them.
+/// The type requires no conformance of its keys; only its functions do. At the first use of a `Dictionary` with a given
+/// type of keys, Swift's runtime searches the conformances of all loaded modules. Each such search takes some 0.1 ms,
+/// and opening a store would take several of them.
 package struct LinearMap<Key, Value> {
     @usableFromInline package var entries: [(key: Key, value: Value)] = []
 

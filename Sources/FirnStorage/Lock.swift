@@ -10,19 +10,19 @@ import CFirn
 
 /// A mutual exclusion lock.
 ///
-/// It is a POSIX mutex, because that is the cheapest when uncontended: 6 ns against 17 ns for `Synchronization.Mutex`.
-/// It is also what the thread sanitizer understands.
+/// It is a POSIX mutex, because that is cheapest when uncontended: 6 ns against 17 ns for `Synchronization.Mutex`. The
+/// thread sanitizer understands POSIX mutexes, too.
 ///
 /// It is not recursive: locking it twice on one thread blocks for ever. It guards a few fields for a few instructions.
 /// While a thread holds one, it does not wait, make a system call that may block, or call the application. `LockRank`
 /// has the order of the locks, and the exceptions.
 public final class Lock: @unchecked Sendable {
-    // Guarded by itself. At a fixed address, because the system identifies a mutex by its address.
+    // The mutex at a fixed address, because the system identifies a mutex by its address.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     #if DEBUG
         let rank: LockRank
-        // The number of the thread that holds the lock; 0 if none does. Guarded by the lock itself: another thread
-        // reads it only if it is about to be stopped.
+        // The number of the thread that holds the lock; 0 if none does. Guarded by the lock itself. A thread that reads
+        // the number without the lock is one that `assertHeld` then stops.
         private var owner: UInt64 = 0
     #endif
 
@@ -56,8 +56,8 @@ public final class Lock: @unchecked Sendable {
         }
     #endif
 
-    /// Stops a debug build if the calling thread does not hold the lock. Call it in a function that its caller must
-    /// call with the lock held.
+    /// Stops a debug build if the calling thread does not hold the lock. Call it in a function whose caller must hold
+    /// the lock.
     @inline(__always) package func assertHeld() {
         #if DEBUG
             if owner != firn_thread_number() {
@@ -106,7 +106,7 @@ public final class Lock: @unchecked Sendable {
 /// A condition variable, to wait for under a `Lock`. A wait may end without a signal, so the caller must check its
 /// state in a loop.
 public final class Condition: @unchecked Sendable {
-    // Guarded by itself. At a fixed address, like the mutex.
+    // At a fixed address, because the system identifies a condition by its address.
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
     public init() {
@@ -132,7 +132,7 @@ public final class Condition: @unchecked Sendable {
         pthread_cond_wait(condition, lock.mutex)
     }
 
-    /// Like `wait`, but at most until `deadline`, in nanoseconds of `SystemClock.monotonic()`. False if the deadline
+    /// Waits for a signal, at most until `deadline`, in nanoseconds of `SystemClock.monotonic()`. False if the deadline
     /// has passed.
     public func wait(_ lock: Lock, until deadline: Int64) -> Bool {
         #if DEBUG

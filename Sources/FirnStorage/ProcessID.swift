@@ -6,8 +6,8 @@
     import Glibc
 #endif
 
-/// The number of this process, for messages to people only. Processes exclude each other by the kernel's locks, not
-/// by it.
+/// The number of this process. It is shown in messages, and a number other than 0 on the shared page marks an
+/// unfinished writer. Processes exclude each other by the kernel's locks, not by this number.
 public func currentProcessID() -> Int32 { getpid() }
 
 #if DEBUG

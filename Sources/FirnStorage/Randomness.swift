@@ -23,7 +23,7 @@ extension Randomness {
     }
 }
 
-/// The operating system's generator. Its numbers are unpredictable, so they serve as identities.
+/// The operating system's generator. Its numbers are unpredictable, so they can be used as identities.
 public final class SystemRandomness: Randomness {
     public static var shared: SystemRandomness { SharedObject.systemRandomness.get { SystemRandomness() } }
 

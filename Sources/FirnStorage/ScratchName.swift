@@ -1,4 +1,4 @@
-/// The names that scratch files have for a moment, on file systems that can't make a file without a name.
+/// The names that scratch files briefly have on file systems that can't make a file without a name.
 ///
 /// A name is `scratch.` and two random numbers in hexadecimal digits, with a point between them.
 package enum ScratchName {
@@ -6,7 +6,7 @@ package enum ScratchName {
         "scratch.\(String(random.next(), radix: 16)).\(String(random.next(), radix: 16))"
     }
 
-    /// Whether a name is one of these. Other names with the same beginning, such as `scratch.txt`, are not Firn's.
+    /// Whether a name has this form. Other names with the same beginning, such as `scratch.txt`, are not Firn's.
     package static func matches(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 3 && parts[0] == "scratch" && parts.dropFirst().allSatisfy(isNumber)

@@ -1,11 +1,10 @@
 import CFirn
 
-/// An object that the whole process shares and keeps for ever. It is made at its first use.
+/// An object that the whole process shares and never frees. It is made at its first use.
 ///
-/// A `static let` would be initialised under a lock of Swift's. If the process forks while another thread holds that
-/// lock, the initialisation never ends in the child. But the child may open a store of its own. Here no thread waits:
-/// if two threads make the object at the same time, the first to finish wins. Access costs a load, a comparison and a
-/// retain.
+/// A Swift `static let` is initialised under a lock. If the process forks while another thread holds that lock, the
+/// initialisation never ends in the child, which may want to open a store of its own. Here no thread waits: if two
+/// threads make the object at the same time, the first to finish wins. Access costs a load, a comparison and a retain.
 enum SharedObject: Int32, CaseIterable {
     case systemClock
     case systemRandomness

@@ -1,10 +1,10 @@
 import CFirn
 
-/// The number of forks between the first process that had Firn loaded and this one: 0 in the first, one more in each
-/// child.
+/// The number of forks between the first process that had Firn loaded and this one: 0 in the first process, and one
+/// more in each child than in its parent.
 ///
-/// Code that opens a store remembers it. If it has changed since, locks, threads and the writer's role have stayed
-/// with the parent.
+/// Code that opens a store remembers this number. If it has changed since, the locks, the threads and the writer's role
+/// have stayed with the parent.
 @inlinable @inline(__always)
 public func forkGeneration() -> UInt32 {
     firn_fork_generation()
@@ -12,7 +12,7 @@ public func forkGeneration() -> UInt32 {
 
 /// A 32-bit word in memory that threads or processes share, on which they can wait.
 ///
-/// Its maker must ensure that the memory outlives it. Every operation is sequentially consistent.
+/// The code that makes it must ensure that the memory outlives it. Every operation is sequentially consistent.
 @frozen
 public struct SharedWord: @unchecked Sendable {
     public let pointer: UnsafeMutablePointer<UInt32>
@@ -31,11 +31,11 @@ public struct SharedWord: @unchecked Sendable {
     @inlinable @discardableResult
     public func exchange(_ value: UInt32) -> UInt32 { firn_atomic_exchange_32(pointer, value) }
 
-    /// Adds, wrapping, and returns the value before.
+    /// Adds with wraparound and returns the old value.
     @inlinable @discardableResult
     public func add(_ value: UInt32) -> UInt32 { firn_atomic_add_32(pointer, value) }
 
-    /// Stores `desired` if the word is `expected`. Returns whether it did, and what the word was.
+    /// Stores `desired` if the word is `expected`. Returns whether it did, and the old value.
     @inlinable
     public func compareExchange(expected: UInt32, desired: UInt32) -> (exchanged: Bool, original: UInt32) {
         var original = expected
@@ -46,7 +46,7 @@ public struct SharedWord: @unchecked Sendable {
     /// Waits while the word is `expected`, until `wakeAll`. It may return early, so check the word again.
     ///
     /// - Parameter timeout: nanoseconds of real time, or nil to wait without limit.
-    /// - Returns: false if the time has passed.
+    /// - Returns: false if the timeout has passed.
     public func wait(expected: UInt32, timeout: Int64? = nil) -> Bool {
         LockRank.expectNone("a thread waits for a shared word")
         return firn_word_wait(pointer, expected, timeout.map { max($0, 0) } ?? -1, true) == 0
@@ -77,11 +77,11 @@ public struct SharedLongWord: @unchecked Sendable {
     @inlinable @discardableResult
     public func exchange(_ value: UInt64) -> UInt64 { firn_atomic_exchange_64(pointer, value) }
 
-    /// Adds, wrapping, and returns the value before.
+    /// Adds with wraparound and returns the old value.
     @inlinable @discardableResult
     public func add(_ value: UInt64) -> UInt64 { firn_atomic_add_64(pointer, value) }
 
-    /// Stores `desired` if the word is `expected`. Returns whether it did, and what the word was.
+    /// Stores `desired` if the word is `expected`. Returns whether it did, and the old value.
     @inlinable
     public func compareExchange(expected: UInt64, desired: UInt64) -> (exchanged: Bool, original: UInt64) {
         var original = expected

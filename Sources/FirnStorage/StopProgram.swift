@@ -9,20 +9,20 @@
     import Runtime
 #endif
 
-/// Stops the program because of a mistake of its own, with a message that begins with the line that made it:
+/// Stops the program because of a mistake in its code. The message begins with the line that made the mistake:
 /// `/home/ann/Kennel/main.swift:12: Fatal error: Firn: ...`.
 ///
-/// The line is the innermost one on the stack that lies outside of Firn. If none can be found, the message begins with
+/// This line is the innermost one on the stack that lies outside of Firn. If none can be found, the message begins with
 /// the line of Firn that noticed the mistake. This happens:
 /// - in a program without debug information or frame pointers;
 /// - on platforms without Swift's `Runtime` module;
-/// - if the compiler gave the caller's code no line, as at the head of a loop. The message then ends with the caller.
+/// - if the compiler gave the caller's code no line, as at the head of a loop (the message then ends with the caller);
 /// - if Swift's own backtraces are turned off (`SWIFT_BACKTRACE=enable=no`).
 ///
-/// For a large program, finding it takes about a second and 100 MB. The message is on standard error before that,
-/// without the line, in case memory or time run out.
+/// In a large program, finding the line takes about a second and 100 MB. So the message is first written to standard
+/// error without the line, in case memory or time run out.
 ///
-/// Not for a forked child: finding the line takes locks that another thread may have held at the fork.
+/// Do not call it in a forked child: finding the line takes locks that another thread may have held at the fork.
 @inline(never)
 package func stopProgram(_ message: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
     var (file, line, place) = (file, line, "")
@@ -42,7 +42,7 @@ package func stopProgram(_ message: String, file: StaticString = #fileID, line: 
 
 /// The line of the program that called Firn.
 package enum CallerLine {
-    /// Whether the platform and the environment let it be found.
+    /// Whether the platform and the environment allow finding the line.
     static var canBeFound: Bool {
         #if os(Linux) && canImport(Runtime)
             !isTurnedOff(getenv("SWIFT_BACKTRACE").map { String(cString: $0) } ?? "")
@@ -68,7 +68,7 @@ package enum CallerLine {
         #endif
     }
 
-    /// A function on the stack, and the line that runs in it; 0 if the compiler gave it none.
+    /// A function on the stack, and the line that runs in it (0 if the compiler gave it none).
     struct Frame: Equatable {
         let mangled: String
         let function: String
@@ -76,10 +76,10 @@ package enum CallerLine {
         let line: Int
     }
 
-    /// The innermost frame of the program, searched from `stopProgram` outwards. Returns nil if its file is unknown:
-    /// the line of a caller would accuse the wrong function. Its line is 0 where the compiler gave it none.
+    /// The innermost frame outside Firn, searched from `stopProgram` outwards. Nil if that frame's file is unknown:
+    /// reporting its caller's line would blame the wrong function. The frame's line may be 0.
     static func find(in frames: [Frame]) -> Frame? {
-        // The program may extend Firn's types, so a function's name does not say whose it is. Its file does.
+        // The program may extend Firn's types, so a function's name does not say whether it is Firn's. Its file does.
         let here = "/FirnStorage/StopProgram.swift"
         guard let path = frames.first(where: { $0.path.hasSuffix(here) })?.path else { return nil }
         let sources = path.dropLast(here.utf8.count) + "/"
@@ -87,7 +87,8 @@ package enum CallerLine {
             let hasFile = !frame.path.isEmpty && !frame.path.hasSuffix("<compiler-generated>")
             let isOwn = frame.path.hasPrefix(sources) || own.contains { frame.path.hasPrefix("Sources/\($0)/") }
             if hasFile, frame.line > 0 {
-                // Also not the code of a package that calls back, such as one with publishers.
+                // The code of other packages is skipped too: a package with publishers, for example, may call Firn
+                // back.
                 if !isOwn, !frame.path.contains("/checkouts/") { return frame }
             } else if isCallers(frame.mangled), !isGenerated(frame.mangled) {
                 return hasFile && !isOwn ? frame : nil
@@ -96,38 +97,38 @@ package enum CallerLine {
         return nil
     }
 
-    /// Whether the value of `SWIFT_BACKTRACE` turns Swift's backtraces off, as tests of stops do. The last setting
-    /// counts.
+    /// Whether the value of `SWIFT_BACKTRACE` turns Swift's backtraces off, as tests that stop the program do. If
+    /// `enable` is set several times, the last setting counts.
     static func isTurnedOff(_ settings: String) -> Bool {
         let last = settings.split(separator: ",").last { $0.hasPrefix("enable=") }
         return last.map { ["no", "off", "false", "0", "n", "f"].contains($0.dropFirst(7).lowercased()) } ?? false
     }
 
-    /// Whether a function consists of what the compiler made of a declaration: an accessor, a thunk, or the getter or
-    /// setter of a key path.
+    /// Whether the compiler generated a function from a declaration: an accessor, a thunk, or the getter or setter of a
+    /// key path.
     private static func isGenerated(_ mangled: String) -> Bool {
-        // The second half of an access, behind its `yield`, is a function of its own: `….resume.0`.
+        // The second half of an accessor, behind its `yield`, is a function of its own: `….resume.0`.
         let mangled = mangled.prefix { $0 != "." }
         return ["vM", "vs", "vg", "vr", "iM", "is", "ig", "TA", "TW", "TR", "Tr", "TK", "Tk"].contains {
             mangled.hasSuffix($0)
         }
     }
 
-    /// Whether a mangled name is of a function of the program: it begins with a module that is not Firn's (Swift's ABI
-    /// documentation, "Mangling").
+    /// Whether a mangled name belongs to a function of the program: it begins with a module that is neither Firn's nor
+    /// Swift's (Swift's ABI documentation, "Mangling").
     static func isCallers(_ mangled: String) -> Bool {
         if mangled == "main" { return true }
         guard mangled.hasPrefix("$s") else { return false }
         let name = mangled.utf8.dropFirst(2)
         let digits = name.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        // After a zero stands a text whose parts are written shorter, which is no module's.
+        // A zero begins an identifier with word substitutions, which is not taken for a module's name.
         guard digits.first != UInt8(ascii: "0"), let length = Int(String(Substring(digits))) else { return false }
         let module = name.dropFirst(digits.count).prefix(length)
         guard module.count == length else { return false }
         return !own.contains(String(Substring(module))) && !libraries.contains(String(Substring(module)))
     }
 
-    /// Swift's own libraries, which call back: an encoder, for one.
+    /// Swift's own libraries that call back into a program, as an encoder does.
     private static let libraries: Set<String> = [
         "Dispatch", "Foundation", "FoundationEssentials", "FoundationInternationalization", "Observation",
         "Synchronization",
@@ -138,11 +139,12 @@ package enum CallerLine {
         "Realm", "RealmSwift",
     ]
 
-    /// Whether a call site, as `#fileID` gives it, is one in Firn: of a module that passes a call on.
+    /// Whether a call site, in the form of `#fileID`, is in one of Firn's modules, which passes the call on.
     package static func isOwn(fileID: String) -> Bool { own.contains(String(fileID.prefix { $0 != "/" })) }
 
-    /// A text in memory that is never freed, as the literal that `fatalError` asks for: a pointer, the number of its
-    /// bytes, and flags. A pointer to UTF-8 has no flag. `StaticString` is frozen, so its layout never changes.
+    /// A text in memory that is never freed, in the form of the literal that `fatalError` requires: a pointer, the
+    /// number of bytes, and flags. A pointer to UTF-8 has no flag. `StaticString` is frozen, so its layout never
+    /// changes.
     static func lastingText(_ text: String) -> StaticString {
         let bytes = Array(text.utf8)
         let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count)

@@ -1,20 +1,20 @@
 /// How a file is opened.
 public enum OpenMode: Sendable, Equatable {
-    /// For reading; `.notFound` if it is absent.
+    /// For reading. Throws `.notFound` if the file is absent.
     case read
-    /// For reading and writing; `.notFound` if it is absent.
+    /// For reading and writing. Throws `.notFound` if the file is absent.
     case readWrite
-    /// For reading and writing; created empty. `.exists` if something has the name.
+    /// For reading and writing. The file is created empty. Throws `.exists` if something has the name.
     case create
 }
 
-/// An open file. It is closed when the last reference goes, or by `close`.
+/// An open file. It is closed by `close`, or when the last reference to it is released.
 public protocol StorageFile: AnyObject, Sendable {
-    /// The path under which it was opened, for messages. The file may have been moved since.
+    /// The path under which the file was opened, for messages. The file may have been moved since.
     var path: String { get }
 
-    /// Whether the name under which it was opened still gives this file, in the folder in which that name was looked
-    /// up.
+    /// Whether the name under which the file was opened still leads to this file, in the folder where the name was
+    /// looked up.
     func isNamed() throws(StorageError) -> Bool
 
     /// The length in bytes.
@@ -27,8 +27,8 @@ public protocol StorageFile: AnyObject, Sendable {
     /// written.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StorageError)
 
-    /// Makes data and length durable (`fdatasync`; `F_FULLFSYNC` on Apple's systems). If it throws, what was written
-    /// since the last successful sync may be lost, although reads show it.
+    /// Makes data and length durable (`fdatasync`; `F_FULLFSYNC` on Apple's systems). If it throws, everything written
+    /// since the last successful sync may be lost, although reads still return it.
     func sync() throws(StorageError)
 
     /// Asks the system to begin writing a range out, without waiting. This is a hint: it never fails and promises
@@ -45,7 +45,7 @@ public protocol StorageFile: AnyObject, Sendable {
     /// cut may bring the bytes back.
     func deallocate(_ range: Range<Int>) throws(StorageError) -> Bool
 
-    /// Maps a range for reading. It begins at a multiple of 64 KiB and ends within the file.
+    /// Maps a range for reading. The range begins at a multiple of 64 KiB and ends within the file.
     ///
     /// The mapping outlives the file object and shows later writes.
     func map(_ range: Range<Int>) throws(StorageError) -> any MappedRegion
@@ -63,7 +63,7 @@ public protocol StorageFile: AnyObject, Sendable {
 extension StorageFile {
     public func mapPrivately(byteCount: Int, at address: UnsafeMutableRawPointer) throws(StorageError) -> Bool { false }
 
-    /// Up to `byteCount` bytes from `offset` on: as many as the file has.
+    /// Reads up to `byteCount` bytes from `offset` on: fewer if the file ends before.
     package func read(_ byteCount: Int, at offset: Int) throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: byteCount)
         let count = try bytes.withUnsafeMutableBufferPointer { (bytes) throws(StorageError) in
@@ -81,34 +81,33 @@ extension StorageFile {
     }
 }
 
-/// A read-only mapping, which is unmapped when the last reference goes.
+/// A read-only mapping, which is unmapped when the last reference to it is released.
 ///
-/// Code that uses `bytes` must keep the region alive for that long (`withExtendedLifetime`), because the compiler may
-/// release it right after its last use.
+/// Code that uses `bytes` must keep the region alive meanwhile (`withExtendedLifetime`), because the compiler may
+/// release the region right after its last use.
 public protocol MappedRegion: AnyObject, Sendable {
     var bytes: UnsafeRawBufferPointer { get }
 }
 
-/// Memory shared with all processes that have the same file mapped. It is unmapped when the last reference goes (see
-/// `MappedRegion`).
+/// Memory shared with all processes that have the same file mapped. It is unmapped when the last reference to it is
+/// released, so keep it alive like a `MappedRegion`.
 public protocol SharedMemory: AnyObject, Sendable {
     var bytes: UnsafeMutableRawBufferPointer { get }
 
     /// False if the file may only be read. Writing to the bytes would then stop the process.
     var isWritable: Bool { get }
 
-    /// What tells the mapped file from all others on this machine; nil if it has no name.
+    /// Distinguishes the mapped file from all others on this machine. Nil if the file has no name.
     var identity: FileIdentity? { get }
 
-    /// Tells the system that the bytes will be accessed in random order, so that it reads nothing but what is
-    /// accessed. A hint.
+    /// Hints to the system that the bytes will be accessed in random order, so that it reads nothing ahead.
     func adviseRandomAccess()
 
-    /// Writes ranges out to the file and lets the system reclaim their memory. The ranges ascend and are whole blocks
-    /// of 4 KiB.
+    /// Writes ranges out to the file and lets the system reclaim their memory. The ranges are in ascending order and
+    /// consist of whole blocks of 4 KiB.
     ///
-    /// Whatever else was changed between the first range and the last is written out too. The bytes keep their
-    /// addresses: an access waits until they are read from the file. Other threads may read and write them meanwhile.
+    /// All other changes between the first range and the last are written out too. The bytes keep their addresses: an
+    /// access waits until they are read from the file. Other threads may read and write them meanwhile.
     ///
     /// It does nothing if the memory has no file. It blocks. If it throws, the bytes are still in memory.
     func evict(_ ranges: [Range<Int>]) throws(StorageError)

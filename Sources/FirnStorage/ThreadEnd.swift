@@ -2,20 +2,20 @@ import CFirn
 
 /// Calls registered blocks when their thread ends.
 ///
-/// There is one instance per thread. The system calls it when the thread ends. It belongs to its thread, so nothing
-/// guards it. The main thread never ends before the process does.
+/// There is one instance per thread, which the system calls when the thread ends. It is used only by its thread, so
+/// nothing guards it. The main thread never ends before the process does.
 package final class ThreadEnd {
     private struct Entry {
         weak var object: AnyObject?
         let end: (AnyObject) -> Void
     }
     private var entries: [Entry] = []
-    /// One of each class.
+    /// The objects kept until the thread ends, at most one of each class.
     private var kept: [(type: ObjectIdentifier, object: AnyObject, end: (AnyObject) -> Void)] = []
-    /// The number of entries at which those whose objects are gone are dropped.
+    /// The number of entries at which the entries of released objects are removed.
     private var limit = 8
 
-    /// Calls `end` with `object` on the calling thread when that thread ends, unless the object is gone by then.
+    /// Calls `end` with `object` on the calling thread when that thread ends, unless the object is released by then.
     package static func register<Object: AnyObject>(_ object: Object, _ end: @escaping (Object) -> Void) {
         let own = current
         if own.entries.count >= own.limit {
@@ -25,7 +25,7 @@ package final class ThreadEnd {
         own.entries.append(Entry(object: object) { end(unsafeDowncast($0, to: Object.self)) })
     }
 
-    /// The object of a class that the calling thread keeps; nil if it keeps none.
+    /// The object of the given class that the calling thread keeps. Nil if there is none.
     package static func kept<Object: AnyObject>(_ type: Object.Type) -> Object? {
         guard let value = firn_thread_end_value() else { return nil }
         let own = Unmanaged<ThreadEnd>.fromOpaque(value).takeUnretainedValue()
@@ -33,8 +33,8 @@ package final class ThreadEnd {
         return unsafeDowncast(kept.object, to: Object.self)
     }
 
-    /// Keeps an object until the calling thread ends. It replaces the object of the same class that the thread keeps,
-    /// if there is one. At the thread's end, after all registered blocks, `end` is called with it.
+    /// Keeps an object until the calling thread ends. The object replaces any kept object of the same class. When the
+    /// thread ends, `end` is called with it, after all registered blocks.
     package static func keep<Object: AnyObject>(_ object: Object, _ end: @escaping (Object) -> Void) {
         let (own, type) = (current, ObjectIdentifier(Object.self))
         let old = own.kept.filter { $0.type == type }

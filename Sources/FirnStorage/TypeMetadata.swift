@@ -2,9 +2,9 @@ import CFirn
 
 /// The Swift types that the program's images declare, as the linker listed them.
 ///
-/// It finds every type that is not generic in the executable and in each loaded shared library, private and local types
-/// included. It does so whether or not the image is stripped. It does not find generic types, which do not exist before
-/// their first use, nor the types of images whose file can't be read. A call costs about 0.3 ms.
+/// They are all types that are not generic in the executable and in each loaded shared library, private and local types
+/// included, whether or not the image is stripped. Generic types are missing, because they do not exist before their
+/// first use, and so are the types of images whose file can't be read. A call costs about 0.3 ms.
 public enum TypeMetadata {
     /// Calls `body` with the address of each type's context descriptor.
     ///
@@ -28,8 +28,8 @@ public enum TypeMetadata {
         let body: (UnsafeRawPointer) -> Void
     }
 
-    /// Each entry is an offset from its own address to a descriptor, or, if its lowest two bits are 1, to a pointer
-    /// to one.
+    /// Each entry is an offset from its own address to a descriptor. If the lowest two bits are 1, the offset leads to
+    /// a pointer to the descriptor.
     private static func walk(_ start: UnsafeRawPointer, length: Int, _ body: (UnsafeRawPointer) -> Void) {
         var entry = start
         let end = start + (length & ~3)

@@ -1,6 +1,6 @@
 import CFirn
 
-/// 64 KiB of zeros to write to files. They are static memory and not a global of Swift's: see `SharedObject`.
+/// 64 KiB of zeros to write to files. They are static memory in C, not a Swift global: see `SharedObject`.
 package var zeroBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: firn_zeros(), count: Int(FIRN_ZERO_BYTE_COUNT))
 }

@@ -14,9 +14,8 @@
 // The polynomial 0x1EDC6F41, bits reflected.
 #define POLYNOMIAL 0x82F63B78u
 
-// The hardware path runs three streams at once, because a CRC instruction takes three cycles but a new one may start
-// in each cycle. The three results are joined by shifting a CRC over a whole block of zeros, which is four table
-// look-ups.
+// The hardware path runs three streams at once, because a CRC instruction takes three cycles but a new one may start in
+// each cycle. To join the three results, a CRC is shifted over a whole block of zeros, which takes four table look-ups.
 #define LONG_BLOCK 8192
 #define SHORT_BLOCK 256
 
@@ -45,7 +44,7 @@ static void fillShift(uint32_t shift[4][256], size_t byteCount) {
     square(even, odd);  // two bits
     square(odd, even);  // four bits
     uint32_t *from = odd, *to = even;
-    for (size_t bytes = byteCount; bytes != 0; bytes >>= 1) {  // squaring four bits gives one byte, then doubles
+    for (size_t bytes = byteCount; bytes != 0; bytes >>= 1) {  // squaring four bits gives one byte, then it doubles
         square(to, from);
         uint32_t *swap = from;
         from = to;
@@ -76,7 +75,7 @@ uint32_t firn_crc32c_software(uint32_t crc, const void *bytes, size_t count) {
 }
 
 #if defined(__x86_64__)
-// Newer compilers have a feature of its own for these instructions, which older ones don't know.
+// Newer compilers have a separate feature for these instructions, which older ones don't know.
 #if defined(__clang__) && __clang_major__ >= 14
 #define TARGET __attribute__((target("sse4.2,crc32")))
 #else

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Comparing vectors gives a vector of 0 and -1. A vector of `bool` made from that is the mask; clang compiles this to
+/* Comparing vectors gives a vector of 0 and -1. Converted to a vector of `bool`, it is the mask. clang compiles this to
  * one instruction if the machine has one (vpcmp into a mask register, movmskp, pmovmskb). */
 typedef _Bool firn_bits8 __attribute__((ext_vector_type(8)));
 typedef _Bool firn_bits16 __attribute__((ext_vector_type(16)));
@@ -18,8 +18,8 @@ typedef _Bool firn_bits64 __attribute__((ext_vector_type(64)));
     } while (0)
 
 /* Scans the rows of one chunk: 64 at a time by vectors, and the rest one by one. `VECTOR` and `SCALAR` are the
- * condition on the value at `i`. The bits of each vector are stored at their offset in the mask, which is
- * little-endian like everything here. */
+ * condition on the value at `i`. The bits of each vector are stored at their offset in the mask, which is little-endian
+ * like everything here. */
 #define FIRN_SCAN(LANES, WORD, LOAD, VECTOR, SCALAR)                                       \
     do {                                                                                   \
         for (uint32_t word = 0; word < 4; word++) {                                        \
@@ -140,7 +140,7 @@ static inline __attribute__((always_inline)) int firn_same(const uint8_t *a, con
     return n == 0 || *a == *b;
 }
 
-/* The longest length of a value that lies in the heap itself. */
+/* The greatest length of a value that lies in the heap itself. */
 enum { FIRN_SLOT_LENGTH_MAX = FIRN_SLOT_TREE - 1 };
 
 /* Selects the rows whose slot has a length in low ... high. */
@@ -154,8 +154,8 @@ void firn_bytes_null(const uint32_t *slots, uint32_t count, uint64_t *mask) {
     firn_select_lengths(slots, count, FIRN_SLOT_NULL, FIRN_SLOT_NULL, mask);
 }
 
-/* Narrows `rows` to those whose value is inline and has a length in low ... high. Those whose value is in a node of
- * its own go to `others`. */
+/* Leaves in `rows` only those whose value is in the heap and has a length in low ... high. Rows whose value is in a
+ * node of its own are moved to `others`. */
 static void firn_candidates(const uint32_t *slots, uint32_t count, uint32_t low, uint32_t high, uint64_t *rows, uint64_t *others) {
     uint64_t fitting[4], elsewhere[4];
     firn_select_lengths(slots, count, FIRN_SLOT_TREE, FIRN_SLOT_BLOB, elsewhere);
@@ -200,9 +200,9 @@ void firn_bytes_end(const uint32_t *slots, const uint8_t *heap, uint32_t count, 
     FIRN_EACH_ROW(firn_same(value + size - length, needle, length))
 }
 
-/* Whether a value contains the needle. Values have at most 1 KiB here, so a quadratic worst case stays small. They
- * are so short that a call per candidate would cost more than the loop. So 16 offsets are tried at a time, by the
- * needle's first and last byte. */
+/* Whether a value contains the needle. Values have at most 1 KiB here, so a quadratic worst case stays small, but a
+ * call per candidate offset would cost more than the loop. So 16 offsets are tried at a time, by the needle's first and
+ * last byte. */
 static inline int firn_holds(const uint8_t *value, uint32_t size, const uint8_t *needle, uint32_t length) {
     typedef uint8_t vector __attribute__((ext_vector_type(16)));
     if (length == 0) return 1;
@@ -261,9 +261,8 @@ int64_t firn_bytes_find(const void *value, int64_t count, const void *needle, in
 
 /* ---- Aggregates ---- */
 
-/* The sum of 256 values of at most 55 bits can't overflow a word. So a chunk is summed by plain additions first,
- * while `wide` collects which bits are in use. A chunk with wider values, which is rare, is then summed again in 128
- * bits. */
+/* The sum of 256 values of at most 55 bits can't overflow a word. So a chunk is first summed by plain additions, while
+ * `wide` collects which bits are used. A chunk with wider values, which is rare, is then summed again in 128 bits. */
 FIRN_CLONES void firn_sum_i64(const int64_t *values, uint32_t count, uint64_t *sum) {
     typedef int64_t vector __attribute__((ext_vector_type(8)));
     vector sums[2] = {0, 0}, wide[2] = {0, 0};
@@ -325,7 +324,7 @@ FIRN_CLONES double firn_sum_f32(const float *values, uint32_t count) {
     return sum;
 }
 
-/* A comparison with NaN is false, so NaN never replaces a bound that was found before. */
+/* A comparison with NaN is false, so NaN never replaces an earlier bound. */
 #define FIRN_RANGE_OF_KERNEL(NAME, TYPE)                                               \
     FIRN_CLONES void NAME(const TYPE *values, uint32_t count, TYPE *range) {           \
         typedef TYPE vector __attribute__((ext_vector_type(8)));                       \
@@ -407,7 +406,7 @@ void firn_sort_pairs(uint64_t *words, uint32_t *numbers, uint64_t *other_words, 
         memcpy(numbers, from_numbers, (size_t)count * sizeof *numbers);
     }
     if (bottom == 0) return;
-    /* Each level has 32 fewer bits to sort by, so the recursion is at most three levels deep. */
+    /* At most 32 bits are left to sort by, so the recursion is at most two levels deep. */
     for (int64_t start = 0; start < count;) {
         int64_t end = start + 1;
         while (end < count && words[end] >> bottom == words[start] >> bottom) end++;
@@ -433,7 +432,8 @@ FIRN_CLONES void firn_words_f64(const double *values, uint32_t count, uint64_t *
         double value = values[i] + 0.0; /* -0 becomes 0 */
         memcpy(&bits, &value, 8);
         uint64_t word = bits ^ ((uint64_t)((int64_t)bits >> 63) | ((uint64_t)1 << 63));
-        /* Every NaN has one word, whatever its sign and payload. It is below that of -infinity, 0x000FFFFFFFFFFFFF. */
+        /* Every NaN has one word, whatever its sign and payload. That word is below the word of -infinity,
+         * 0x000FFFFFFFFFFFFF. */
         words[i] = value != value ? 2 : word;
     }
 }

@@ -43,10 +43,10 @@ FIRN_CLONES void firn_unpack_bits(const void *bits, uint32_t count, void *target
     for (uint32_t i = 0; i < count; i++) to[i] = from[i >> 3] >> (i & 7) & 1;
 }
 
-/* A length of one byte is special from the low byte of the lowest special slot on. */
+/* A length of one byte is special if it is at least the low byte of the lowest special slot value. */
 enum { FIRN_BYTE_SPECIAL = FIRN_SLOT_TREE & 0xFF, FIRN_BYTE_NULL = FIRN_SLOT_NULL & 0xFF };
 
-/* How many bytes of the heap a slot of this length takes. */
+/* The number of heap bytes that a slot of this length takes. */
 static inline uint32_t firn_slot_bytes(uint16_t length) {
     return length >= FIRN_SLOT_TREE ? (length == FIRN_SLOT_NULL ? 0 : FIRN_REF_BYTES) : length;
 }

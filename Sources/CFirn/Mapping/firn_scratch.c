@@ -54,8 +54,8 @@ void *firn_scratch_make(uintptr_t address, uint64_t mapping, size_t length, bool
         pthread_setspecific(key, scratch);
         own = scratch;
     }
-    /* The callers of the latest requests may still read what they found or made. So the slot with the oldest request
-     * is reused. */
+    /* The callers of the latest requests may still read the memory that they got. So the slot whose last request is
+     * oldest is reused. */
     unsigned slot = 0;
     for (unsigned other = 1; other < FIRN_SCRATCH_COUNT; other++) {
         if (scratch->used[other] < scratch->used[slot]) slot = other;

@@ -5,7 +5,7 @@
 
 #if defined(__APPLE__)
 
-// Older systems have no such function, and Swift's own check is all there is.
+// Older systems have no function for this, so Swift's own check is used.
 int firn_is_current_executor(uintptr_t identity, uintptr_t implementation) {
     (void)identity;
     (void)implementation;
@@ -19,7 +19,7 @@ struct executor {
     uintptr_t implementation;
 };
 
-// Of Swift's runtime library, since 6.2. Without flags it answers, and does not stop the program.
+// A function of Swift's runtime library, since 6.2. Without flags it returns false instead of stopping the program.
 __attribute__((weak, swiftcall)) bool swift_task_isCurrentExecutorWithFlags(struct executor executor, uint64_t flags);
 
 int firn_is_current_executor(uintptr_t identity, uintptr_t implementation) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// Images of the toolchain have many types, but none of the application's classes.
+// Images of the toolchain have many types, but none of the application's classes, so they are skipped.
 static int is_toolchain(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;

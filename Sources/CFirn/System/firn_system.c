@@ -27,7 +27,7 @@
 #include <sys/param.h>
 #endif
 
-// Commands for locks of open file descriptions. Every system that Firn knows has them under one of these numbers.
+// Commands for locks of open file descriptions. Every system that Firn supports has them under one of these numbers.
 #if !defined(F_OFD_SETLK)
 #if defined(__linux__)
 #define F_OFD_GETLK 36
@@ -44,7 +44,7 @@
 
 enum { firn_thread_stack_size = 4 << 20, firn_thread_name_size = 16 };
 
-// What a new thread needs to begin. The thread frees it.
+// The data that a new thread needs to begin. The thread frees it.
 struct firn_thread_start_context {
     void *(*body)(void *);
     void *context;
@@ -87,7 +87,7 @@ int firn_thread_start(pthread_t *thread, const char *name, void *(*body)(void *)
     return error;
 }
 
-// Only rises; 64 bits never overflow.
+// It only rises; 64 bits never overflow.
 static uint64_t last_thread_number = 0;
 __thread uint64_t firn_own_thread_number = 0;
 
@@ -163,8 +163,8 @@ void firn_lock_ranks_set(uint64_t ranks) { lock_ranks = ranks; }
 
 uint32_t firn_fork_generation_value = 0;
 
-// The descriptors of lock files and folders, guarded by the mutex. A fork takes the mutex too, so no descriptor is
-// open but not listed.
+// The descriptors of lock files and folders, guarded by the mutex. A fork takes the mutex too, so that no descriptor is
+// open but not listed in the child.
 static pthread_mutex_t lock_list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int *lock_list = NULL;
 static size_t lock_list_count = 0;
@@ -192,14 +192,14 @@ static uint32_t object_id_count = 0;
 
 uint32_t firn_next_object_id_count(void) { return __atomic_add_fetch(&object_id_count, 1, __ATOMIC_RELAXED); }
 
-// Lies in the .bss section, so it does not make the program's file longer.
+// The array lies in the .bss section, so it does not make the program's file longer.
 static _Alignas(4096) unsigned char zeros[FIRN_ZERO_BYTE_COUNT];
 
 const void *firn_zeros(void) { return zeros; }
 
 static void firn_fork_prepare(void) {
-    // Only debug builds note which locks a thread holds. In the child such a lock would be held for ever, and this
-    // thread might wait for it here for ever.
+    // Only debug builds record which locks a thread holds. Such a lock would be locked in the child for ever, and if it
+    // is one of those below, this thread would wait for itself here.
     if (lock_ranks != 0) {
         static const char message[] =
             "Firn: a thread forks while it holds one of Firn's locks. A thread that forks must hold none of them.\n";
@@ -223,7 +223,7 @@ static void firn_fork_parent(void) {
     firn_fork_release();
 }
 
-// Closing the child's descriptor leaves the parent's open file as it is, and so the lock too.
+// Closing the child's descriptor leaves the parent's open file, and so the lock, as it is.
 static void firn_fork_child(void) {
     for (size_t i = 0; i < lock_list_count; i++) close(lock_list[i]);
     lock_list_count = 0;
@@ -233,12 +233,12 @@ static void firn_fork_child(void) {
     firn_fork_release();
 }
 
-// An application's own fork handlers must not call Firn, nor release objects of Firn's. The system calls the handlers
+// An application's own fork handlers must not call Firn, nor release Firn's objects. The system calls the handlers
 // before a fork in the reverse order of their registration, and the handlers after it in the order of registration.
 // These handlers are registered when the program is loaded, so nearly all others are called before these locks are
-// taken and after they are released. But a handler of an image that was loaded earlier runs while its own thread
-// holds the locks, and would wait for ever. In the child, a handler that runs before `firn_fork_child` would use the
-// parent's objects, because neither the fork generation nor the cores have changed yet.
+// taken and after they are released. But a handler of an image that was loaded earlier runs while its own thread holds
+// the locks, and would wait for ever. In the child, a handler that runs before `firn_fork_child` would use the parent's
+// objects, because neither the fork generation nor the cores have changed yet.
 __attribute__((constructor)) static void firn_fork_watch(void) {
     pthread_atfork(firn_fork_prepare, firn_fork_parent, firn_fork_child);
 }
@@ -260,7 +260,8 @@ int firn_open(int folder, const char *name, int flags, mode_t mode) {
 // MARK: identity
 
 #if defined(__linux__)
-// What statx fills in, as far as it is used here. The C libraries of older systems do not declare it.
+// The fields that statx fills in, as far as they are used here. The C libraries of older systems do not declare the
+// struct.
 struct firn_statx {
     uint32_t mask;
     uint32_t unused[7];
@@ -321,8 +322,9 @@ int firn_lock_open(int folder, const char *name, int flags, mode_t mode) {
     return result;
 }
 
-// A lock belongs to the open file, and not to the descriptor. A program that another thread is just starting (vfork,
-// posix_spawn) has a copy of the descriptor until its exec, and would keep the locks: no fork handler closes it.
+// A lock belongs to the open file, and not to the descriptor. While another thread starts a program (vfork,
+// posix_spawn), that program has a copy of the descriptor until its exec, and would keep the locks: no fork handler
+// closes the copy.
 static void firn_unlock_all(int descriptor) {
     struct flock request;
     memset(&request, 0, sizeof request);
@@ -385,7 +387,7 @@ int firn_lock_folder(int descriptor, int operation) {
     do result = flock(descriptor, operation | LOCK_NB);
     while (result < 0 && errno == EINTR);
     // Any other error means that folders can't be locked here, or not through this descriptor (O_PATH), or not by this
-    // user. The lock is an addition to the locks of bytes, so that is no reason to refuse a store.
+    // user. The lock is an addition to the locks of bytes, so such an error is no reason to refuse a store.
     return result < 0 && errno == EWOULDBLOCK ? EWOULDBLOCK : 0;
 }
 
@@ -427,7 +429,7 @@ int firn_reserve(int descriptor, off_t length) {
     return firn_reserve_by_writing(descriptor, length);
 }
 
-// Linux has it since 5.14. Older headers lack its number.
+// Linux has this flag since 5.14. Older headers lack its number.
 #if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -437,8 +439,8 @@ int firn_reserve(int descriptor, off_t length) {
 static int firn_fill_holes(int descriptor, off_t length) {
     if (length == 0) return 0;
 #if defined(__linux__)
-    // Makes the pages writable as a write to each would, and changes nothing. Where a write would stop the process,
-    // it fails.
+    // This makes the pages writable as a write to each would, but changes nothing. It fails where a write would stop
+    // the process.
     void *base = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (base == MAP_FAILED) return errno;
     int result;
@@ -446,13 +448,13 @@ static int firn_fill_holes(int descriptor, off_t length) {
     while (result < 0 && errno == EINTR);
     int error = result < 0 ? errno : 0;
     munmap(base, (size_t)length);
-    // EFAULT says that writing to a page would stop the process, and not why: the writes below tell.
+    // EFAULT says that writing to a page would stop the process, but not why. The writes below return the reason.
     if (error != EINVAL && error != EFAULT) return error;
 #endif
-    // What is left is what posix_fallocate does on a file system without support: it writes a zero over a zero, one in
-    // every 512 bytes, the smallest block. If another process writes that very byte in between, it is lost, so it is
-    // one that is always zero: in the shared page (`SharedPage`), a byte that means nothing, or one of the upper half
-    // of a process id.
+    // Otherwise do what posix_fallocate does on a file system without support: write a zero over a zero byte in every
+    // 512 bytes, the smallest block. If another process writes that very byte in between, its value is lost. So the
+    // byte is one that is always zero: in the shared page (`SharedPage`), a byte without meaning, or one in the upper
+    // half of a process id.
     enum { sector = 512, unchanged = 132 };
     for (off_t start = 0; start < length; start += sector) {
         off_t offset = start + unchanged < length ? start + unchanged : length - 1;
@@ -510,7 +512,7 @@ int firn_volume_of(int descriptor, const char *path, struct firn_volume *volume)
 
 // MARK: reserved addresses
 
-// Linux counts a writable private mapping at its full length, also one of a file, and refuses a mapping that is
+// Linux counts a writable private mapping at its full length, even if it maps a file, and refuses a mapping that is
 // longer than all memory and swap. Few pages of the mappings made here are ever written to, so they must not be
 // counted.
 #if !defined(MAP_NORESERVE)
@@ -562,7 +564,7 @@ void firn_exclude_from_fork(void *address, size_t length) {
 int firn_open_nameless(int folder) {
 #if defined(O_TMPFILE)
     int result = firn_open(folder, ".", O_TMPFILE | O_RDWR | O_EXCL, 0600);
-    // These are the errors of kernels and file systems that do not know the flag: they try to open the folder itself.
+    // These are the errors of kernels and file systems that do not know the flag and try to open the folder itself.
     return result == -EOPNOTSUPP || result == -EISDIR || result == -EINVAL ? -ENOTSUP : result;
 #else
     (void)folder;
@@ -597,8 +599,8 @@ void firn_page_out(void *address, size_t length) {
     enum { firn_page_out = 21 };  // MADV_PAGEOUT, since Linux 5.4
     if (madvise(start, length, firn_page_out) == 0) return;
 #endif
-    // For a shared mapping of a file this unmaps the pages from the process. Their contents stay in the page cache
-    // and the file.
+    // For a shared mapping of a file this unmaps the pages from the process. Their contents stay in the page cache and
+    // the file.
     madvise(start, length, MADV_DONTNEED);
 }
 

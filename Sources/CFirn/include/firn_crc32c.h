@@ -10,7 +10,7 @@
 /// instructions if the processor has them.
 uint32_t firn_crc32c(uint32_t crc, const void *_Nullable bytes, size_t count);
 
-/// The same checksum by tables alone: for processors without such an instruction, and for tests to compare with.
+/// The same checksum by tables alone, for processors without such an instruction, and for tests to compare with.
 uint32_t firn_crc32c_software(uint32_t crc, const void *_Nullable bytes, size_t count);
 
 #endif

@@ -1,8 +1,8 @@
 #ifndef FIRN_IMAGES_H
 #define FIRN_IMAGES_H
 
-// Finds the list of Swift type descriptors in each loaded image. The Swift runtime does not expose these sections, so
-// they are found as the linker left them: by the section headers of the image's file on ELF, by name on Mach-O.
+// Finds the list of Swift type descriptors in each loaded image. The Swift runtime does not expose these lists, so the
+// sections that the linker wrote are read: by the section headers of the image's file on ELF, by name on Mach-O.
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-// Trigonometry. Foundation has it, too, but would bring 40 MB of libraries into programs that need nothing else of it,
-// such as the `firn` command.
+// Trigonometry. Foundation has it, too, but would bring 40 MB of libraries into programs that need nothing else from
+// it, such as the `firn` command.
 
 static inline double firn_sin(double radians) { return sin(radians); }
 static inline double firn_cos(double radians) { return cos(radians); }

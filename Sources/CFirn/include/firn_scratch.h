@@ -4,15 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory of the calling thread for the last few chunks that it has unpacked, by the address of the packed node and
- * the number of its mapping. It is freed when the thread ends. */
+/* A cache in the calling thread of the last few chunks that it has unpacked. The key is the address of the packed node
+ * with the number of its mapping. The memory is freed when the thread ends. */
 enum { FIRN_SCRATCH_COUNT = 16 };
 
-/* What was unpacked from this address, or NULL. */
+/* The memory with the unpacked form of the node at this address, or NULL. */
 void *_Nullable firn_scratch_find(uintptr_t address, uint64_t mapping);
 
-/* Memory to unpack into, aligned to 16; NULL if there is no memory. It replaces the entry that was requested longest
- * ago. Without `is_kept` it is never found again, but lasts as long. */
+/* Memory to unpack into, aligned to 16; NULL if none is left. It replaces the entry whose last request is oldest. If
+ * `is_kept` is false, the entry lives as long but is never found again. */
 void *_Nullable firn_scratch_make(uintptr_t address, uint64_t mapping, size_t length, bool is_kept);
 
 #endif

@@ -3,7 +3,7 @@ import FirnQuery
 import Foundation
 
 /// Resolves the names in a query by the realm's classes: public names of properties, column names, and backlinks. A
-/// property that the realm's classes do not have has no name here.
+/// stored property that the realm's classes lack can't be named here.
 struct BindingResolver: PropertyResolver {
     private let binding: SchemaBinding
     private let stored: SchemaResolver
@@ -14,8 +14,8 @@ struct BindingResolver: PropertyResolver {
     }
 
     func property(_ name: String, of table: TableID) -> ResolvedProperty? {
-        // Tables without a class here, and columns without a property, belong to another opener. The realm may show a
-        // version that is older than they are.
+        // Tables without a class in this realm, and columns without a property, come from code that opened the store
+        // with other classes. They may be newer than the version that the realm shows.
         guard let bound = binding.table(table), fault(in: name, of: table) == nil,
             let property = bound.info.property(named: name) ?? bound.info.stored.first(where: { $0.columnName == name })
         else { return nil }
@@ -43,10 +43,10 @@ struct BindingResolver: PropertyResolver {
 }
 
 extension QueryArgument {
-    /// What an object is compared as.
+    /// Converts an object to the value by which it is compared.
     typealias Linking = (ObjectBase) throws(QueryError) -> Value
 
-    /// The argument that a caller gave for a `%@`. Throws if a query of a realm can't use it.
+    /// Converts the argument that a caller gave for a `%@`. Throws if a query of the realm can't use it.
     init(_ any: Any, _ realm: _RealmInstance) throws(QueryError) {
         try self.init(any) { object throws(QueryError) in
             guard object.isManaged else { return .linkToNothing }
@@ -59,7 +59,7 @@ extension QueryArgument {
         }
     }
 
-    /// The argument that a caller gave for a `%@`. Throws if there is no such value.
+    /// Converts the argument that a caller gave for a `%@`. Throws if no property can have such a value.
     init(_ any: Any, linking: Linking) throws(QueryError) {
         guard let value = unwrapped(any) else {
             self = .value(.null)
@@ -89,13 +89,13 @@ extension QueryArgument {
             advice: "Give a number, string, date, data, id, object, a sequence of these, or a shape such as GeoBox.")
     }
 
-    /// What a value of the application is stored as.
+    /// The stored form of a value of an application's type.
     private static func mapped(_ value: some _MappedValue, _ linking: Linking) throws(QueryError) -> Value? {
         if instance(value._mapped, of: EmbeddedObject.self) != nil { throw fault(value) }
         return try single(value._mapped, linking)
     }
 
-    /// A mixed value with the objects in it.
+    /// Converts a mixed value and the objects in it.
     private static func mixed(_ value: AnyRealmValue, _ linking: Linking) throws(QueryError) -> Value {
         do { return try value.stored { try single($0, linking) ?? .null } } catch {
             throw error as? QueryError

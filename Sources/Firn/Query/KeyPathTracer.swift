@@ -7,17 +7,18 @@ import Foundation
 /// Finds out which properties a key path reads, by reading it from an object that records every access.
 ///
 /// The object looks unmanaged but has a core, whose owner is the tracer. Each wrapper of the object holds its
-/// property's position, or a negative number if the property is ignored. A link returns another such object, so
-/// `\Person.dog?.name` is traced as a read of `dog` and, of what that gave, one of `name`.
+/// property's position, or a negative number if the property is ignored. A link returns another such object. So
+/// `\Person.dog?.name` is traced as a read of `dog`, and a read of `name` from the object that `dog` returned.
 ///
-/// What the application computes may depend on the values. So a key path is traced twice: with the initial values, and
-/// with others (`probe`).
+/// Values that the application computes may depend on the stored values. So a key path is traced twice: with the
+/// initial values, and with others (`probe`).
 public final class _KeyPathTracer {
-    /// What a key path is traced for.
+    /// The purpose for which a key path is traced.
     enum Purpose {
-        /// It has to name one property, whose value it gives. Lists are empty.
+        /// The key path must name one property and return its value. Lists are empty.
         case naming
-        /// It may read what it likes. Lists of objects have one, so that what is read of it is found.
+        /// The key path may read anything. Lists and sets of objects have one element, so that reads of its properties
+        /// are found.
         case observing
     }
 
@@ -25,21 +26,21 @@ public final class _KeyPathTracer {
     struct Read {
         let object: ObjectBase
         let property: PropertyInfo
-        /// The read that gave the object; nil for the first object.
+        /// The read that returned the object; nil for the first object.
         let origin: Int?
     }
 
-    /// The number of runs whose values differ.
+    /// The number of runs. Each has other values.
     static let runs = 2
 
     private let core: UnsafeMutablePointer<firn_realm_core_t>
     private let purpose: Purpose
     private let run: Int
-    /// Links that end after a number of links on the way, so that what is read behind nil is found.
+    /// Links that are nil from a certain depth on, so that properties are found which are read only if a link is nil.
     private let ended: (links: Set<ObjectIdentifier>, depth: Int)
     private var objects: [(object: ObjectBase, origin: Int?, depth: Int)] = []
     private(set) var reads: [Read] = []
-    /// The first read that counts.
+    /// The index of the first read that belongs to the key path.
     private var start = 0
     /// The numbers of the projected properties that were read.
     private(set) var projected: [Int] = []
@@ -70,7 +71,8 @@ public final class _KeyPathTracer {
 
     // MARK: What the objects call
 
-    /// An object that records in this tracer which properties are read from it, reached by the last read.
+    /// The object that the last read returns. It records reads of its own properties in this tracer. Nil if the link
+    /// ends here.
     func linked(_ type: ObjectBase.Type) -> ObjectBase? {
         guard let read = reads.indices.last,
             let depth = objects.first(where: { $0.object === reads[read].object })?.depth
@@ -85,20 +87,21 @@ public final class _KeyPathTracer {
         return object(type, origin: read, depth: depth + 1)
     }
 
-    /// A list or set of one object, reached by the last read; nil if the property's own is to be read.
+    /// The collection that the last read returns: a list or set with one object. Nil if the property's own collection
+    /// must be read.
     func collection<C: _PersistableCollection>(_: C.Type) -> C? {
         guard purpose == .observing else { return nil }
         let shape = C._propertyType
         guard shape.collection != .map, !shape.isMapped else { return nil }
-        // What is read of a value is read of the collection.
+        // A collection of values needs no tracing element: reading a value counts as reading the collection.
         guard let element = shape.target.flatMap({ linked($0) }) else { return nil }
         do { return try C._fromAny([element]) } catch {
             stopProgram("\(C.self) does not take \(element), which is of its element type: \(error).")
         }
     }
 
-    /// Records a property by the number that `object(_:origin:depth:)` wrote into its wrapper. Returns false if the
-    /// property is ignored, which stops the program if the key path is to name a property.
+    /// Records the read of a property by the number that `object(_:origin:depth:)` wrote into its wrapper. For an
+    /// ignored property, returns false, or stops the program if the key path must name a property.
     func record(_ object: ObjectBase, bound: Int32) -> Bool {
         let info = object.classInfo
         guard bound >= 0 else {
@@ -112,29 +115,29 @@ public final class _KeyPathTracer {
         return true
     }
 
-    /// Records that a projected property was read, by its number.
+    /// Records the read of a projected property by its number.
     func record(projected number: Int) { projected.append(number) }
 
     // MARK: Tracing
 
-    /// Reads a key path of an object that records in a new tracer, or of a projection of it.
+    /// Reads a key path from an object that records in a new tracer, or from a projection of such an object.
     ///
-    /// - Parameter ended: links that are nil after `depth` links on the way.
+    /// - Parameter ended: links that are nil behind at least `depth` other links.
     static func trace<Root: _QueriedObject>(
         _ keyPath: PartialKeyPath<Root>, _ purpose: Purpose, run: Int,
         ended: (links: Set<ObjectIdentifier>, depth: Int) = ([], 0)
     ) -> (tracer: _KeyPathTracer, value: Any) {
         let tracer = _KeyPathTracer(purpose, run: run, ended: ended)
-        // A property's accessor reads from whatever object it is given, so it reads the tracing object.
+        // A property's accessor reads from any object that it is given, so it reads from the tracing object.
         let root = Root._ofAccessor(tracer.object(Root._rootType, origin: nil, depth: 0))
-        // What a projection's own initialiser has read is no part of the key path.
+        // Reads by a projection's own initialiser do not belong to the key path.
         tracer.start = tracer.reads.count
         tracer.projected = []
         return (tracer, root[keyPath: keyPath])
     }
 
-    /// The ways to the properties that were read last, each outermost first: those from which nothing else was read.
-    /// `value` is what the key path gave, to which the last read leads.
+    /// The ways to the properties from whose values nothing else was read. Each way begins with the outermost property.
+    /// `value` is the key path's value, to which the last read leads.
     func ways(to value: Any) -> [[PropertyInfo]] {
         let elements = (value as? any ProjectsElements)?.elementWays(purpose) ?? []
         let origins = Set(reads.compactMap(\.origin))
@@ -149,11 +152,12 @@ public final class _KeyPathTracer {
         return (read.origin.map(way) ?? []) + [read.property]
     }
 
-    /// Whether a value of the last read's type is the one that it gave, and not one that the application made of it.
+    /// Whether `value` is the value that the last read returned. If not, the application computed another value of the
+    /// same type from it.
     func isWhatWasRead(_ value: Any) -> Bool {
         guard let read = reads.last else { return false }
         let shape = read.property.shape
-        // The application makes none of these out of others in a key path.
+        // An application does not compute values of these kinds in a key path.
         guard shape.collection == .none, !shape.isLinkingObjects, !shape.isMapped else { return true }
         if shape.target != nil {
             return objects.contains { $0.origin == reads.count - 1 && $0.object === unwrapped(value) as AnyObject? }
@@ -188,12 +192,13 @@ public final class _KeyPathTracer {
         return object
     }
 
-    /// A value for a property of an object in this run; nil if it keeps its initial value.
+    /// A value for a property of an object in this run; nil if the property keeps its initial value.
     ///
-    /// In the first run all do, since the application's code may stop the program for a value that it does not expect.
-    /// In the second, a key path that is observed is read with other values of types that have few: the application
-    /// expects each. A key path that has to name a property is read with values that no property has at first. What it
-    /// gave in the first run may have been the property's own value by chance.
+    /// In the first run all properties keep theirs, because the application's code may stop the program for a value
+    /// that it does not expect. In the second run, an observed key path is read with other values of Bool and enum
+    /// properties: the application expects each of their few values. A key path that must name a property is read with
+    /// values that no property has at first. This shows whether it returned the property's own value in the first run
+    /// only by chance.
     private func probe(_ property: PropertyInfo, _ initial: Any?) -> Any? {
         guard run > 0 else { return nil }
         let shape = property.shape
@@ -219,7 +224,7 @@ public final class _KeyPathTracer {
     }
 }
 
-/// A case that is not the initial one.
+/// A case other than the initial one.
 private func otherCase<E: PersistableEnum>(_: E.Type, _ initial: Any?) -> Any? {
     E.allCases.first { !(E._any($0) as? AnyHashable == initial as? AnyHashable) }
 }

@@ -3,25 +3,26 @@ import FirnQuery
 import FirnStorage
 import Foundation
 
-/// Evaluates a condition on one value: an object, managed or not, or a dictionary. A query finds rows of a store by the
-/// compiled form of the same condition; this walks through its tree, and reads values by name.
+/// Evaluates a condition on one value: an object, managed or not, or a dictionary. A query tests rows of a store by the
+/// compiled form of a condition; this class walks the condition's tree and reads values by name.
 ///
-/// Values are compared as a query compares them (`ValueComparison`). Objects are equal if they are the same row.
+/// Values are compared by the rules of queries (`ValueComparison`). Objects are equal if they are the same row.
 final class PredicateEvaluation {
-    /// The objects that were met, in the order of the numbers by which they are compared.
+    /// The objects met so far. An object is compared by its index here, as a link with this number.
     private var objects: [ObjectBase] = []
     private var variables: [String: Any] = [:]
-    /// The objects of the constants of `where { }`, which are links to rows there.
+    /// The objects in the constants of a `where { }` condition, which contains them as links to rows.
     private var given: [ObjectBase] = []
 
-    /// Whether a condition holds. Throws `QueryError` or `ValueFault` if it names what the value does not have.
+    /// Whether a condition holds. Throws `QueryError` or `ValueFault` if it names a property that the value does not
+    /// have.
     static func holds(_ predicate: RealmPredicate, for value: Any) throws -> Bool {
         let evaluation = PredicateEvaluation()
         return try evaluation.holds(evaluation.read(predicate) { names(of: value) }, for: value)
     }
 
-    /// The index of the first element for which a condition holds; nil if there is none. The text is read once. Stops
-    /// the program if the text is wrong, or names what an element does not have.
+    /// The index of the first element for which a condition holds; nil if there is none. The text is parsed once. Stops
+    /// the program if the text is wrong, or names a property that an element does not have.
     static func firstIndex<C: RealmCollection>(
         in elements: C, matching predicate: RealmPredicate, _ subject: (C.Element) -> Any
     ) -> Int? {
@@ -30,7 +31,7 @@ final class PredicateEvaluation {
             let condition = try evaluation.read(predicate) { elements.first.map { names(of: subject($0)) } ?? [] }
             let arguments = evaluation.objects
             return try elements.enumerated().first { _, element in
-                // The objects of one element mean nothing to the next.
+                // The objects met in one element are not needed for the next.
                 evaluation.objects = arguments
                 return try evaluation.holds(condition, for: subject(element))
             }?.offset
@@ -39,7 +40,7 @@ final class PredicateEvaluation {
         }
     }
 
-    /// Reads a text with its arguments. Throws for what a query refuses without knowing the class.
+    /// Parses a text with its arguments. Throws if a query would refuse it without knowing the class.
     private func read(
         _ predicate: RealmPredicate, names: () -> [String]
     ) throws(QueryError) -> FirnQuery.Predicate {
@@ -55,7 +56,7 @@ final class PredicateEvaluation {
         }
     }
 
-    /// The names that a condition may use of a value.
+    /// The names of a value's properties that a condition may use.
     private static func names(of value: Any) -> [String] {
         if let dictionary = value as? [String: Any] { return Array(dictionary.keys) }
         return (value as? any _QueriedObject)?._root.classInfo.properties.flatMap { [$0.name, $0.columnName] } ?? []
@@ -70,7 +71,7 @@ final class PredicateEvaluation {
         }
     }
 
-    /// A constant as it is compared here: an object by its number.
+    /// The form in which a constant is compared here: an object by its index in `objects`.
     private func constant(_ value: Value) -> Value {
         guard case .typedLink(let table, let key) = value else { return value }
         let object = given.first { $0._row.key == key && TableBinding.of($0._row).table == table }
@@ -102,7 +103,7 @@ final class PredicateEvaluation {
         }
         if operation == .contains, comparison.quantifier == nil, left.isCollection { operation = .equal }
         func holds(_ value: Value) -> Bool {
-            // A constant is converted to the type of what it is compared with.
+            // A constant is converted to the type of the value with which it is compared.
             let others = right.values.map { value.columnType.map($0.converted) ?? $0 }
             let test = { ConstantTest.of(operation, $0, options: comparison.options).holds(value) }
             if operation == .in || operation == .between { return test(others) }
@@ -171,7 +172,7 @@ final class PredicateEvaluation {
 
     // MARK: Paths
 
-    /// What a path leads to, and whether that is the elements of a collection.
+    /// The values that a path leads to, and whether they are the elements of a collection.
     private func elements(_ path: PropertyPath, _ subject: Any) throws -> (items: [Any?], isCollection: Bool) {
         guard let variable = path.variable else { return try follow(path.components, from: [subject]) }
         guard let start = variables[variable] else { throw ValueFault("\(variable) is not the variable of a SUBQUERY") }
@@ -208,8 +209,8 @@ final class PredicateEvaluation {
         return (zip(items, expanded).flatMap { $1 ?? [$0] }, true)
     }
 
-    /// Whether a path from an object passes a nil link before a collection: then it has no elements, not one that is
-    /// nil.
+    /// Whether a path from an object passes a nil link and then a collection. Such a path has no values; other paths
+    /// through a nil link have the single value nil.
     private func leadsNowhere(_ value: Any, rest: ArraySlice<PropertyPath.Component>) -> Bool {
         guard case .name(let name)? = rest.first, let object = (value as? any _QueriedObject)?._root,
             let property = object.property(named: name), property.isLink, property.shape.collection == .none,
@@ -228,11 +229,11 @@ final class PredicateEvaluation {
         (value as? any UntypedMap)?.typedEntries.map(\.value) ?? KeyPathValue.elements(of: value)
     }
 
-    /// Whether a value has properties by name, and is not the sequence of its entries.
+    /// Whether a value has properties by name. A dictionary has, so it is not treated as a sequence of its entries.
     private func isNamed(_ value: Any) -> Bool { value is any _QueriedObject || value is [String: Any] }
 
-    /// A property of an object or dictionary, or an element of a map or list. Nil if the value is a collection, whose
-    /// elements may have it.
+    /// A property of an object or dictionary, or an element of a map or list. Nil if the value is a collection whose
+    /// elements may have the property.
     private func item(_ component: PropertyPath.Component, of value: Any) throws -> Any?? {
         switch component {
         case .name(let name):

@@ -1,7 +1,7 @@
 import FirnCore
 import Foundation
 
-// How each expression of Foundation is translated.
+// The translation of each expression of Foundation.
 
 extension PredicateExpressions.Variable: TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm { try translator.term(of: key) }
@@ -47,8 +47,8 @@ extension PredicateExpressions.KeyPath: TranslatableExpression {
     }
 }
 
-/// A collection whose elements the store can count. Foundation's own `kind` knows the key paths of Swift's collections
-/// only.
+/// A collection whose elements the store can count. Foundation's own `kind` knows only the key paths of Swift's
+/// collections.
 private protocol CountedCollection {
     static var countKeyPath: AnyKeyPath { get }
     static var isEmptyKeyPath: AnyKeyPath { get }
@@ -79,7 +79,7 @@ extension PredicateExpressions.OptionalFlatMap: TranslatableExpression {
         inner.bind(variable.key, to: wrapped)
         let term = try inner.term(transform)
         if case .condition(let text) = term { return .optionalCondition(text, path) }
-        // Behind a nil link the store counts 0, and Swift gives nil.
+        // Behind a nil link the store counts 0, but Swift returns nil.
         if case .path(let inner) = term, !inner.suffix.isEmpty {
             throw Fault("it counts or picks elements behind an optional link, which may be nil")
         }
@@ -173,7 +173,7 @@ extension PredicateExpressions.RangeExpressionContains: TranslatableExpression {
     }
 }
 
-/// A range as one or two comparisons.
+/// A range in the form of one or two comparisons.
 private protocol ConstantRange {
     var bounds: [(symbol: String, value: Any)] { get }
 }
@@ -201,7 +201,7 @@ extension PartialRangeThrough: ConstantRange {
 // MARK: Strings
 
 extension PredicateTranslator {
-    /// A comparison of a stored string with a constant one.
+    /// A comparison of a stored string with a constant string.
     fileprivate func string<A: PredicateExpression, B: PredicateExpression>(
         _ a: A, _ word: String, _ b: B
     ) throws -> PredicateTerm {
@@ -225,7 +225,7 @@ extension PredicateExpressions.CollectionContainsCollection: TranslatableExpress
 }
 
 #if canImport(Darwin)
-    // Foundation has it on Apple's platforms only.
+    // Foundation has this expression only on Apple's platforms.
     extension PredicateExpressions.StringLocalizedStandardContains: TranslatableExpression, SingleComparison {
         func term(_ translator: PredicateTranslator) throws -> PredicateTerm {
             try translator.string(root, "CONTAINS[cd]", other)

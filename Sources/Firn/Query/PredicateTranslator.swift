@@ -2,7 +2,7 @@ import FirnCore
 import FirnQuery
 import Foundation
 
-/// A condition as text, and what replaces its `%@` and `%K`, in that order.
+/// A condition as text, and the values for its `%@` and `%K` in that order.
 struct PredicateText {
     var format: String
     var arguments: [Any] = []
@@ -16,18 +16,18 @@ struct PredicateText {
     var negated: PredicateText { "NOT (" + self + ")" }
 }
 
-/// What a part of a `#Predicate` stands for.
+/// The translation of a part of a `#Predicate`.
 enum PredicateTerm {
     /// Names that lead to a value from the object, or from the variable of a SUBQUERY.
     struct Path {
-        /// `$x1`; empty for the object itself.
+        /// The variable, such as `$x1`; empty for the object itself.
         var variable = ""
         var names: [String] = []
-        /// Such as `.@count`.
+        /// The end of the path, such as `.@count`.
         var suffix = ""
-        /// ANY or ALL, if the path is to each element of a collection of values.
+        /// ANY or ALL, if the path leads to each element of a collection of values.
         var quantifier = ""
-        /// A SUBQUERY that stands for the names.
+        /// A SUBQUERY in place of the names.
         var subquery: PredicateText?
 
         var text: PredicateText {
@@ -43,10 +43,11 @@ enum PredicateTerm {
             "(" + text + PredicateText(format: " \(symbol) %@)", arguments: [value ?? NSNull()])
         }
 
-        /// A condition that holds only if the path is not nil.
+        /// A condition that holds if `text` holds and the path is not nil.
         func present(and text: PredicateText) -> PredicateText { "(" + compared("!=", nil) + " AND " + text + ")" }
 
-        /// Nil behind an element or an aggregate, which the text can't go on from.
+        /// The path with more names. Nil if it ends with an element or an aggregate, behind which the text can't
+        /// continue.
         func appending(_ names: [String]) -> Path? {
             guard suffix.isEmpty, subquery == nil else { return nil }
             var path = self
@@ -62,16 +63,16 @@ enum PredicateTerm {
 
     case path(Path)
     case constant(Any?)
-    /// A path, and the constant that stands for nil.
+    /// A path, and the constant that replaces its nil (`??`).
     case coalesced(Path, Any?)
     case condition(PredicateText)
-    /// A condition that is nil if a path is.
+    /// A condition that is nil if the path is nil.
     case optionalCondition(PredicateText, Path)
     /// The elements of a collection for which a condition holds.
     case filtered(PredicateText)
 }
 
-/// Translates the expression of a `#Predicate` to the text of `filter(_:_:)`.
+/// Translates the expression of a `#Predicate` to text for `filter(_:_:)`.
 struct PredicateTranslator {
     private var variables: [PredicateExpressions.VariableID: PredicateTerm] = [:]
     private var depth = 0
@@ -85,7 +86,7 @@ struct PredicateTranslator {
         return term
     }
 
-    /// What an expression stands for.
+    /// Translates an expression.
     func term<E: PredicateExpression>(_ expression: E) throws -> PredicateTerm {
         do {
             guard let expression = expression as? any TranslatableExpression else {
@@ -93,7 +94,8 @@ struct PredicateTranslator {
             }
             return try expression.term(self)
         } catch {
-            // It may read no property. If it does, this throws, for its object is not given.
+            // An expression that reads no property is a constant. If it reads one, its evaluation throws, because no
+            // object is given.
             guard let value = try? expression.evaluate(PredicateBindings()) else { throw error }
             return .constant(unwrapped(value))
         }
@@ -125,7 +127,7 @@ struct PredicateTranslator {
         "(" + (try condition(of: a)) + " \(word) " + (try condition(of: b)) + ")"
     }
 
-    /// A comparison, with the property on either side.
+    /// A comparison, which may have the property on either side.
     func comparison<A: PredicateExpression, B: PredicateExpression>(
         _ a: A, _ symbol: String, _ b: B
     ) throws -> PredicateText {
@@ -143,7 +145,7 @@ struct PredicateTranslator {
         case .path(let path): return path.compared(symbol, value)
         case .coalesced(let path, let other):
             guard path.quantifier.isEmpty else { throw Fault("it has ?? of the values in a collection") }
-            // nil stands for the other value, which the comparison holds for or not.
+            // Nil is replaced by the other value, so a nil matches if the comparison holds for that value.
             let compared = path.compared(symbol, value)
             return try Self.holds(other, symbol, value)
                 ? "(" + compared + " OR " + path.compared("==", nil) + ")" : path.present(and: compared)
@@ -209,7 +211,7 @@ struct PredicateTranslator {
         guard purpose != .filtered else { throw Fault("it filters values that are no objects") }
         path.quantifier = purpose == .any ? "ANY" : "ALL"
         inner.bind(variable, to: .path(path))
-        // Of a longer condition, each part could hold for another element.
+        // In a longer condition, each part could hold for a different element.
         let text = try inner.condition(of: test)
         guard test is any SingleComparison, text.format.hasPrefix("(\(path.quantifier) ") else {
             throw Fault("it asks more than one comparison of the values in a collection")
@@ -225,5 +227,5 @@ protocol TranslatableExpression {
     func term(_ translator: PredicateTranslator) throws -> PredicateTerm
 }
 
-/// An expression that asks one thing of a value.
+/// An expression that compares a value only once.
 protocol SingleComparison {}

@@ -16,19 +16,20 @@ extension Query where T: RealmKeyedCollection, T.Value: _QueryValue {
     /// Whether the map has the value.
     public func contains(_ value: T.Value) -> Query<Bool> { values == value }
 
-    /// Whether the map has any of the values, which are read at once. Never holds if there are none.
+    /// Whether the map has any of the values. The sequence is read immediately. Never holds if it is empty.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Value {
         self.values.in(values)
     }
 }
 
 extension Query where T: RealmKeyedCollection, T.Value: _Persistable & Comparable, T.Value._Stored: _QueryOrdered {
-    /// Whether all values lie within the range, its end excluded, as RealmSwift has it. NaN is passed over. Never holds
-    /// if nothing is left.
+    /// Whether all values lie within the range, its end excluded, as in RealmSwift. NaN is ignored. Never holds if no
+    /// other value is left.
     public func contains(_ range: Range<T.Value>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
-    /// Whether all values lie within the range, both ends included. NaN is passed over. Never holds if nothing is left.
+    /// Whether all values lie within the range, both ends included. NaN is ignored. Never holds if no other value is
+    /// left.
     public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
@@ -39,13 +40,13 @@ where
     T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Value.Wrapped: _Persistable & Comparable,
     T.Value.Wrapped._Stored: _QueryOrdered
 {
-    /// Whether all values lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
-    /// is left.
+    /// Whether all values lie within the range, its end excluded. Nil and NaN are ignored. Never holds if no other
+    /// value is left.
     public func contains(_ range: Range<T.Value.Wrapped>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
-    /// Whether all values lie within the range, both ends included. Nil and NaN are passed over. Never holds if nothing
-    /// is left.
+    /// Whether all values lie within the range, both ends included. Nil and NaN are ignored. Never holds if no other
+    /// value is left.
     public func contains(_ range: ClosedRange<T.Value.Wrapped>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
@@ -58,9 +59,10 @@ extension Query where T: RealmCollection {
 }
 
 extension Query where T == AnyRealmValue {
-    /// The element of a list in the mixed value; nil if there is none, or if the value is no list.
+    /// The element of a list in the mixed value; nil if there is none, or if the value is not a list.
     public subscript(index: Int) -> Query<AnyRealmValue> { Query<AnyRealmValue>(expression.taking(.index(index))) }
-    /// The value of a key of a dictionary in the mixed value; nil if there is none, or if the value is no dictionary.
+    /// The value for a key of a dictionary in the mixed value; nil if there is none, or if the value is not a
+    /// dictionary.
     public subscript(key: String) -> Query<AnyRealmValue> { Query<AnyRealmValue>(expression.taking(.key(key))) }
     /// Each element of a list or dictionary in the mixed value: a condition holds if it holds for any of them.
     public var any: Query<AnyRealmValue> { Query<AnyRealmValue>(expression.taking(.each)) }

@@ -1,25 +1,25 @@
 import FirnCore
 import FirnQuery
 
-/// Conditions on strings, and on enums and types of the application that are stored as strings: of these the stored
-/// string counts.
+/// Conditions on strings, and on enums and types of the application that are stored as strings. For these, the stored
+/// string is compared.
 extension Query where T: _Persistable, T._Stored: _QueryTextual {
-    /// Whether the string contains `value`. Every string that is not nil contains an empty `value`. Nil matches only a
-    /// `value` of nil.
+    /// Whether the string contains `value`. Every string that is not nil contains an empty `value`. A nil string
+    /// matches only if `value` is nil.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
         text(.contains, value: value, options: options)
     }
-    /// Whether the string begins with `value`. Nil matches only a `value` of nil. Without options, an index on the
-    /// property is used if that costs less than a scan.
+    /// Whether the string begins with `value`. A nil string matches only if `value` is nil. Without options, an index
+    /// on the property is used if that costs less than a scan.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
         text(.beginsWith, value: value, options: options)
     }
-    /// Whether the string ends with `value`. Nil matches only a `value` of nil.
+    /// Whether the string ends with `value`. A nil string matches only if `value` is nil.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
         text(.endsWith, value: value, options: options)
     }
-    /// Whether the whole string matches the pattern: `*` stands for any characters, also none, and `?` for one code
-    /// point. Nil matches only a `value` of nil.
+    /// Whether the whole string matches the pattern: `*` matches any characters, or none, and `?` matches one code
+    /// point. A nil string matches only if `value` is nil.
     public func like(_ value: T, caseInsensitive: Bool = false) -> Query<Bool> {
         text(.like, value: value, options: caseInsensitive ? .caseInsensitive : [])
     }
@@ -27,7 +27,7 @@ extension Query where T: _Persistable, T._Stored: _QueryTextual {
     public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         text(.equal, value: value, options: options)
     }
-    /// Whether the strings differ under the options. Nil differs from every string, and not from nil.
+    /// Whether the strings differ under the options. Nil differs from every string, but not from nil.
     public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         text(.notEqual, value: value, options: options)
     }
@@ -62,26 +62,26 @@ extension Query where T: _Persistable, T._Stored: _QueryTextual {
     where U._Stored: _QueryTextual {
         Query<Bool>(.compare(self, .equal, other, options: options.comparison))
     }
-    /// Whether the strings of two properties differ under the options. Nil differs from every string, and not from nil.
+    /// Whether the strings of two properties differ under the options. Nil differs from every string, but not from nil.
     public func notEquals<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
     where U._Stored: _QueryTextual {
         Query<Bool>(.compare(self, .notEqual, other, options: options.comparison))
     }
 }
 
-/// Conditions on data. Their `options` are for signatures that RealmSwift has: data have neither case nor accents, and
-/// `where` stops the program for any but an empty set.
+/// Conditions on data. RealmSwift's signatures have `options`, and so have these. But data have neither case nor
+/// accents, so `where` stops the program unless the options are empty.
 extension Query where T: _Persistable, T._Stored: _QueryBytes {
-    /// Whether the data contain `value`. All data that are not nil contain an empty `value`. Nil matches only a `value`
-    /// of nil.
+    /// Whether the data contain `value`. All data that are not nil contain an empty `value`. Nil data match only if
+    /// `value` is nil.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
         bytes(.contains, value, options: options)
     }
-    /// Whether the data begin with `value`. Nil matches only a `value` of nil.
+    /// Whether the data begin with `value`. Nil data match only if `value` is nil.
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
         bytes(.beginsWith, value, options: options)
     }
-    /// Whether the data end with `value`. Nil matches only a `value` of nil.
+    /// Whether the data end with `value`. Nil data match only if `value` is nil.
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
         bytes(.endsWith, value, options: options)
     }
@@ -119,7 +119,7 @@ extension Query where T: _Persistable, T._Stored: _QueryBytes {
     where U._Stored: _QueryBytes {
         Query<Bool>(.compare(self, .equal, other, options: options.comparison))
     }
-    /// Whether the data of two properties differ. Nil differs from all data, and not from nil.
+    /// Whether the data of two properties differ. Nil differs from all data, but not from nil.
     public func notEquals<U: _Persistable>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool>
     where U._Stored: _QueryBytes {
         Query<Bool>(.compare(self, .notEqual, other, options: options.comparison))
@@ -127,8 +127,8 @@ extension Query where T: _Persistable, T._Stored: _QueryBytes {
 }
 
 extension Query where T: _QueryValue {
-    /// Whether the value is one of `values`: `dogs.where { $0.name.in(["Rex", "Max"]) }`. Nil is found if it is one of
-    /// them. The sequence is read at once.
+    /// Whether the value is one of `values`: `dogs.where { $0.name.in(["Rex", "Max"]) }`. Nil is found if `values`
+    /// contains it. The sequence is read immediately.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         let values = Array(values)
         return Query<Bool>(
@@ -137,14 +137,14 @@ extension Query where T: _QueryValue {
 }
 
 extension Query where T: _MappedValue {
-    /// Whether the value is one of `values`, which are read at once.
+    /// Whether the value is one of `values`. The sequence is read immediately.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         Query<Bool>(expression.isOne(of: values.map { Optional($0) }))
     }
 }
 
 extension Query where T: _OptionalProtocol, T.Wrapped: _MappedValue {
-    /// Whether the value is one of `values`, which are read at once. Nil is found if it is one of them.
+    /// Whether the value is one of `values`. Nil is found if `values` contains it. The sequence is read immediately.
     public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
         Query<Bool>(expression.isOne(of: values.map { $0 as? T.Wrapped }))
     }
@@ -154,7 +154,7 @@ extension Query where T: _Persistable & Comparable, T._Stored: _QueryOrdered {
     /// Whether the value lies within the range, its end excluded: `dogs.where { $0.age.contains(3..<7) }`. Never holds
     /// if a link on the way to it is nil. An index on the property is used if that costs less than a scan.
     ///
-    /// Enums and types of the application are compared by what is stored of them, and so are the range's bounds.
+    /// Enums and types of the application, and the range's bounds, are compared by their stored values.
     public func contains(_ range: Range<T>) -> Query<Bool> {
         Query<Bool>(expression.isWithin(T._wrap(range.lowerBound), upTo: T._wrap(range.upperBound)))
     }
@@ -180,7 +180,8 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
     /// collections does.
     public func contains(_ value: T.Element) -> Query<Bool> { self == value }
 
-    /// Whether the collection contains any of the elements, which are read at once. Never holds if there are none.
+    /// Whether the collection contains any of the elements. The sequence is read immediately. Never holds if it is
+    /// empty.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
         let values = Array(values)
         return Query<Bool>(
@@ -189,14 +190,14 @@ extension Query where T: RealmCollection, T.Element: _QueryValue {
 }
 
 extension Query where T: RealmCollection, T.Element: _Persistable & Comparable, T.Element._Stored: _QueryOrdered {
-    /// Whether all elements lie within the range, its end excluded, as RealmSwift has it: `$0.ages.contains(3..<7)`.
-    /// NaN is passed over. Never holds if nothing is left. Whether any element does is `ANY ages BETWEEN {3, 6}` as
-    /// text.
+    /// Whether all elements lie within the range, its end excluded, as in RealmSwift: `$0.ages.contains(3..<7)`. NaN is
+    /// ignored. Never holds if no other element is left. To test whether any element lies within a range, use the text
+    /// `ANY ages BETWEEN {3, 6}`.
     public func contains(_ range: Range<T.Element>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
-    /// Whether all elements lie within the range, both ends included. NaN is passed over. Never holds if nothing is
-    /// left.
+    /// Whether all elements lie within the range, both ends included. NaN is ignored. Never holds if no other element
+    /// is left.
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
@@ -207,13 +208,13 @@ where
     T: RealmCollection, T.Element: _OptionalProtocol, T.Element.Wrapped: _Persistable & Comparable,
     T.Element.Wrapped._Stored: _QueryOrdered
 {
-    /// Whether all elements lie within the range, its end excluded. Nil and NaN are passed over. Never holds if nothing
-    /// is left.
+    /// Whether all elements lie within the range, its end excluded. Nil and NaN are ignored. Never holds if no other
+    /// element is left.
     public func contains(_ range: Range<T.Element.Wrapped>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
-    /// Whether all elements lie within the range, both ends included. Nil and NaN are passed over. Never holds if
-    /// nothing is left.
+    /// Whether all elements lie within the range, both ends included. Nil and NaN are ignored. Never holds if no other
+    /// element is left.
     public func contains(_ range: ClosedRange<T.Element.Wrapped>) -> Query<Bool> {
         Query<Bool>(expression.allElements(in: range))
     }
@@ -232,9 +233,9 @@ extension QueryExpression {
         allElements(from: Bound._wrap(range.lowerBound), .lessOrEqual, Bound._wrap(range.upperBound))
     }
 
-    /// Whether the least and the greatest element lie within two bounds, so that all do.
+    /// Whether the smallest and the largest element lie within two bounds, so that all elements do.
     ///
-    /// - Parameter operation: how the greatest element is compared with `high`.
+    /// - Parameter operation: the comparison of the largest element with `high`.
     private func allElements(
         from low: any _QueryValue, _ operation: Comparison.Operation, _ high: any _QueryValue
     ) -> QueryExpression {
@@ -265,7 +266,7 @@ extension QueryExpression {
 }
 
 extension Value {
-    /// The next smaller value of its type. The caller ensures that there is one.
+    /// The next smaller value of its type. The caller ensures that one exists.
     fileprivate var predecessor: Value {
         switch self {
         case .int(let number): .int(number - 1)

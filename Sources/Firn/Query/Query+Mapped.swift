@@ -2,7 +2,7 @@ import FirnCore
 import FirnQuery
 import FirnStorage
 
-// Comparisons with values that are stored as something else: enums and types of the application.
+// Comparisons with values whose stored form is of another type: enums and types of the application.
 extension QueryExpression {
     func isEqual<V: _MappedValue>(to value: V?) -> QueryExpression {
         guard let object = storedObject(value) as? EmbeddedObject else {
@@ -15,7 +15,7 @@ extension QueryExpression {
         guard let object = storedObject(value) as? EmbeddedObject else {
             return .compare(self, .notEqual, .value(V._optionalStoreValue(value) ?? .null))
         }
-        // Behind a collection, any element that differs will do.
+        // For a collection, it is enough that one element differs.
         return hasMembers(of: object, isNegated: true)
     }
 
@@ -29,8 +29,8 @@ extension QueryExpression {
             collections: ownCollections)
     }
 
-    /// Whether the embedded object at the end of the path has the members of another one. Behind a collection, whether
-    /// one of its elements leads to such an object.
+    /// Whether the embedded object at the end of the path has the same members as another one. If the path leads
+    /// through a collection, whether any of its elements leads to such an object.
     private func hasMembers(of object: EmbeddedObject, isNegated: Bool = false) -> QueryExpression {
         guard case .path(let path) = kind else { stopProgram("a condition can't be compared.") }
         var found = Members()
@@ -65,7 +65,7 @@ extension QueryExpression {
 
         mutating func add(_ object: EmbeddedObject, at path: PropertyPath) {
             let info = object.classInfo
-            // An object without a member is equal to any other one of its class.
+            // For a class without members this is the only condition: all its objects are equal, and none equals nil.
             conditions.append(.compare(.path(path), .notEqual, .value(.null)))
             for property in info.stored {
                 var member = path

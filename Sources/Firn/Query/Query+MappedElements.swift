@@ -4,12 +4,12 @@ import FirnQuery
 // MARK: What is stored of enums and of types of the application
 
 extension Query where T: PersistableEnum {
-    /// The raw value, to be compared as such: `tasks.where { $0.status.rawValue.starts(with: "in") }`.
+    /// The raw value, for conditions on it: `tasks.where { $0.status.rawValue.starts(with: "in") }`.
     public var rawValue: Query<T.RawValue> { Query<T.RawValue>(expression) }
 }
 
 extension Query where T: _OptionalProtocol, T.Wrapped: PersistableEnum {
-    /// The raw value, to be compared as such; nil if the property is nil.
+    /// The raw value, for conditions on it; nil if the property is nil.
     public var rawValue: Query<T.Wrapped.RawValue?> { Query<T.Wrapped.RawValue?>(expression) }
 }
 
@@ -35,7 +35,7 @@ public func != <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Q
 where C.Element: _MappedValue {
     Query(collection.expression.isUnequal(to: value))
 }
-/// Holds if any element has this value, or is nil if `value` is. Never holds for an empty collection.
+/// Holds if any element has this value; if `value` is nil, if any element is nil. Never holds for an empty collection.
 public func == <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _OptionalProtocol, C.Element.Wrapped: _MappedValue {
     Query(collection.expression.isEqual(to: value as? C.Element.Wrapped))
@@ -51,7 +51,8 @@ extension Query where T: RealmCollection, T.Element: _MappedValue {
     /// collections does.
     public func contains(_ value: T.Element) -> Query<Bool> { self == value }
 
-    /// Whether the collection contains any of the elements, which are read at once. Never holds if there are none.
+    /// Whether the collection contains any of the elements. The sequence is read immediately. Never holds if it is
+    /// empty.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
         Query<Bool>(expression.isOne(of: values.map { Optional($0) }))
     }
@@ -61,7 +62,8 @@ extension Query where T: RealmCollection, T.Element: _OptionalProtocol, T.Elemen
     /// Whether the collection contains the element, which may be nil.
     public func contains(_ value: T.Element) -> Query<Bool> { self == value }
 
-    /// Whether the collection contains any of the elements, which are read at once. Never holds if there are none.
+    /// Whether the collection contains any of the elements. The sequence is read immediately. Never holds if it is
+    /// empty.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
         Query<Bool>(expression.isOne(of: values.map { $0 as? T.Element.Wrapped }))
     }
@@ -71,7 +73,7 @@ extension Query where T: RealmKeyedCollection, T.Value: _MappedValue {
     /// Whether the map has the value.
     public func contains(_ value: T.Value) -> Query<Bool> { values == value }
 
-    /// Whether the map has any of the values, which are read at once. Never holds if there are none.
+    /// Whether the map has any of the values. The sequence is read immediately. Never holds if it is empty.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Value {
         self.values.in(values)
     }
@@ -83,7 +85,7 @@ extension Query where T: RealmKeyedCollection, T.Value: _OptionalProtocol, T.Val
         Query<Bool>(expression.isEqual(to: value as? T.Value.Wrapped))
     }
 
-    /// Whether the map has any of the values, which are read at once. Never holds if there are none.
+    /// Whether the map has any of the values. The sequence is read immediately. Never holds if it is empty.
     public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Value {
         Query<Bool>(expression.isOne(of: values.map { $0 as? T.Value.Wrapped }))
     }

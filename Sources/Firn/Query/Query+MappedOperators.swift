@@ -1,7 +1,7 @@
 import FirnCore
 import FirnQuery
 
-// Enums and types of the application are compared by what is stored of them.
+// Enums and types of the application are compared by their stored values.
 
 // MARK: Two properties
 

@@ -3,20 +3,19 @@ import FirnQuery
 
 // MARK: Logic
 
-/// Holds if both conditions hold. The one that costs less is tested first, and the other one only for the objects that
-/// are left.
+/// Holds if both conditions hold. The cheaper one is tested first, and the other one only for the remaining objects.
 public func && (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
     Query(.combining(a.expression, b.expression, predicate: a.expression.condition && b.expression.condition))
 }
 
-/// Holds if at least one of the conditions holds. The one that costs less is tested first, and the other one only for
-/// the objects that are left.
+/// Holds if at least one of the conditions holds. The cheaper one is tested first, and the other one only for the
+/// remaining objects.
 public func || (a: Query<Bool>, b: Query<Bool>) -> Query<Bool> {
     Query(.combining(a.expression, b.expression, predicate: a.expression.condition || b.expression.condition))
 }
 
-/// Holds if the condition does not hold: also for objects whose property is nil, if the condition does not hold for
-/// nil.
+/// Holds if the condition does not hold. So it holds for objects whose property is nil if the condition does not hold
+/// for nil.
 public prefix func ! (a: Query<Bool>) -> Query<Bool> {
     Query(a.expression.negated)
 }
@@ -28,26 +27,29 @@ public prefix func ! (a: Query<Bool>) -> Query<Bool> {
 public func == <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .equal, value))
 }
-/// Holds if the property differs from `value`. Nil differs from every other value, so objects whose property is nil are
-/// found, and those with a nil link on the way to it. A NaN differs from everything.
+/// Holds if the property differs from `value`. Nil differs from every other value, so objects with a nil property, or
+/// with a nil link on the way to it, are found. A NaN differs from everything.
 public func != <V: _QueryValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(.compare(property.expression, .notEqual, value))
 }
-// The order of numbers and dates, of strings by their UTF-8 bytes, and of other types by what is stored of them.
+// Numbers and dates have their usual order, strings the order of their UTF-8 bytes, and other types the order of their
+// stored values.
 
 /// Holds if the property is less than `value`. Never holds for nil and NaN.
 public func < <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
     Query(.compare(property.expression, .less, V._wrap(value)))
 }
-/// Holds if the property is less than or equal to `value`. Nil is equal to nil, and NaN to nothing.
+/// Holds if the property is less than or equal to `value`. Nil is equal only to nil, and NaN to nothing.
 public func <= <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
     Query(.compare(property.expression, .lessOrEqual, V._wrap(value)))
 }
-/// Holds if the property is greater than `value`. Every value is greater than nil. Never holds for nil and NaN.
+/// Holds if the property is greater than `value`. If `value` is nil, every property that is not nil is greater, even
+/// NaN. Otherwise never holds for nil and NaN.
 public func > <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
     Query(.compare(property.expression, .greater, V._wrap(value)))
 }
-/// Holds if the property is greater than or equal to `value`. Always holds if `value` is nil.
+/// Holds if the property is greater than or equal to `value`. Always holds if `value` is nil. Otherwise never holds for
+/// nil and NaN.
 public func >= <V: _Persistable>(property: Query<V>, value: V) -> Query<Bool> where V._Stored: _QueryComparable {
     Query(.compare(property.expression, .greaterOrEqual, V._wrap(value)))
 }
@@ -61,7 +63,7 @@ public func == <V: _MappedValue>(property: Query<V>, value: V) -> Query<Bool> {
 public func != <V: _MappedValue>(property: Query<V>, value: V) -> Query<Bool> {
     Query(property.expression.isUnequal(to: value))
 }
-/// Holds if the optional property has this value, or is nil if `value` is.
+/// Holds if the optional property has this value; if `value` is nil, if the property is nil.
 public func == <V: _MappedValue>(property: Query<V?>, value: V?) -> Query<Bool> {
     Query(property.expression.isEqual(to: value))
 }
@@ -105,29 +107,29 @@ public func >= <V: _QueryNumber>(average: Query<Double?>, value: V) -> Query<Boo
 
 // MARK: Two properties
 
-/// Holds if the two properties are equal; nil equals only nil.
+/// Holds if the two properties are equal. Nil equals only nil.
 public func == <V: _QueryValue>(a: Query<V>, b: Query<V>) -> Query<Bool> { Query(.compare(a, .equal, b)) }
-/// Holds if the two properties differ; nil differs from every value, and not from nil.
+/// Holds if the two properties differ. Nil differs from every value, but not from nil.
 public func != <V: _QueryValue>(a: Query<V>, b: Query<V>) -> Query<Bool> { Query(.compare(a, .notEqual, b)) }
 /// Holds if the two numbers are equal by value; their types may differ. Nil equals only nil.
 @_disfavoredOverload
 public func == <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .equal, b))
 }
-/// Holds if the two numbers differ by value; their types may differ. Nil differs from every number, and not from nil.
+/// Holds if the two numbers differ by value; their types may differ. Nil differs from every number, but not from nil.
 @_disfavoredOverload
 public func != <V: _QueryNumber, U: _QueryNumber>(a: Query<V>, b: Query<U>) -> Query<Bool> {
     Query(.compare(a, .notEqual, b))
 }
-// Two enums, or a number and what is stored as one, are compared by what is stored.
+// Two enums, or a number and a value that is stored as a number, are compared by their stored values.
 
 /// Holds if the first property is less than the second. Never holds if one of the two is nil or NaN.
 public func < <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
 where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .less, b))
 }
-/// Holds if the first property is less than or equal to the second, or if both are nil. Never holds if one of the two
-/// is nil or NaN.
+/// Holds if the first property is less than or equal to the second, or if both are nil. Never holds if only one of the
+/// two is nil, or if one is NaN.
 public func <= <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
 where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .lessOrEqual, b))
@@ -137,8 +139,8 @@ public func > <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Qu
 where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .greater, b))
 }
-/// Holds if the first property is greater than or equal to the second, or if both are nil. Never holds if one of the
-/// two is nil or NaN.
+/// Holds if the first property is greater than or equal to the second, or if both are nil. Never holds if only one of
+/// the two is nil, or if one is NaN.
 public func >= <V: _Persistable, U: _Persistable>(a: Query<V>, b: Query<U>) -> Query<Bool>
 where V._Stored: _QueryOrdered, U._Stored: _QueryOrdered {
     Query(.compare(a, .greaterOrEqual, b))
@@ -175,12 +177,12 @@ extension QueryExpression {
 
 // MARK: Elements of a collection: any of them
 
-/// Holds if any element equals `value`. An element that is nil equals only nil. Never holds for an empty collection.
+/// Holds if any element equals `value`. A nil element equals only nil. Never holds for an empty collection.
 public func == <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryValue {
     Query(.compare(collection.expression, .equal, value))
 }
-/// Holds if any element differs from `value`. An element that is nil differs from every value. Never holds for an empty
+/// Holds if any element differs from `value`. A nil element differs from every other value. Never holds for an empty
 /// collection.
 public func != <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _QueryValue {
@@ -191,17 +193,19 @@ public func < <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Qu
 where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
     Query(.compare(collection.expression, .less, C.Element._wrap(value)))
 }
-/// Holds if any element is less than or equal to `value`. An element that is nil or NaN never is.
+/// Holds if any element is less than or equal to `value`. A nil element is equal only to nil, and a NaN to nothing.
 public func <= <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
     Query(.compare(collection.expression, .lessOrEqual, C.Element._wrap(value)))
 }
-/// Holds if any element is greater than `value`. An element that is nil or NaN never is.
+/// Holds if any element is greater than `value`. If `value` is nil, every element that is not nil is greater, even NaN.
+/// Otherwise an element that is nil or NaN never is.
 public func > <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
     Query(.compare(collection.expression, .greater, C.Element._wrap(value)))
 }
-/// Holds if any element is greater than or equal to `value`. An element that is nil or NaN never is.
+/// Holds if any element is greater than or equal to `value`. If `value` is nil, every element is. Otherwise an element
+/// that is nil or NaN never is.
 public func >= <C: RealmCollection>(collection: Query<C>, value: C.Element) -> Query<Bool>
 where C.Element: _Persistable, C.Element._Stored: _QueryOrdered {
     Query(.compare(collection.expression, .greaterOrEqual, C.Element._wrap(value)))

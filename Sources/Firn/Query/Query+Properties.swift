@@ -14,7 +14,7 @@ extension Query where T: _OptionalProtocol, T.Wrapped: _QueriedObject {
 }
 
 extension Query where T: RealmCollection, T.Element: _QueriedObject {
-    /// A property of the elements: a condition on it holds if it holds for any element, and never for an empty
+    /// A property of the elements. A condition on it holds if it holds for any element, and never for an empty
     /// collection. Stops the program if the key path does not lead to a stored property.
     ///
     /// ```swift

@@ -2,7 +2,7 @@ import FirnQuery
 import FirnStorage
 
 extension Query where T == Bool {
-    /// The number of elements of a collection for which all of this holds: several conditions on one and the same
+    /// The number of elements of a collection for which the whole condition holds: all its parts must hold for the same
     /// element.
     ///
     /// ```swift
@@ -27,9 +27,10 @@ extension Query where T == Bool {
 extension Predicate {
     fileprivate static var variable: String { "$x" }
 
-    /// The condition on the object that has the collection, as one on an element of it.
+    /// Converts the condition on the object that has the collection to a condition on one of the elements.
     ///
-    /// - Parameter innerPaths: the paths that lead through another collection, any of whose elements is meant.
+    /// - Parameter innerPaths: the paths that lead through another collection, so that any of its elements may fulfil
+    ///   the condition.
     fileprivate func about(
         elementsOf collection: [PropertyPath.Component], _ innerPaths: Set<[PropertyPath.Component]>
     ) -> Predicate {
@@ -39,7 +40,7 @@ extension Predicate {
         case .all(let parts): return .all(parts.map { $0.about(elementsOf: collection, innerPaths) })
         case .any(let parts): return .any(parts.map { $0.about(elementsOf: collection, innerPaths) })
         case .comparison(var comparison):
-            // What a mapped value compares is already a condition on an element.
+            // A comparison with a mapped value already is a condition on an element.
             if case .subquery(let path, Predicate.variable, let members) = comparison.left,
                 path.components == collection
             {
@@ -73,7 +74,7 @@ extension PropertyPath {
     fileprivate func about(
         elementsOf collection: [PropertyPath.Component], _ innerPaths: Set<[PropertyPath.Component]>
     ) -> PropertyPath {
-        // An aggregate of what the elements lead to is one of each element.
+        // An aggregate over a collection that the elements lead to becomes an aggregate of each element.
         if aggregate != nil, components == collection,
             let length = elementPath.indices.map({ $0 + 1 }).first(where: {
                 innerPaths.contains(collection + elementPath[..<$0])

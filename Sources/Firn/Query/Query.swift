@@ -6,13 +6,13 @@ import FirnQuery
 /// A property, or a condition on properties, in `where { }`: `dogs.where { $0.age > 3 && $0.owner.name == "Ann" }`.
 ///
 /// It is built by naming properties and using operators. The compiler checks it, and it runs like the text `age > 3 AND
-/// owner.name == 'Ann'`. Building one reads no data, and takes microseconds. A condition can't be compared; of
-/// conditions on the elements of a collection, `count` is the number of elements for which they hold.
+/// owner.name == 'Ann'`. Building a condition reads no data, and takes microseconds. A condition can't be compared. If
+/// a condition is on the elements of a collection, its `count` is the number of elements for which it holds.
 ///
 /// **Nil.** A property is nil if it holds nil, and if a link on the way to it is nil. Nil equals nil and differs from
-/// every value. It is neither less nor greater than anything, nil included, and contains no text. Each condition either
-/// holds for an object or does not, and `!` is the opposite. If the age of a dog is nil, `$0.age >= 3` does not hold
-/// for it, and `!($0.age < 3)` does.
+/// every value. A nil property is neither less nor greater than anything, nil included, and contains no text. Any other
+/// value is greater than the constant nil. Each condition either holds for an object or does not, and `!` is the
+/// opposite. If the age of a dog is nil, `$0.age >= 3` does not hold for it, and `!($0.age < 3)` does.
 ///
 /// **NaN** equals nothing, itself included, and is neither less nor greater than anything.
 @dynamicMemberLookup
@@ -22,7 +22,7 @@ public struct Query<T> {
     init(_ expression: QueryExpression) { self.expression = expression }
 }
 
-/// The property path or the condition that a `Query` stands for.
+/// The property path or the condition that a `Query` consists of.
 struct QueryExpression {
     enum Kind {
         case path(PropertyPath)
@@ -76,7 +76,8 @@ struct QueryExpression {
         }
     }
 
-    /// The collections whose elements the condition is about, also if it is a property of the type Bool.
+    /// The collections whose elements the condition is about, even if the condition is only a property of the type
+    /// Bool.
     var ownCollections: Set<[PropertyPath.Component]> {
         guard case .path(let path) = kind, let collectionLength else { return collections }
         return [Array(path.components[..<collectionLength])]
@@ -90,10 +91,10 @@ struct QueryExpression {
     /// A condition on a path through a collection holds if it holds for any element.
     private var quantifier: Comparison.Quantifier? { collectionLength == nil ? nil : .any }
 
-    /// The path with one element of what it leads to.
+    /// The path to one element of the value that this path leads to.
     func taking(_ component: PropertyPath.Component, isElement: Bool = true) -> QueryExpression {
         guard case .path(var path) = kind else { stopProgram("a condition has no elements.") }
-        // One element of a collection is not a collection any more.
+        // A path to one element of a collection does not lead to a collection any more.
         let takes = isElement && component != .each
         var length = takes && collectionLength == path.components.count ? nil : collectionLength
         var inner = takes && innerLength == path.components.count ? nil : innerLength
@@ -107,7 +108,7 @@ struct QueryExpression {
     func aggregated(_ aggregate: PropertyPath.Aggregate) -> QueryExpression {
         guard case .path(var path) = kind else { stopProgram("a condition has no \(aggregate).") }
         let length = collectionLength ?? path.components.count
-        // Within a subquery the aggregate is one of each element: of the collection that the path leads to last.
+        // Within a subquery the aggregate is computed for each element, over the last collection on the path.
         let outer = innerLength == nil ? [] : [Array(path.components[..<length])]
         let inner = innerLength.map { [Array(path.components[..<$0])] } ?? []
         path.elementPath = Array(path.components[length...])
@@ -128,7 +129,7 @@ struct QueryExpression {
             objects: left.objects + objects, collections: left.ownCollections, innerPaths: left.ownInnerPaths)
     }
 
-    /// The condition of several conditions.
+    /// Combines two conditions to `predicate`.
     static func combining(
         _ a: QueryExpression, _ b: QueryExpression, predicate: FirnQuery.Predicate
     ) -> QueryExpression {
@@ -153,19 +154,19 @@ struct QueryExpression {
 
 /// A value that a query can compare a property with.
 public protocol _QueryValue {
-    /// The value as the store compares it.
+    /// The value in the form that the store compares.
     var _queryValue: Value { get }
     /// The objects in the value.
     var _queryObjects: [ObjectBase] { get }
 }
 
 extension _QueryValue {
-    /// Nil: most values are not objects.
+    /// Empty, because most values contain no objects.
     public var _queryObjects: [ObjectBase] { [] }
 }
 
 extension _Scalar {
-    /// The value as the store keeps it.
+    /// The value in the form that the store keeps.
     public var _queryValue: Value { _value }
 }
 
@@ -185,22 +186,22 @@ extension ObjectId: _QueryValue {}
 extension UUID: _QueryValue {}
 
 extension Optional: _QueryValue where Wrapped: _QueryValue {
-    /// The wrapped value as the store compares it; null if it is nil.
+    /// The wrapped value in the form that the store compares; null if there is none.
     public var _queryValue: Value { self?._queryValue ?? .null }
-    /// The wrapped object; nil if there is none.
+    /// The objects in the wrapped value; empty if there is none.
     public var _queryObjects: [ObjectBase] { self?._queryObjects ?? [] }
 }
 
 extension ObjectBase: _QueryValue {
-    /// A link that names the object's table, because keys of different classes say nothing about each other. An
-    /// unmanaged object is equal to no link.
+    /// A link that names the object's table, because objects of different classes may have the same key. An unmanaged
+    /// object is equal to no link.
     public var _queryValue: Value { isManaged ? .typedLink(TableBinding.of(_row).table, _row.key) : .linkToNothing }
     /// The object itself.
     public var _queryObjects: [ObjectBase] { [self] }
 }
 
 extension Value {
-    /// A link that no property has: keys are assigned from 0 on, and do not come so far.
+    /// A link that no property has: keys are assigned in ascending order from 0, and never reach this one.
     static var linkToNothing: Value { .link(.max) }
 }
 
@@ -224,8 +225,8 @@ extension Optional: _QueryTextual where Wrapped: _QueryTextual {}
 extension Optional: _QueryText where Wrapped: _QueryText {}
 extension Optional: _QueryBytes where Wrapped: _QueryBytes {}
 
-/// How a query compares strings: by their bytes if there is no option, so that "é" as one character differs from "e"
-/// with an accent.
+/// Options for comparing strings in a query. Without options, strings are compared by their bytes, so "é" as one code
+/// point differs from "e" with a combining accent.
 ///
 /// ```swift
 /// dogs.where { $0.name.starts(with: "re", options: [.caseInsensitive, .diacriticInsensitive]) }

@@ -1,7 +1,7 @@
 import FirnQuery
 
-/// A condition as text with its arguments, to be kept and passed on: what `NSPredicate` is to Realm on Apple's
-/// platforms.
+/// A condition as text with its arguments, which can be stored and passed on. Programs use it as they use `NSPredicate`
+/// with Realm on Apple's platforms.
 ///
 /// ```swift
 /// let old = RealmPredicate(format: "age > %@ AND name BEGINSWITH %@", 7, "R")
@@ -24,7 +24,7 @@ public struct RealmPredicate: CustomStringConvertible {
         self.arguments = arguments ?? []
     }
 
-    /// A condition that always holds, or never.
+    /// A condition that holds for every object if `value` is true, and otherwise for none.
     public init(value: Bool) { self.init(format: value ? "TRUEPREDICATE" : "FALSEPREDICATE", argumentArray: nil) }
 
     /// The text and the arguments.
@@ -40,8 +40,8 @@ extension RealmPredicate {
     /// let isOld = try RealmPredicate(format: "age > %@", 7).holds(for: dog)
     /// ```
     ///
-    /// Values are compared as a query compares them. O(size of what the condition names). To find objects, `filter`
-    /// them: a query is much faster.
+    /// Values are compared by the rules of queries. O(size of the values that the condition names). To find objects,
+    /// `filter` them: a query is much faster.
     ///
     /// - Throws: `Realm.Error` with `.invalidInput` if the text is wrong, or names a property that the value lacks.
     public func holds(for value: Any) throws -> Bool {
@@ -54,23 +54,23 @@ extension RealmPredicate {
 }
 
 extension RealmCollection where Element: _QueriedObject {
-    /// The elements for which the condition holds, live: `filter(_:_:)` with its text and arguments, which stops the
-    /// program for the same reasons.
+    /// The elements for which the condition holds, live. It is the same as `filter(_:_:)` with the text and the
+    /// arguments, and stops the program for the same reasons.
     public func filter(_ predicate: RealmPredicate) -> Results<Element> {
         filtered(predicate.predicateFormat, predicate.arguments)
     }
 
-    /// The elements for which the condition holds, live: `filter(_:)`, for a condition that may be wrong.
+    /// The elements for which the condition holds, live. It is `filter(_:)` for a condition that may be wrong.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, as `filter(validating:_:)`.
+    /// - Throws: `Realm.Error` with `.invalidInput`, for the same reasons as `filter(validating:_:)`.
     public func filter(validating predicate: RealmPredicate) throws -> Results<Element> {
         do { return Results(try _source.filtered(predicate.predicateFormat, predicate.arguments)) } catch {
             throw Realm.Error(error)
         }
     }
 
-    /// The index of the first element for which the condition holds; nil if there is none. Costs what the other
-    /// `index(matching:)` costs.
+    /// The index of the first element for which the condition holds; nil if there is none. It costs as much as the
+    /// other `index(matching:)`.
     public func index(matching predicate: RealmPredicate) -> Int? {
         if realm == nil { return PredicateEvaluation.firstIndex(in: self, matching: predicate) { $0 } }
         guard let found = filter(predicate).first else { return nil }
@@ -86,8 +86,8 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
 }
 
 extension ObjectKind {
-    /// The objects of the default realm for which a condition holds, live; all for nil. Stops the program as
-    /// `objects(where:_:)` does.
+    /// The objects of the default realm for which a condition holds, live; all objects if it is nil. Stops the program
+    /// for the same reasons as `objects(where:_:)`.
     public static func objects(
         with predicate: RealmPredicate?, file: StaticString = #fileID, line: UInt = #line
     ) -> Results<Self> {
@@ -95,8 +95,8 @@ extension ObjectKind {
         return predicate.map { all.filter($0) } ?? all
     }
 
-    /// The objects of a realm for which a condition holds, live; all for nil. Stops the program as
-    /// `objects(in:where:_:)` does.
+    /// The objects of a realm for which a condition holds, live; all objects if it is nil. Stops the program for the
+    /// same reasons as `objects(in:where:_:)`.
     public static func objects(in realm: Realm, with predicate: RealmPredicate?) -> Results<Self> {
         let all = allObjects(in: realm)
         return predicate.map { all.filter($0) } ?? all

@@ -2,18 +2,18 @@ import FirnCore
 import FirnQuery
 import FirnStorage
 
-/// The stored property to which a key path of Swift leads.
+/// The stored property to which a Swift key path leads.
 ///
-/// The key path gives that property's own value. So what Swift computes of it, such as `\Dog.name.count`, is refused,
-/// because the query would use the name.
+/// The key path must return that property's own value. A key path whose value Swift computes from it, such as
+/// `\Dog.name.count`, is refused, because the query would use the name.
 ///
 /// Finding the property takes microseconds, so it is done once for each key path (`of`).
 final class TracedKeyPath: Sendable {
-    /// Outermost first: the links, then the property; never empty.
+    /// The links, outermost first, followed by the property. Never empty.
     let properties: [PropertyInfo]
-    /// The key path as text queries and observers take it, such as `dog.name`.
+    /// The key path in the form that text queries and observers use, such as `dog.name`.
     let name: String
-    /// The key path as queries, sorts and aggregates take it.
+    /// The key path in the form that queries, sorts and aggregates use.
     let path: PropertyPath
 
     private init(_ properties: [PropertyInfo]) {
@@ -44,13 +44,13 @@ final class TracedKeyPath: Sendable {
     ) -> (traced: TracedKeyPath, isStored: Bool) {
         if let traced = try? trying(keyPath) { return (traced, true) }
         let ways = ObservableKeyPath.of(keyPath).ways
-        guard ways.count == 1 else { return (of(keyPath), true) }  // It says what is wrong.
+        guard ways.count == 1 else { return (of(keyPath), true) }  // This stops the program.
         return (TracedKeyPath(ways[0]), false)
     }
 
     private static var cache: KeyPathCache<TracedKeyPath> { KeyPathCache(.keyPaths) }
 
-    /// Traces the key path with each of the tracer's values, because what it computes may depend on them.
+    /// Traces the key path with each of the tracer's values, because the value that it computes may depend on them.
     private static func properties<Root: _QueriedObject>(
         _ keyPath: PartialKeyPath<Root>
     ) throws(Fault) -> [PropertyInfo] {
@@ -83,15 +83,15 @@ final class TracedKeyPath: Sendable {
     }
 }
 
-/// What an observer of a key path watches, whatever the key path computes: all stored properties that it reads.
+/// The stored properties that an observer of a key path watches: all those read by the key path, whatever it computes.
 ///
-/// They are found by reading the key path of objects with their initial values. It is then read again with the other
-/// value of each `Bool` and another case of each enum. No link is nil, and each list and set of objects has one. So
-/// what it reads only for other values is not found. Nor is what lies behind backlinks, in maps, or more than four
-/// links deep.
+/// They are found by reading the key path from objects with their initial values. It is then read again with the other
+/// value of each `Bool` and another case of each enum. No link is nil, and each list and set of objects has one
+/// element. So properties that the key path reads only for other values are not found. Nor are properties behind
+/// backlinks, in maps, or more than four links deep.
 ///
-/// If it goes deeper, as a property does that follows a link to its own class until it is nil, it can cope with nil.
-/// Then it is also read of objects where that link is nil earlier.
+/// A key path may go deeper, such as a property that follows a link to its own class until the link is nil. Such a key
+/// path must handle nil, so it is also read from objects where that link is nil earlier.
 final class ObservableKeyPath: Sendable {
     /// The ways to the properties, each outermost first. Empty if nothing stored is read.
     let ways: [[PropertyInfo]]
@@ -103,7 +103,7 @@ final class ObservableKeyPath: Sendable {
         self.projected = projected
     }
 
-    /// What an observer of `keyPath` watches.
+    /// Finds the properties that an observer of `keyPath` watches.
     static func of<Root: _QueriedObject>(_ keyPath: PartialKeyPath<Root>) -> ObservableKeyPath {
         if let known = cache.value(keyPath) { return known }
         var names: Set<String> = []
@@ -128,14 +128,14 @@ final class ObservableKeyPath: Sendable {
 }
 
 extension [PropertyInfo] {
-    /// The names as texts have them, such as `dog.name`.
+    /// The names in the form that texts use, such as `dog.name`.
     var dotted: String { PropertyPath.keyPath(map(\.name)) }
 }
 
 /// The key paths that have been traced. May be used on any thread.
 ///
-/// Key paths are identified by their addresses. To hash or compare a key path that has arguments, such as those of a
-/// subscript, would run the application's code. That code may query and so enter this cache again. A key path without
+/// Key paths are identified by their addresses. Hashing or comparing a key path with arguments, such as those of a
+/// subscript, would run the application's code, which may query and so enter this cache again. A key path without
 /// arguments is made once for each expression in the program. A key path with arguments is made each time, so the
 /// number of entries has a limit.
 private struct KeyPathCache<Traced: Sendable> {

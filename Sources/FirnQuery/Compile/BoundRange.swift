@@ -4,8 +4,8 @@ import FirnCore
 enum BoundRange {
     /// The range of values for which all of `tests` hold (==, <, <=, >, >=, not negated, no null).
     ///
-    /// Nil if the type has no ranges, or if a range can't express the kind of a constant. An empty range has its low
-    /// bound above its high bound.
+    /// Nil if the type has no ranges, or if a range can't express a comparison with a constant of this kind. An empty
+    /// range has its low bound above its high bound.
     static func range(of type: ColumnType, _ tests: [ConstantTest]) -> FixedRange? {
         switch type {
         case .int: integers(tests)
@@ -33,8 +33,8 @@ enum BoundRange {
         }
     }
 
-    /// Narrows the full range by each comparison. `next` and `previous` return nil behind the last and before the
-    /// first value.
+    /// Narrows the full range by each comparison. `next` returns nil for the last value, and `previous` returns nil for
+    /// the first value.
     private static func ordered<T: Comparable>(
         _ tests: [ConstantTest], first: T, last: T, take: (Value) -> T?, next: (T) -> T?, _ previous: (T) -> T?
     ) -> (T, T)? {
@@ -77,7 +77,7 @@ enum BoundRange {
         }
     }
 
-    /// The comparison with an integer that is equivalent to one with a double.
+    /// The comparison with an integer that is equivalent to a comparison with the double `x`.
     private static func integerTest(_ operation: Comparison.Operation, _ x: Double) -> ConstantTest {
         func test(_ operation: Comparison.Operation, _ value: Int64) -> ConstantTest {
             ConstantTest(operation: operation, options: [], values: [.int(value)])
@@ -91,7 +91,7 @@ enum BoundRange {
         let isWhole = x.rounded(.down) == x
         switch operation {
         case .equal: return isWhole ? test(.equal, floor) : nothing
-        // If x is between two integers, then below x means up to its floor, and above x means above its floor.
+        // If x is between two integers, "below x" means "up to its floor", and "above x" means "above its floor".
         case .less: return isWhole ? test(.less, floor) : test(.lessOrEqual, floor)
         case .lessOrEqual: return test(.lessOrEqual, floor)
         case .greater: return test(.greater, floor)
@@ -174,8 +174,8 @@ extension Timestamp {
     fileprivate var successor: Timestamp? { moved(by: 1) }
     fileprivate var predecessor: Timestamp? { moved(by: -1) }
 
-    /// The next timestamp in the order of (seconds, nanoseconds) as numbers. Not every such pair is a date, which
-    /// does no harm in a range.
+    /// The neighbouring pair (seconds, nanoseconds) in numeric order. It need not be a valid date, which is harmless as
+    /// the bound of a range.
     private func moved(by step: Int32) -> Timestamp? {
         var moved = self
         let (nanoseconds, overflow) = nanoseconds.addingReportingOverflow(step)

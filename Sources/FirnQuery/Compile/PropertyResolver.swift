@@ -9,16 +9,17 @@ package enum ResolvedProperty: Sendable, Hashable {
 }
 
 /// Resolves the names in a query. The object layer knows public names and computed backlink properties; the schema
-/// alone knows columns.
+/// alone knows only columns.
 package protocol PropertyResolver {
     func property(_ name: String, of table: TableID) -> ResolvedProperty?
     /// The name of the class as errors show it.
     func className(of table: TableID) -> String
-    /// The names that an error may suggest.
+    /// The property names that an error may suggest.
     func propertyNames(of table: TableID) -> [String]
-    /// All names that a query may use of the class. An error may say how one of them is written.
+    /// All property names of the class that a query may use. An error may show how such a name is written.
     func writableNames(of table: TableID) -> [String]
-    /// Why a property of the class can't be queried, as a sentence. Nil if it can, or if there is no such property.
+    /// Why a property of the class can't be queried, as a sentence. Nil if it can be queried, or if there is no such
+    /// property.
     func fault(in name: String, of table: TableID) -> Fault?
 }
 
@@ -28,7 +29,8 @@ extension PropertyResolver {
 }
 
 extension PropertyResolver {
-    /// The names that a path from a table may have: those of its class, and of the classes that its properties lead to.
+    /// The names that a path from a table may contain: those of its class, and of the classes that its properties lead
+    /// to.
     package func reachableNames(from table: TableID, in schema: StoreSchema) -> [String] {
         var names: Set<String> = []
         var seen: Set<TableID> = [table]

@@ -1,13 +1,13 @@
 import FirnCore
 
 extension QueryCompiler {
-    /// The node that compares a path with constants, from the path's step `stepIndex` on.
+    /// Builds the node that compares a path with constants, from the path's step `stepIndex` on.
     func build(_ path: BoundPath, stepIndex: Int, test: ConstantTest) -> any QueryNode {
         let table = tableOfStep(path, stepIndex)
         guard stepIndex < path.steps.count else { return end(path, table: table, test: test) }
         let part = build(path, stepIndex: stepIndex + 1, test: test)
         let step = path.steps[stepIndex]
-        // Behind a nil link a single value is null.
+        // Behind a nil link the value of a to-one path is null.
         let isSingle = !path.endsInCollection && !path.steps[stepIndex...].contains(where: \.isToMany)
         switch step {
         case .link(let column, let target):

@@ -1,8 +1,8 @@
 import FirnCore
 
 extension QueryCompiler {
-    /// The node of `path IN region`. The path leads to objects with the properties `type` and `coordinates`, as GeoJSON
-    /// names them.
+    /// Builds the node of `path IN region`. The path must lead to objects with the properties `type` and `coordinates`,
+    /// which GeoJSON defines.
     func compile(_ comparison: Comparison, in region: GeoRegion, _ scope: Scope) throws(QueryError) -> any QueryNode {
         guard comparison.operation == .in, case .path(let path) = comparison.left, path.aggregate == nil else {
             throw fault(
@@ -46,8 +46,8 @@ extension QueryCompiler {
         }
     }
 
-    /// The node that tests the objects at the end of a path's steps. A nil link on the way leads to no object, so it
-    /// does not match.
+    /// Builds the node that follows a path's steps and tests the objects at their end. A nil link on the way leads to
+    /// no object, so it does not match.
     private func follow(_ path: BoundPath, _ last: any QueryNode) -> any QueryNode {
         path.steps.indices.reversed().reduce(last) { part, index in
             let table = tableOfStep(path, index)

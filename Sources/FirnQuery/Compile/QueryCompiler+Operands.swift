@@ -76,7 +76,7 @@ extension QueryCompiler {
         return .source(.aggregate(aggregate, values), type: type, target: nil)
     }
 
-    /// The type of an aggregate over values of a type. Throws if there is no such aggregate.
+    /// The type of an aggregate over values of a type. Throws if values of this type have no such aggregate.
     func aggregateType(
         _ aggregate: PropertyPath.Aggregate, type: ColumnType, text: String, position: TextPosition?
     ) throws(QueryError) -> ColumnType {
@@ -222,9 +222,9 @@ extension ColumnType {
 }
 
 extension Value {
-    /// A constant as it is compared with values of a type. Numbers stay exact, except for two types. Constants for
-    /// Float are rounded to Float as Realm does. A binary constant for a decimal is read as its shortest decimal text.
-    /// Nobody who writes 0.1 means the number that is nearest to it in binary.
+    /// Converts a constant to the type of the values that it is compared with. Numbers stay exact, with two exceptions.
+    /// A constant for a Float is rounded to Float, as in Realm. A binary constant for a decimal is read as its shortest
+    /// decimal text, because nobody who writes 0.1 means the binary number that is nearest to it.
     package func converted(to type: ColumnType) -> Value {
         switch (type, self) {
         case (.bool, .int(0)): .bool(false)

@@ -25,7 +25,7 @@ extension QueryCompiler {
                 try take(component, &bound)
                 continue
             }
-            // The name after a map may ask for its keys or its values.
+            // The keyword behind a map may select its keys or its values.
             if case .keyword(let next) = remaining.first, case .elements(let column) = bound.end,
                 schema[bound.table].columns[column].collection == .map
             {
@@ -41,7 +41,7 @@ extension QueryCompiler {
         return bound
     }
 
-    /// Turns the end of the part that is bound so far into a step, because another name follows.
+    /// Turns the end of the path bound so far into a step, because another name follows.
     func advance(_ bound: inout BoundPath) throws(QueryError) {
         let step: BoundPath.Step
         switch bound.end {

@@ -1,8 +1,8 @@
 import FirnCore
 
 extension QueryCompiler {
-    /// Binds a path that is used for sorting or for distinct values. It must lead to a single value, through to-one
-    /// links.
+    /// Binds a path that is used for sorting or for distinct values. The path must lead to a single value, through
+    /// to-one links.
     func singleValuePath(_ path: PropertyPath, from table: TableID, _ purpose: String) throws(QueryError)
         -> BoundPath
     {

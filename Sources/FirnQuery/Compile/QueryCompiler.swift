@@ -3,7 +3,7 @@ import FirnCore
 /// Binds a predicate to a schema. Every name is bound to a column, every constant to its column's type, and every
 /// comparison to the node that evaluates it fastest.
 ///
-/// Everything that can't be evaluated is reported here, once, so that evaluation never fails.
+/// Everything that can't be evaluated is reported here, so that evaluation never fails.
 struct QueryCompiler {
     let schema: StoreSchema
     let resolver: any PropertyResolver
@@ -13,7 +13,7 @@ struct QueryCompiler {
         self.resolver = resolver
     }
 
-    /// The table at which paths begin and, within a SUBQUERY, its variable.
+    /// The table at which paths begin, and the variable of the SUBQUERY around them, if there is one.
     struct Scope {
         var table: TableID
         var variable: String?
@@ -75,8 +75,8 @@ struct QueryCompiler {
             swap(&left, &right)
             comparison.operation = turned
         }
-        // "x IN path" means that some element equals x. For a collection, "path CONTAINS x" means the same, unless ANY
-        // asks for the text of its elements.
+        // "x IN path" means that some element equals x. For a collection, "path CONTAINS x" means the same, unless it
+        // has a quantifier: then CONTAINS searches the text of the elements.
         if comparison.operation == .in, let path = right.path {
             guard path.isToMany else {
                 throw fault(
@@ -188,7 +188,7 @@ struct QueryCompiler {
         }
     }
 
-    /// The node that compares two plain columns of ints or doubles, which a kernel does.
+    /// The node that compares two plain columns of ints or doubles by a kernel. Nil for all other pairs.
     private func columnPair(
         _ comparison: Comparison, left: ValueSource, right: ValueSource
     ) -> (any QueryNode)? {
@@ -215,7 +215,7 @@ struct QueryCompiler {
 }
 
 extension Comparison.Operation {
-    /// The operation with its sides exchanged. Nil if the constant must stay on the left.
+    /// The operation for exchanged sides. Nil if the constant must stay on the left.
     package var turned: Comparison.Operation? {
         switch self {
         case .equal, .notEqual: self

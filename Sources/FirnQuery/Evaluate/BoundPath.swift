@@ -5,7 +5,7 @@ struct BoundPath: Sendable {
     enum Step: Sendable, Hashable {
         /// To the object that a to-one link leads to.
         case link(Int, to: TableID)
-        /// To the object of a map's key, or at a list's index, if there is one.
+        /// To the object that a map has for a key, or a list at an index, if there is one.
         case item(Int, PropertyPath.Component, to: TableID)
         /// To each object in a collection of links.
         case links(Int, to: TableID)
@@ -29,9 +29,9 @@ struct BoundPath: Sendable {
         case elements(Int)
         /// Each key of a map.
         case keys(Int)
-        /// A map's value for a key, null if it has no such key.
+        /// A map's value for a key, or null if the map has no such key.
         case entry(Int, String)
-        /// A list's element at an index, null if the list is shorter.
+        /// A list's element at an index, or null if the list is shorter.
         case element(Int, Int)
         /// Each object of another table that links here.
         case sources(of: TableID, Int)
@@ -41,13 +41,13 @@ struct BoundPath: Sendable {
     var root: TableID
     var steps: [Step] = []
     var end: End = .object
-    /// The keys and indices that take values out of a mixed value at the end.
+    /// The keys and indices that lead to values inside the mixed value at the end.
     var inner: [PropertyPath.Component] = []
     /// The table that `end` belongs to.
     var table: TableID
-    /// The type of the values. Objects are links.
+    /// The type of the values. It is `link` for objects.
     var type: ColumnType = .link
-    /// A link's table.
+    /// The table that a link leads to.
     var target: TableID?
     var isNullable = false
     /// The path as it was written.
@@ -68,7 +68,7 @@ struct BoundPath: Sendable {
 }
 
 extension BoundPath {
-    /// Calls `body` with each value that the path leads to from the row, until it returns false.
+    /// Calls `body` with each value that the path leads to from a row, until it returns false.
     ///
     /// A to-one path has exactly one value, which is null behind a nil link.
     @discardableResult
@@ -87,7 +87,7 @@ extension BoundPath {
         func followOne(_ key: Int64, _ target: TableID) -> Bool {
             let next = context.table(target)
             if key >= 0, next.find(key) != nil { return follow(key, next) }
-            // Behind a nil link a single value is null, and a collection has no values.
+            // Behind a nil link the value of a to-one path is null, and a to-many path has no values.
             let isSingle = !endsInCollection && !steps[stepIndex...].contains(where: \.isToMany)
             return isSingle ? body(.null) : true
         }
@@ -140,7 +140,8 @@ extension BoundPath {
         }
     }
 
-    /// Calls `body` with each value that `inner` takes out of `value`, until it returns false. A nil link becomes null.
+    /// Calls `body` with each value that `inner` leads to within `value`, until it returns false. A nil link becomes
+    /// null.
     private func take(from value: Value, _ body: (Value) -> Bool) -> Bool {
         if inner.isEmpty, case .link(let key) = value, key < 0 { return body(.null) }
         return inner.isEmpty ? body(value) : take(inner[...], from: value, body)
@@ -165,7 +166,7 @@ extension BoundPath {
             return true
         default: break
         }
-        // There is no such element. If only one is asked for, it is null.
+        // There is no such element. A path to a single element has the value null, and a path to each element has none.
         return components.contains(.each) ? true : body(.null)
     }
 
@@ -179,7 +180,8 @@ extension BoundPath {
         return result
     }
 
-    /// The number of values that the path leads to. Collections know their counts.
+    /// The number of values that the path leads to. A collection of the row itself is counted without reading its
+    /// elements.
     func count(_ leaf: Leaf, row: Int, in context: QueryContext) -> Int {
         if steps.isEmpty, inner.isEmpty {
             switch end {
@@ -199,7 +201,7 @@ extension BoundPath {
 }
 
 extension ListCell {
-    /// The value of a map's key, or at a list's index; null if there is none.
+    /// The value that a map has for a key, or a list at an index; null if there is none.
     fileprivate func value(of item: PropertyPath.Component) -> Value {
         switch item {
         case .key(let key): value(forKey: key) ?? .null
@@ -208,7 +210,7 @@ extension ListCell {
         }
     }
 
-    /// The object of a map's key, or at a list's index; nil if there is none.
+    /// The object that a map has for a key, or a list at an index; nil if there is none.
     func link(of item: PropertyPath.Component) -> Int64? {
         if case .link(let key) = value(of: item), key >= 0 { key } else { nil }
     }

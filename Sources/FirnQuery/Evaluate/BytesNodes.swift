@@ -1,7 +1,7 @@
 import CFirn
 import FirnCore
 
-/// Tests whether a string or data column's bytes relate to a constant. One kernel call per leaf; no String is built.
+/// Tests whether a string or data column's bytes relate to a constant. Makes one kernel call per leaf and no String.
 struct BytesNode: QueryNode {
     let column: Int
     let name: String
@@ -77,7 +77,7 @@ struct BytesNode: QueryNode {
     }
 }
 
-/// Tests a string column by a comparison with options, or by LIKE: row by row, folded into a scratch buffer.
+/// Tests a string column by LIKE or a comparison with options. Each row's text is folded into a scratch buffer.
 struct FoldedTextNode: QueryNode {
     let column: Int
     let name: String

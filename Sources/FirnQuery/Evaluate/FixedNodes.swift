@@ -1,10 +1,10 @@
 import CFirn
 import FirnCore
 
-/// The range of values that fulfil a comparison with a constant, including both bounds, by the column's type in
-/// memory.
+/// The range of values that fulfil a comparison with a constant, including both bounds. There is a case for each type
+/// that columns have in memory.
 enum FixedRange: Sendable, Hashable {
-    /// Ints and links.
+    /// Integers and links.
     case int64(Int64, Int64)
     case double(Double, Double)
     case float(Float, Float)
@@ -14,12 +14,12 @@ enum FixedRange: Sendable, Hashable {
     case objectID(ObjectIDBytes, ObjectIDBytes)
 }
 
-/// Tests whether a fixed-width column's value lies in a range. One call of a column kernel (`CFirn`) per leaf.
+/// Tests whether a fixed-width column's value lies in a range. Makes one call of a column kernel (`CFirn`) per leaf.
 struct RangeNode: QueryNode {
     let column: Int
     let name: String
     let range: FixedRange
-    /// Whether the rows outside the range match instead.
+    /// Whether the rows outside the range match, and not those in it.
     let isNegated: Bool
     /// Whether a null matches.
     let matchesNull: Bool
@@ -72,7 +72,7 @@ struct RangeNode: QueryNode {
         }
         if isNegated { found = rows - found } else { found = rows & found }
         if isNullable {
-            // A null's bytes are zeros, which the kernel treated as a value.
+            // The bytes of a null are zeros, which the kernel has tested like a value.
             let nulls = RowMask.nulls(chunk, leaf.count)
             found = matchesNull ? found | (rows & nulls) : found - nulls
         }

@@ -1,15 +1,15 @@
 import FirnCore
 
-/// Tests whether an embedded GeoJSON point lies in a region. An object of another type than `Point`, and one without
-/// two coordinates in range, lies nowhere.
+/// Tests whether an embedded GeoJSON point lies in a region. An object whose type is not `Point`, or without two
+/// coordinates in range, lies in no region.
 struct GeoNode: QueryNode {
     let table: TableID
-    /// The column with GeoJSON's type of the object.
+    /// The column with the object's GeoJSON type.
     let type: Int
-    /// The column with the list of longitude, latitude and, if there is one, altitude.
+    /// The column with the list of longitude, latitude and possibly altitude.
     let coordinates: Int
     let region: GeoRegion
-    /// Whether the objects that lie elsewhere match.
+    /// Whether the objects outside the region match, and not those in it.
     let isNegated: Bool
     let name: String
 

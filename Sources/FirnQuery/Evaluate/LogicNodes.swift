@@ -13,7 +13,7 @@ struct ConstantNode: QueryNode {
     func matches(_ leaf: Leaf, row: Int, in context: QueryContext) -> Bool { value }
 }
 
-/// Tests that all conditions hold. The cheapest one narrows the rows first, and the others see only the remaining
+/// Tests that all conditions hold. The cheapest one narrows the rows first, and the others test only the remaining
 /// rows.
 struct AllNode: QueryNode {
     let parts: [any QueryNode]
@@ -35,7 +35,7 @@ struct AllNode: QueryNode {
     }
 }
 
-/// Tests that at least one condition holds. Each one sees only the rows that no cheaper one has matched.
+/// Tests that at least one condition holds. Each one tests only the rows that no cheaper one has matched.
 struct AnyNode: QueryNode {
     let parts: [any QueryNode]
 

@@ -37,7 +37,7 @@ struct AnyLinkNode: QueryNode {
     let step: BoundPath.Step
     let name: String
     let part: any QueryNode
-    /// Whether the row matches if the step leads nowhere.
+    /// Whether the row matches if the step leads to no object.
     var matchesNone = false
 
     var cost: Double { 200 + part.cost * 20 }
@@ -80,7 +80,7 @@ extension BoundPath.Step {
     }
 }
 
-/// Tests whether the object itself is one of some objects.
+/// Tests the object itself against constant objects.
 struct KeyNode: QueryNode {
     let test: ConstantTest
     var cost: Double { 5 }
@@ -91,8 +91,8 @@ struct KeyNode: QueryNode {
     }
 }
 
-/// Tests whether at least one of a path's values passes a test: values of mixed and decimal columns, elements, and
-/// values inside them.
+/// Tests whether at least one of a path's values passes a test. It serves values of mixed and decimal columns,
+/// elements, and values inside them.
 struct ValueNode: QueryNode {
     let path: BoundPath
     let test: ConstantTest
@@ -140,7 +140,7 @@ struct RelationNode: QueryNode {
     }
 }
 
-/// A side of a comparison. Its values usually depend on the object.
+/// One side of a comparison. Its values usually depend on the object.
 indirect enum ValueSource: Sendable {
     case constant(Value)
     case path(BoundPath)

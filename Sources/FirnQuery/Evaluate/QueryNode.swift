@@ -3,11 +3,11 @@ import FirnCore
 /// A part of a compiled predicate. It is bound to columns but not to a version, has no mutable state, and may be used
 /// by any number of threads.
 protocol QueryNode: Sendable {
-    /// About how long one row takes, in nanoseconds. The cheapest of several conditions is evaluated first.
+    /// The approximate time for one row, in nanoseconds. The cheapest of several conditions is evaluated first.
     var cost: Double { get }
 
-    /// Removes from `rows` the rows of `leaf` for which the condition does not hold. `rows` contains only rows of the
-    /// leaf, and at least one.
+    /// Removes from `rows` the rows of `leaf` for which the condition does not hold. `rows` must contain at least one
+    /// row, and only rows of the leaf.
     func narrow(_ rows: inout RowMask, leaf: Leaf, in context: QueryContext)
 
     /// Whether the condition holds for one row.
@@ -25,14 +25,14 @@ extension QueryNode {
     }
 }
 
-/// The version that a predicate is evaluated in, with its tables. Made once per evaluation. It owns nothing, so the
-/// caller must hold the version.
+/// The version that a predicate is evaluated in, with its tables. A context is made once per evaluation. It owns
+/// nothing, so the caller must hold the version.
 package final class QueryContext: @unchecked Sendable {
-    // Unchecked because views are raw. Sound because a held version never changes and this class has no state of its
-    // own.
+    // Unchecked because views are raw. This is safe, because a held version never changes and this class has no mutable
+    // state.
     package let snapshot: Snapshot
-    /// All tables, so that a row that is reached by a link costs no view of its own. Empty in a store of many classes,
-    /// where a query would spend its time on tables that it does not read.
+    /// The views of all tables, so that following a link makes no view. Empty in a store of more than 256 tables, where
+    /// a query would spend its time on tables that it does not read.
     private let tables: [TableView?]
     private static let fewTables = 256
 

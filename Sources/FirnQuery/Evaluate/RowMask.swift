@@ -1,7 +1,7 @@
 import CFirn
 import FirnCore
 
-/// A selection among the rows of one leaf: bit i stands for row i.
+/// A selection among the rows of one leaf: bit i is set if row i is selected.
 package struct RowMask: Equatable, Sendable {
     var words: SIMD4<UInt64>
 
@@ -52,7 +52,7 @@ package struct RowMask: Equatable, Sendable {
     @inline(__always)
     static func - (a: RowMask, b: RowMask) -> RowMask { RowMask(words: a.words & ~b.words) }
 
-    /// Calls `body` with each row, ascending.
+    /// Calls `body` with each row, in ascending order.
     @inline(__always)
     package func forEach<E: Error>(_ body: (Int) throws(E) -> Void) throws(E) {
         for word in 0..<4 {
@@ -79,7 +79,7 @@ package struct RowMask: Equatable, Sendable {
         }
     }
 
-    /// Passes the words to a kernel, which writes a mask or narrows this one.
+    /// Passes the words to a kernel, which overwrites or narrows the mask.
     @inline(__always)
     mutating func withWords<R>(_ body: (UnsafeMutablePointer<UInt64>) -> R) -> R {
         withUnsafeMutableBytes(of: &words) {
@@ -87,7 +87,7 @@ package struct RowMask: Equatable, Sendable {
         }
     }
 
-    /// The mask that a kernel returns.
+    /// The mask that a kernel writes.
     @inline(__always)
     static func from(_ body: (UnsafeMutablePointer<UInt64>) -> Void) -> RowMask {
         var mask = RowMask()

@@ -1,8 +1,8 @@
 import FirnCore
 
-/// Compares two values as queries do. The kernels must agree with it; tests compare them with each other.
+/// Compares two values by the rules of queries. The kernels must agree with it; tests compare them with each other.
 package enum ValueComparison {
-    /// Whether `a operation b` holds, for all operations but IN and BETWEEN.
+    /// Whether `a operation b` holds, for all operations except IN and BETWEEN.
     package static func holds(
         _ operation: Comparison.Operation, a: Value, b: Value, options: Comparison.Options = []
     ) -> Bool {
@@ -34,7 +34,7 @@ package enum ValueComparison {
         }
     }
 
-    /// The order of two values of one kind. Nil if they can't be ordered: null, NaN, different kinds, links and
+    /// The order of two values of one kind. Nil for two kinds and for values without an order: null, NaN, links and
     /// collections.
     static func order(_ a: Value, _ b: Value) -> Int? {
         switch (a, b) {
@@ -51,7 +51,7 @@ package enum ValueComparison {
         }
     }
 
-    /// Whether a Float, a Double, or a decimal that is compared by order, is NaN.
+    /// Whether a Float, Double or decimal is NaN, which has no order.
     static func isNaN(_ value: Value) -> Bool {
         switch value {
         case .float(let x): x.isNaN
@@ -61,7 +61,7 @@ package enum ValueComparison {
         }
     }
 
-    /// Only a null needle finds a null, and it finds nothing else.
+    /// A null value matches only a null needle, and a null needle matches only a null value.
     private static func relates(
         _ relation: TextTest.Relation, a: Value, b: Value, options: Comparison.Options
     ) -> Bool {
@@ -88,11 +88,11 @@ package enum ValueComparison {
     }
 }
 
-/// A test of a value against constants: the right-hand side of a comparison, and whether it is negated.
+/// A test of a value against constants: the operator and right-hand side of a comparison, perhaps negated.
 package struct ConstantTest: Sendable {
     let operation: Comparison.Operation
     let options: Comparison.Options
-    /// One constant, or as many as IN and BETWEEN have.
+    /// One constant, or several for IN and BETWEEN.
     let values: [Value]
     var isNegated = false
 
@@ -103,7 +103,7 @@ package struct ConstantTest: Sendable {
         ConstantTest(operation: operation, options: options, values: values)
     }
 
-    /// The constant of a comparison that is not IN or BETWEEN.
+    /// The constant of a comparison that is neither IN nor BETWEEN.
     var value: Value { values[0] }
 
     package func holds(_ value: Value) -> Bool {

@@ -5,13 +5,13 @@ struct GeoPosition: Sendable, Hashable {
     let latitude: Double
     /// From -180 to below 180; 0 at a pole.
     let longitude: Double
-    /// The longitude, if it has one.
+    /// The longitude. Nil at a pole, which has none.
     var meridian: Double? { isPole ? nil : longitude }
     var isPole: Bool { abs(latitude) == 90 }
     let direction: SIMD3<Double>
 
     init(latitude: Double, longitude: Double) {
-        // Both zeros, both longitudes of the antimeridian, and all longitudes of a pole are one.
+        // Both zeros, both longitudes of the antimeridian, and all longitudes of a pole are made equal.
         self.latitude = latitude + 0
         self.longitude = abs(latitude) == 90 ? 0 : longitude == 180 ? -180 : longitude + 0
         let (north, east) = (self.latitude.radians, self.longitude.radians)
@@ -27,17 +27,18 @@ struct GeoPosition: Sendable, Hashable {
 }
 
 extension Double {
-    /// The angle in radians of one in degrees.
+    /// Converts an angle in degrees to radians.
     package var radians: Double { self * .pi / 180 }
-    /// The angle in degrees of one in radians.
+    /// Converts an angle in radians to degrees.
     var degrees: Double { self * 180 / .pi }
 }
 
 extension GeoRegion {
     /// The length of the shorter great-circle arc between two points, in radians.
     ///
-    /// The haversine formula is exact for points that are close to each other. From one point to the antipode of the
-    /// other, it is exact for points that are almost antipodes. The arctangent of both results is exact everywhere.
+    /// The haversine formula is accurate for points that are close to each other. Applied from one point to the
+    /// antipode of the other, it is accurate for points that are almost antipodes. The arctangent of both results is
+    /// accurate everywhere.
     static func arc(
         _ a: (latitude: Double, longitude: Double), _ b: (latitude: Double, longitude: Double)
     ) -> Double {

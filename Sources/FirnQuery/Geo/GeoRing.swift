@@ -1,25 +1,26 @@
 import CFirn
 
-/// A closed line of great-circle edges, and the smaller of the two parts into which it divides the sphere. Where it
-/// crosses itself, a part is inside if a way out of it crosses the line an odd number of times. A line within a
-/// hemisphere has the other hemisphere outside, however often it crosses itself.
+/// A closed line of great-circle edges, and the smaller of the two parts into which it divides the sphere. Where the
+/// line crosses itself, a part is inside if a way out of it crosses the line an odd number of times. If the line lies
+/// within a hemisphere, the other hemisphere is outside, however often the line crosses itself.
 ///
-/// A point is tested by following its meridian to the north pole and counting the edges on the way. Which edges span
-/// the meridian is decided by longitudes alone, which are exact. So an edge is never counted for two neighbouring
-/// vertices or for none. Only whether an edge is north of the point is computed, with an error of some nanometres.
+/// A point is tested by following its meridian to the north pole and counting the edges on the way. Longitudes alone,
+/// which are exact, decide which edges span the meridian. So no rounding makes the meridian miss or repeat a crossing
+/// at a vertex. Only whether an edge is north of the point is computed, with an error of some nanometres.
 ///
-/// A pole has no longitude, so an edge that ends there lies on the other end's meridian, and no other meridian meets
-/// it. All meridians meet the pole itself. Where the line leads through the north pole, from one meridian to another,
-/// the meridians between them cross the line there (`turns`). An edge across a pole is two edges that meet there.
+/// A pole has no longitude, so an edge that ends at a pole lies on the other end's meridian, and no other meridian
+/// meets the edge. All meridians meet the pole itself. Where the line leads through the north pole, from one meridian
+/// to another, the meridians between them cross the line there (`turns`). An edge across a pole is stored as two edges
+/// that meet there.
 package struct GeoRing: Sendable, Hashable {
     /// The vertices; the first one is not repeated at the end.
     private let vertices: [GeoPosition]
     private let edges: [Edge]
-    /// Where the line leads through the north pole: the meridians that cross it there.
+    /// The spans of meridians that cross the line at the north pole, one for each time that the line leads through it.
     private let turns: [Span]
     private var containsNorthPole = false
 
-    /// Where a point lies.
+    /// The location of a point relative to the ring.
     enum Side: Sendable {
         case inside, outside
         /// On a vertex or an edge.
@@ -68,15 +69,17 @@ package struct GeoRing: Sendable, Hashable {
             containsNorthPole = side(of: point) == .inside
             return
         }
-        // Each edge makes a triangle with the north pole. If the ring goes around the pole, their areas add up to the
-        // part around it, and otherwise to the part without it. Where the line goes around twice, area counts twice.
+        // Each edge forms a triangle with the north pole. If the ring goes around the pole, the sum of their areas is
+        // the area of the part around the pole, and otherwise of the part without it. Area that the line goes around
+        // twice counts twice.
         let goesAround = abs(turn) > 180
         containsNorthPole = goesAround == (abs(area) <= 2 * .pi)
     }
 
-    /// The centre of a hemisphere without the vertices, and so without the edges; nil if none is found.
+    /// The centre of a hemisphere that contains no vertex, and so no edge. Nil if none is found.
     ///
-    /// The other centre is the sum of the vertices at first, and comes closer to the farthest one in each turn.
+    /// The search is for the opposite centre: it starts at the sum of the vertices, and each step moves it towards the
+    /// farthest vertex.
     private static func opposite(to vertices: [GeoPosition]) -> GeoPosition? {
         var center = vertices.reduce(SIMD3<Double>.zero) { $0 + $1.direction }
         for _ in 0..<16 {
@@ -97,7 +100,7 @@ package struct GeoRing: Sendable, Hashable {
     package static func == (a: GeoRing, b: GeoRing) -> Bool { a.vertices == b.vertices }
     package func hash(into hasher: inout Hasher) { hasher.combine(vertices) }
 
-    /// The vertices, and the poles that edges lead across; nil if two neighbours are antipodes.
+    /// The vertices, with the poles that edges lead across. Nil if two neighbours are antipodes.
     private static func throughPoles(_ vertices: [GeoPosition]) -> [GeoPosition]? {
         var line: [GeoPosition] = []
         for (index, start) in vertices.enumerated() {
@@ -131,7 +134,7 @@ package struct GeoRing: Sendable, Hashable {
         return isInside ? .inside : .outside
     }
 
-    /// The degrees from one longitude to another on the shorter way, eastwards: from above -180 to 180.
+    /// The degrees from one longitude to another by the shorter way, positive eastwards: above -180, up to 180.
     private static func eastward(_ start: Double, _ end: Double) -> Double {
         let difference = end - start
         if difference > 180 { return difference - 360 }
@@ -151,7 +154,7 @@ package struct GeoRing: Sendable, Hashable {
     private struct Span: Sendable {
         let west: Double
         let east: Double
-        /// Whether it crosses the antimeridian.
+        /// Whether the span crosses the antimeridian.
         private let isWrapping: Bool
 
         init(start: Double, end: Double, difference: Double) {
@@ -159,7 +162,7 @@ package struct GeoRing: Sendable, Hashable {
             isWrapping = west > east
         }
 
-        /// Whether it has a longitude, its eastern end excluded.
+        /// Whether the span contains a longitude. Its eastern end is excluded.
         @inline(__always)
         func contains(_ longitude: Double) -> Bool {
             isWrapping ? longitude >= west || longitude < east : longitude >= west && longitude < east
@@ -169,7 +172,7 @@ package struct GeoRing: Sendable, Hashable {
     private struct Edge: Sendable {
         let span: Span
         let latitudes: ClosedRange<Double>
-        /// The normal of its plane, to the north.
+        /// The normal of the edge's plane, directed to the north.
         let normal: SIMD3<Double>
 
         init(start: GeoPosition, end: GeoPosition, difference: Double) {
@@ -182,7 +185,7 @@ package struct GeoRing: Sendable, Hashable {
             normal = SIMD3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
         }
 
-        /// Positive if the point is north of the edge, 0 on it.
+        /// Positive if the point is north of the edge, 0 if it is on the edge, negative if it is south of the edge.
         @inline(__always)
         func height(of point: GeoPosition) -> Double { (normal * point.direction).sum() }
     }

@@ -1,29 +1,29 @@
 import FirnCore
 
-/// A query over a whole table whose result is brought from one version to the next by what has changed between them.
+/// A query over a whole table whose result is updated from one version to the next by the changes between them.
 ///
-/// It can be done for filters and sorts, with one `distinct` among them. The order of the result is total: by the
-/// sorts, the last one first, then by object key. It is not stored: an object is found in the result by comparing
-/// values, which are read from the version that the result is of. So a changed object is found by its old values and
+/// This works for filters and sorts, with at most one `distinct` among them. The order of the result is total: by the
+/// sorts, the last one first, then by object key. The sort values are not stored: an object is found in the result by
+/// comparing values, which are read from the version of the result. So a changed object is found by its old values and
 /// inserted by its new ones, each in O(log² n). Only the keys of the result's objects are kept: 8 to 16 bytes for each
 /// at first. With a `distinct`, the keys of all objects that it chooses among are kept, too (`DistinctGroups`).
 package struct MaintainedQuery: Sendable {
     private let table: TableID
-    /// Those before a `distinct`, or all.
+    /// The filters before the `distinct`, or all filters if there is none.
     private let filters: [any QueryNode]
     /// The sort keys of the result, the most significant first.
     private let keys: [SortKey]
     private var distinct: Distinct?
-    /// What decides whether an object is found, and where it is in the order.
+    /// The paths that decide whether an object is found, and where it is in the order.
     package let reads: Set<ReadPath>
 
     private struct Distinct: Sendable {
         var groups: DistinctGroups
-        /// Those behind it.
+        /// The filters behind the `distinct`.
         var filters: [any QueryNode] = []
     }
 
-    /// Nil if the query has a stage for which this can't be done.
+    /// Nil if the query has a stage that can't be maintained.
     package init?(_ pipeline: QueryPipeline, schema: StoreSchema, resolver: any PropertyResolver) {
         var filters = pipeline.filter.map { [$0] } ?? []
         var keys: [SortKey] = []
@@ -51,14 +51,14 @@ package struct MaintainedQuery: Sendable {
         self.reads = reads.filter { !$0.steps.isEmpty }
     }
 
-    /// Must be called when the result was computed again instead of being brought to the next version.
+    /// Must be called if the result was computed again instead of being updated.
     package mutating func forget() { distinct?.groups.forget() }
 
-    /// Brings a result from one version to another.
+    /// Updates a result from one version to another.
     ///
     /// - Parameters:
     ///   - result: the result in `old`; afterwards, in `new`.
-    ///   - candidates: all objects that may be in one of the two results only, or elsewhere in the order.
+    ///   - candidates: all objects that may be in only one of the two results, or at different positions in the order.
     ///   - changed: objects that count as modified if they stay where they are.
     package mutating func update(
         _ result: inout OrderedKeys, from old: Snapshot, to new: Snapshot, candidates: Set<Int64>,
@@ -71,10 +71,10 @@ package struct MaintainedQuery: Sendable {
             after.find(key).map { row in filters.allSatisfy { $0.matches(row.leaf, row: row.row, in: after.context) } }
                 ?? false
         }
-        // The objects to remove from the result, if they are in it, and the objects to insert, perhaps again.
+        // The objects to remove from the result, if they are in it, and the objects to insert, some of them again.
         var (leaving, found) = (candidates, candidates.filter { match(filters, $0) })
         if var distinct {
-            self.distinct = nil  // So that its keys are changed in place.
+            self.distinct = nil  // Without a second reference its keys are changed in place.
             let firsts = distinct.groups.update(from: old, to: new, candidates: candidates, matching: found)
             let staying = firsts.old.intersection(firsts.new).subtracting(candidates)
             leaving.formUnion(firsts.old.union(firsts.new).subtracting(staying))
@@ -92,12 +92,13 @@ package struct MaintainedQuery: Sendable {
         return change
     }
 
-    /// The objects that were removed and inserted again between the same others: the longest sequence of them that has
-    /// the same order before and after.
+    /// The objects that were removed and inserted again between the same other objects: the longest sequence of them
+    /// that has the same order before and after.
     private static func staying(
         _ removed: [(index: Int, key: Int64)], _ inserted: [(index: Int, key: Int64)]
     ) -> Set<Int64> {
-        // Before an object there are as many that are no candidates as its index minus its rank among the candidates.
+        // The number of other objects before an object is its index minus its rank among the removed or inserted ones.
+        // An object with the same number before and after has stayed between the same other objects.
         var gaps: [Int64: (gap: Int, index: Int)] = [:]
         for (rank, entry) in inserted.enumerated() { gaps[entry.key] = (entry.index - rank, entry.index) }
         var candidates: [(key: Int64, index: Int)] = []
@@ -106,7 +107,7 @@ package struct MaintainedQuery: Sendable {
                 candidates.append((entry.key, after.index))
             }
         }
-        // The longest ascending sequence of new indices, in the order of the old ones (patience sorting).
+        // The longest ascending sequence of new indices, in the order of the old indices (patience sorting).
         var tops: [Int] = []
         var previous = [Int](repeating: -1, count: candidates.count)
         for (number, candidate) in candidates.enumerated() {
@@ -128,18 +129,19 @@ package struct MaintainedQuery: Sendable {
     }
 }
 
-/// How a query's result has changed from one version to the next.
+/// The changes of a query's result from one version to the next.
 package struct MaintainedChange: Sendable {
-    /// The removed objects, even if they were inserted again, with their indices in the old result, ascending.
+    /// The removed objects, even if they were inserted again, with their indices in the old result, in ascending order.
     package fileprivate(set) var removed: [(index: Int, key: Int64)] = []
-    /// The inserted objects, even if they were removed before, with their indices in the new result, ascending.
+    /// The inserted objects, even if they were removed before, with their indices in the new result, in ascending
+    /// order.
     package fileprivate(set) var inserted: [(index: Int, key: Int64)] = []
-    /// Those of both that lie between the same others as before.
+    /// The removed and inserted objects that lie between the same other objects as before.
     package fileprivate(set) var staying: Set<Int64> = []
-    /// The old indices of the other objects that count as modified.
+    /// The old indices of objects that count as modified and were not removed.
     package fileprivate(set) var modified: [Int] = []
 
-    /// The same as indices.
+    /// The same changes as a list difference.
     ///
     /// - Parameter changed: objects that count as modified if they stay where they are.
     package func difference(changed: Set<Int64>) -> ListDifference {

@@ -1,16 +1,16 @@
 /// The keys of the objects that a query found, in order.
 ///
-/// They lie in **chunks** of at most 512 keys, so that inserting or removing one costs O(log n). Each key needs 8 to 16
-/// bytes at first, and up to 64 after many were inserted and removed. Finding a key by its position costs O(log n),
-/// going through all O(n). Before the first change, which costs O(n), there is one chunk of any length. A copy shares
-/// all chunks that neither has changed since.
+/// They are in **chunks** of at most 512 keys, so that inserting or removing a key costs O(log n). Each key needs 8 to
+/// 16 bytes at first, and up to 64 after many were inserted and removed. Finding a key by its position costs O(log n),
+/// and iterating over all keys O(n). Before the first change, which costs O(n), there is one chunk of any length. A
+/// copy shares all chunks that have not changed in either since.
 package struct OrderedKeys: RandomAccessCollection, Sendable {
     private static let chunkLimit = 512
     private static let chunkFill = 384
 
     private var chunks: [[Int64]]
     /// A Fenwick tree of the chunks' lengths (P. Fenwick, 1994): entry i has the sum of a range that ends with chunk i.
-    /// Empty as long as there is at most one chunk.
+    /// Empty before the first change, while there is one chunk.
     private var sums: [Int] = []
     package private(set) var count: Int
 
@@ -59,8 +59,8 @@ package struct OrderedKeys: RandomAccessCollection, Sendable {
         count -= 1
         let isSmall = chunks[chunk].count < Self.chunkFill / 4 && chunks.count > 1
         guard isSmall else { return add(-1, to: chunk) }
-        // A small chunk joins its smaller neighbour, unless the two would soon be divided again. None is empty, so that
-        // the last key of each can be compared with.
+        // A small chunk is merged with its smaller neighbour, unless the merged chunk would soon be divided again. None
+        // of several chunks is ever empty, because a search reads the last key of each.
         let sizes = [chunk - 1, chunk + 1].filter { chunks.indices.contains($0) }
         let neighbour = sizes.min { chunks[$0].count < chunks[$1].count } ?? chunk
         if chunks[chunk].isEmpty {
@@ -104,7 +104,7 @@ package struct OrderedKeys: RandomAccessCollection, Sendable {
         }
     }
 
-    /// The chunk of a position, and the position in it.
+    /// The chunk of a position, and the offset in that chunk.
     private func find(_ position: Int) -> (chunk: Int, offset: Int) {
         precondition(position >= 0 && position < count, "Firn: there is no key \(position) of \(count)")
         var (chunk, rest) = (0, position)
@@ -121,11 +121,11 @@ package struct OrderedKeys: RandomAccessCollection, Sendable {
         return (chunk, rest)
     }
 
-    /// The first position whose key does not precede what is searched for: `precedes` holds for all keys before it, and
-    /// for none from it on. O(log n) calls.
+    /// The first position whose key does not precede the searched one. `precedes` must be true for all keys before that
+    /// position and false for all others. O(log n) calls.
     package func firstIndex(notPreceding precedes: (Int64) -> Bool) -> Int {
         var (low, high) = (0, chunks.count)
-        // The first chunk whose last key does not precede.
+        // Find the first chunk whose last key does not precede.
         while low < high {
             let middle = (low + high) / 2
             if let last = chunks[middle].last, !precedes(last) { high = middle } else { low = middle + 1 }
@@ -141,7 +141,7 @@ package struct OrderedKeys: RandomAccessCollection, Sendable {
         return before + low
     }
 
-    /// The first position of a key; nil if it is not there. O(n).
+    /// The first position of a key. Nil if the key is not there. O(n).
     package func position(of key: Int64) -> Int? {
         var before = 0
         for chunk in chunks {

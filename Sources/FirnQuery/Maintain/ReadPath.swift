@@ -1,7 +1,7 @@
 import FirnCore
 
-/// The properties that lead from an object to a value. If one of them is assigned, or what it leads to comes or goes,
-/// the value may be another one.
+/// The properties that lead from an object to a value. If one of them is assigned, or an object that it leads to is
+/// inserted or deleted, the value may have changed.
 package struct ReadPath: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         /// A property of the object: a value, a link, or a collection.
@@ -25,7 +25,7 @@ package struct ReadPath: Sendable, Hashable {
 }
 
 extension BoundPath {
-    /// What the path reads, after `prefix`.
+    /// The properties that the path reads, after `prefix`.
     func reads(after prefix: [ReadPath.Step] = []) -> ReadPath {
         var result = prefix
         var table = root
@@ -75,7 +75,7 @@ extension QueryCompiler {
         }
     }
 
-    /// Adds what tells whether a GeoJSON point lies in a region (`GeoNode`).
+    /// Adds the properties that decide whether a GeoJSON point lies in a region (`GeoNode`).
     private func addLocation(_ point: BoundPath, after prefix: [ReadPath.Step], _ paths: inout Set<ReadPath>) {
         guard let target = point.target else { return }
         for name in ["type", "coordinates"] {

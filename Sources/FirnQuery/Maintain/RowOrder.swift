@@ -15,7 +15,7 @@ struct RowOrder {
 
     func find(_ key: Int64) -> (leaf: Leaf, row: Int)? { view?.find(key) }
 
-    /// How an object compares with a row by the first sort keys: negative, zero or positive.
+    /// Compares two rows by the first `count` sort keys. The result is negative, zero or positive.
     private func order(
         _ a: (leaf: Leaf, row: Int), _ b: (leaf: Leaf, row: Int), byFirst count: Int
     ) -> Int {
@@ -32,29 +32,29 @@ struct RowOrder {
         return order != 0 ? order < 0 : a < b
     }
 
-    /// Whether an object comes before another one. Both are in the version.
+    /// Whether an object comes before another one. Both must be in the version.
     func precedes(_ a: Int64, _ b: Int64) -> Bool { find(b).map { precedes(a, b, at: $0) } ?? (a < b) }
 
-    /// The position of an object in a result, or the one that it would have there.
+    /// The position of an object in a result, or the position at which it would be inserted.
     func position(of key: Int64, in result: OrderedKeys) -> Int {
         guard !keys.isEmpty else { return result.firstIndex(notPreceding: { $0 < key }) }
         guard let row = find(key) else { return result.count }
         return result.firstIndex(notPreceding: { precedes($0, key, at: row) })
     }
 
-    /// The index of an object in a result; nil if it is not in it.
+    /// The index of an object in a result. Nil if the object is not in it.
     func index(of key: Int64, in result: OrderedKeys) -> Int? {
         guard find(key) != nil else { return nil }
         let position = position(of: key, in: result)
         return position < result.count && result[position] == key ? position : nil
     }
 
-    /// Those of some objects that are in a result, with their indices, ascending.
+    /// The objects among `keys` that are in a result, with their indices, in ascending order.
     func indices(of keys: Set<Int64>, in result: OrderedKeys) -> [(index: Int, key: Int64)] {
         keys.compactMap { key in index(of: key, in: result).map { ($0, key) } }.sorted { $0.index < $1.index }
     }
 
-    /// Inserts objects into a result. Returns them with their new indices, ascending.
+    /// Inserts objects into a result. Returns them with their new indices, in ascending order.
     func insert(_ keys: Set<Int64>, into result: inout OrderedKeys) -> [(index: Int, key: Int64)] {
         var inserted: [(index: Int, key: Int64)] = []
         for key in keys.sorted(by: precedes) {
@@ -65,7 +65,7 @@ struct RowOrder {
         return inserted
     }
 
-    /// The first object of a result that equals an object in the first sort keys; nil if there is none.
+    /// The first object of a result that equals an object in the first sort keys. Nil if there is none.
     func first(equalTo key: Int64, byFirst count: Int, in result: OrderedKeys) -> Int64? {
         guard let row = find(key) else { return nil }
         let position = result.firstIndex(notPreceding: { other in

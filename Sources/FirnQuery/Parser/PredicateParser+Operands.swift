@@ -77,7 +77,7 @@ extension PredicateParser {
     }
 
     private mutating func namedLiteral(_ name: String) throws(QueryError) -> Value? {
-        // A name that is followed by a dot is a property, whatever the name.
+        // A name before a dot is a property, even if the name is a keyword.
         guard following.kind != .symbol(".") else { return nil }
         let value: Value
         switch token.keyword {

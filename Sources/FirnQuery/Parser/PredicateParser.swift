@@ -13,12 +13,12 @@ import FirnCore
 /// constant    12 -0.5 6e23 0xff inf nan 'text' "text" true yes false no nil null uuid(…) oid(…) Tseconds:nanoseconds
 /// ```
 ///
-/// `PredicateParser+Stages` has what may follow a predicate in a query.
+/// See `PredicateParser+Stages` for the stages that may follow a predicate in a query.
 ///
-/// Keywords are accepted in any case. `#name` is a property whose name is a keyword. In a name, a backslash
-/// stands before a byte that is no letter, digit or underscore, and before a digit at the beginning. Examples are
-/// `Installed\-Size`, `full\ name` and `\@id`. A name for `%K` needs it only before a dot, a backslash, and an `@` at
-/// its beginning.
+/// Keywords are accepted in any case. `#name` is a property whose name is a keyword. In a name, a backslash is required
+/// before a byte that is no letter, digit or underscore, and before a digit at the beginning. Examples are
+/// `Installed\-Size`, `full\ name` and `\@id`. In an argument for `%K`, it is required only before a dot, a backslash,
+/// and an `@` at the beginning.
 ///
 /// The text is untrusted: the parser throws a `QueryError` with the position, never traps, and limits its recursion to
 /// `Limits.queryNesting`.
@@ -101,7 +101,7 @@ struct PredicateParser {
         QueryError(.syntax, "Expected \(wanted), found \(token.spelling).", advice: advice, at: position(token))
     }
 
-    /// Returns the next argument.
+    /// Consumes and returns the next argument.
     mutating func argument(for token: QueryToken) throws(QueryError) -> QueryArgument {
         guard argumentsUsed < arguments.count else {
             throw QueryError(

@@ -1,11 +1,11 @@
 import FirnCore
 
-/// Splits a query's text into tokens. It looks at each byte once, and its only state is its position.
+/// Splits a query's text into tokens. It reads each byte once, and its only state is its position.
 struct QueryLexer {
     private let text: String
     private let bytes: [UInt8]
     private var position = 0
-    /// How much of `uuid(` or `oid(` is directly before the position.
+    /// The part of `uuid(` or `oid(` that is directly before the position.
     private var identifier = Identifier.none
 
     private enum Identifier { case none, name, bracket }

@@ -15,7 +15,7 @@ struct DistinctValues {
         self.context = context
     }
 
-    /// Adds the row's combination of values. Returns whether it is new: false if it was seen before, or if the row is
+    /// Adds the row's combination of values. Returns whether it is new: false if it was added before, or if the row is
     /// behind a nil link.
     mutating func insert(_ leaf: Leaf, _ row: Int) -> Bool {
         if paths.count == 1, paths[0].steps.isEmpty, case .value(let column) = paths[0].end, !paths[0].isNullable {

@@ -1,15 +1,15 @@
 import FirnCore
 
-/// What may follow the condition in a query's text, any number of times and in any order, each working on what is
-/// before it:
+/// The stages that may follow the condition in a query's text, any number of times and in any order. Each works on the
+/// result of the stage before:
 ///
 /// ```
 /// query       predicate { stage }
 /// stage       SORT ( path [ASC DESC] { , path [ASC DESC] } ) | DISTINCT ( path { , path } ) | LIMIT ( count )
 /// ```
 extension QueryPipeline {
-    /// The stages of a text such as `age > 3 SORT(name ASC, age DESC) DISTINCT(city) LIMIT(10)`: the condition as a
-    /// filter, and what follows it.
+    /// Parses a text such as `age > 3 SORT(name ASC, age DESC) DISTINCT(city) LIMIT(10)` into stages. The condition
+    /// becomes a filter, which is the first stage.
     ///
     /// - Throws: `QueryError` with the position in the text. Cost: linear in the text.
     package static func stages(
@@ -50,7 +50,7 @@ extension PredicateParser {
         return nil
     }
 
-    /// One or more parts between brackets, with commas between them.
+    /// Reads one or more parts between brackets, with commas between the parts.
     private mutating func inBrackets<Part>(
         _ advice: String, _ part: (inout PredicateParser) throws(QueryError) -> Part
     ) throws(QueryError) -> [Part] {

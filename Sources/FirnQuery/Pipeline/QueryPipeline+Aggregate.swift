@@ -2,10 +2,10 @@ import CFirn
 import FirnCore
 
 extension QueryPipeline {
-    /// An aggregate over a property of the objects that the query finds.
+    /// Computes an aggregate over a property of the objects that the query finds.
     ///
-    /// `path` leads to one value per object, or through a collection to several. `Accumulator` says how numbers are
-    /// added. Cost: 0.3–0.5 ns per object for a plain column of numbers without a filter.
+    /// `path` leads to one value per object, or through a collection to several. `Accumulator` describes how numbers
+    /// are added. Cost: 0.3–0.5 ns per object for a plain column of numbers without a filter.
     /// - Returns: the aggregate; null for min, max and average of no values.
     /// - Throws: `QueryError` if the property is unknown or its type has no such aggregate.
     package func aggregate(
@@ -58,7 +58,7 @@ extension ListCell {
 }
 
 extension Accumulator {
-    /// Adds the values of some rows of a leaf. Columns of ints, floats and doubles are added by C kernels.
+    /// Adds the values of some rows of a leaf. C kernels add columns of ints, floats and doubles.
     mutating func add(_ leaf: Leaf, rows: RowMask, path: BoundPath, in context: QueryContext) {
         if path.steps.isEmpty, case .value(let column) = path.end, path.inner.isEmpty,
             addColumn(leaf, rows: rows, column: column, path: path)
@@ -125,7 +125,7 @@ extension Accumulator {
             withUnsafeMutableBytes(of: &range) {
                 firn_range_f64(values, UInt32(count), $0.assumingMemoryBound(to: Double.self).baseAddress)
             }
-            // The range is still inverted if all values are NaN.
+            // If all values are NaN, the range is still inverted.
             if range.0 <= range.1 { accumulator.add(low: .double(range.0), high: .double(range.1)) }
         }
     }
@@ -143,8 +143,8 @@ extension Accumulator {
         }
     }
 
-    /// Calls `body` with the values of some rows, contiguous in memory. They are copied unless they are all values of
-    /// the leaf.
+    /// Calls `body` with the values of some rows, contiguous in memory. The values are copied unless all rows of the
+    /// leaf are selected.
     private mutating func withGathered<T: BitwiseCopyable>(
         _ values: UnsafePointer<T>, rows: RowMask, count: Int, isWhole: Bool,
         _ body: (inout Accumulator, UnsafePointer<T>) -> Void

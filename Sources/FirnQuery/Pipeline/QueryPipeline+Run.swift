@@ -70,10 +70,11 @@ extension QueryPipeline {
         return keys
     }
 
-    /// How many objects the query finds.
+    /// The number of objects that the query finds.
     ///
-    /// If an index alone answers the filter, the cost is O(log n). Otherwise matching rows are counted, and no keys are
-    /// collected, unless a filter or `distinct` stage makes it necessary to run the query.
+    /// With a `distinct`, or a filter behind another stage, the query is run. Otherwise, for a whole table, the cost is
+    /// O(log n) if there is no filter or an index alone answers it. In all other cases matching rows are counted
+    /// without collecting keys.
     package func count(in snapshot: Snapshot, from source: Source = .table) -> Int {
         let context = QueryContext(snapshot)
         var limit = Int.max
@@ -98,9 +99,10 @@ extension QueryPipeline {
         return min(count, limit)
     }
 
-    /// How to evaluate the filter in a version. It is decided once and passed to the code that evaluates the filter.
+    /// The way to evaluate the filter in a version. It is decided once and passed to the code that evaluates the
+    /// filter.
     struct Plan {
-        /// The index access that serves the filter; nil if no index does.
+        /// The index access that answers the filter. Nil if no index can.
         var index: PlannedAccess?
         /// Whether looking up the rows that the index finds costs less than a scan.
         var usesIndex = false
@@ -162,7 +164,8 @@ extension QueryPipeline {
         }
     }
 
-    /// Calls `body` with the rows that pass the filter among the ascending keys that an index found, leaf by leaf.
+    /// Calls `body` with the rows that pass the filter, leaf by leaf. `keys` are the keys that an index found, in
+    /// ascending order.
     private func forEachCandidate(
         _ keys: [Int64], filter: any QueryNode, view: TableView, in context: QueryContext,
         _ body: (Leaf, RowMask) -> Bool
@@ -184,7 +187,7 @@ extension QueryPipeline {
         }
     }
 
-    /// The column that a scan reads first. The scan prefetches its chunks.
+    /// The column that a scan reads first, whose chunks the scan prefetches.
     private var firstColumn: Int {
         if let filter, let column = QueryPipeline.firstColumn(filter) { return column }
         if case .sort(let keys) = stages.first, case .value(let column) = keys[0].path.end, keys[0].path.steps.isEmpty {
@@ -247,8 +250,8 @@ extension QueryPipeline {
 
     // MARK: Explaining
 
-    /// How the query would run in a version: the index it uses and how many objects that finds, or the scan; then the
-    /// stages.
+    /// Describes how the query would run in a version: the index that it uses, with the number of objects found by it,
+    /// or the scan; then the stages.
     package func explain(in snapshot: Snapshot, from source: Source = .table) -> String {
         let context = QueryContext(snapshot)
         let view = context.table(table)

@@ -4,9 +4,9 @@ import FirnCore
 ///
 /// It is bound to a schema but not to a version. It is a value: running it does not change it.
 ///
-/// Each stage works on the result of the stage before, in its order. `sort` is stable, and `distinct` keeps the first
-/// of equal objects. A filter after a `distinct` sees only the objects that it kept. Filters before all other stages
-/// are evaluated as one, by an index if that is cheaper than a scan.
+/// Each stage works on the result of the stage before, in that order. `sort` is stable, and `distinct` keeps the first
+/// of equal objects. A filter after a `distinct` tests only the objects that the `distinct` kept. Filters before all
+/// other stages are evaluated as one filter, by an index if that is cheaper than a scan.
 package struct QueryPipeline: Sendable {
     package enum Stage: Sendable, Hashable {
         case filter(Predicate)
@@ -44,7 +44,7 @@ package struct QueryPipeline: Sendable {
 
     /// Binds stages to a schema. Cost: microseconds.
     ///
-    /// - Throws: what `append` throws.
+    /// - Throws: the same errors as `append`.
     package init(
         _ stages: [Stage] = [], table: TableID, schema: StoreSchema, resolver: (any PropertyResolver)? = nil
     ) throws(QueryError) {
@@ -54,8 +54,8 @@ package struct QueryPipeline: Sendable {
 
     /// Adds a stage after the others, bound to a schema. The earlier stages keep their bindings.
     ///
-    /// - Throws: `QueryError` if a property is unknown, or if values can't be compared. Also if a key path to sort by,
-    ///   or to tell objects apart by, leads to more than one value.
+    /// - Throws: `QueryError` if a property is unknown, or if values can't be compared. It is also thrown if a sort or
+    ///   `distinct` key path leads to more than one value.
     package mutating func append(
         _ stage: Stage, schema: StoreSchema, resolver: (any PropertyResolver)? = nil
     ) throws(QueryError) {
@@ -79,7 +79,7 @@ package struct QueryPipeline: Sendable {
         }
     }
 
-    /// The same filter of the same table, with other stages.
+    /// The same filter of the same table with other stages.
     func replacing(stages: [BoundStage]) -> QueryPipeline {
         var pipeline = self
         pipeline.stages = stages
@@ -95,7 +95,7 @@ package struct QueryPipeline: Sendable {
     }
 }
 
-/// What a query found: object keys in order, or the whole table, for which no keys are stored.
+/// The result of a query: object keys in order, or the whole table, for which no keys are stored.
 package struct QueryResult: Sendable {
     package enum Content: Sendable {
         case wholeTable(count: Int)
@@ -103,7 +103,8 @@ package struct QueryResult: Sendable {
     }
 
     package let content: Content
-    /// Whether the keys ascend, as they do if nothing was sorted.
+    /// Whether the keys are known to be in ascending order: false after a sort, or if the query started from given
+    /// keys.
     package let isAscending: Bool
 
     package var count: Int {
@@ -113,8 +114,8 @@ package struct QueryResult: Sendable {
         }
     }
 
-    /// The key of the object at an index, which must be valid. O(1); for the whole table, O(log n).
-    /// `table` is the view that the query ran in.
+    /// The key of the object at an index, which must be valid. O(1); O(log n) for the whole table. `table` is the view
+    /// in which the query ran.
     package func key(at index: Int, in table: TableView) -> Int64 {
         switch content {
         case .keys(let keys): return keys[index]
@@ -124,7 +125,7 @@ package struct QueryResult: Sendable {
         }
     }
 
-    /// The first index of the object with `key`. O(log n) if the keys ascend, else O(n).
+    /// The first index of the object with `key`. O(log n) if `isAscending`, otherwise O(n).
     package func firstIndex(of key: Int64, in table: TableView) -> Int? {
         switch content {
         case .wholeTable: return table.position(of: key)

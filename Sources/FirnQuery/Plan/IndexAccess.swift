@@ -1,13 +1,13 @@
 import FirnCore
 
-/// An index-based way to the objects that may fulfil a condition, without looking at all objects. Their number is
+/// A way to find the objects that may fulfil a condition by indexes, without scanning all objects. Their number is
 /// known in advance.
 indirect enum IndexAccess {
-    /// Positions in the order of a column's index.
+    /// A range of positions in the order of a column's index.
     case positions(Int, Range<Int>)
     /// The objects whose link in a column leads to a target.
     case sources(Int, target: Int64)
-    /// The objects whose link in a column leads to an object that another table's index finds.
+    /// The objects whose link in a column leads to one of the objects that another table's index finds.
     case through(Int, targets: [Int64])
     case union([IndexAccess])
 
@@ -38,7 +38,7 @@ indirect enum IndexAccess {
         }
     }
 
-    /// The candidates' keys, ascending, each once.
+    /// The keys of the candidates, in ascending order, each once.
     func keys(_ table: TableView) -> [Int64] {
         var keys: [Int64] = []
         keys.reserveCapacity(count(table))
@@ -73,11 +73,11 @@ struct PlannedAccess {
     var columns: [String]
 }
 
-/// Finds the index, if there is one, that can answer a condition.
+/// Finds the indexes that can answer a condition, if there are any.
 struct Planner {
     let context: QueryContext
 
-    /// The best access for a condition on a table's objects. Nil if all objects must be looked at.
+    /// The best access for a condition on a table's objects. Nil if all objects must be scanned.
     func access(_ node: any QueryNode, _ table: TableView) -> PlannedAccess? {
         switch node {
         case let node as RangeNode: range(node, table)
@@ -95,7 +95,7 @@ struct Planner {
         }
     }
 
-    /// Whether looking up the candidates costs less than scanning.
+    /// Whether looking up the candidates costs less than a scan.
     func isWorthwhile(_ planned: PlannedAccess, node: any QueryNode, table: TableView) -> Bool {
         Double(planned.access.count(table)) * (150 + node.cost) < Double(table.count) * max(node.cost, 0.3)
     }
@@ -189,7 +189,7 @@ struct Planner {
         return PlannedAccess(access: .union(parts), isExact: isExact, columns: [node.name])
     }
 
-    /// Follows the link backwards, from the objects that the other table's index finds, if there are few.
+    /// Follows the link backwards from the objects that the target table's indexes find, if those are at most 256.
     private func link(_ node: LinkNode, _ table: TableView) -> PlannedAccess? {
         let target = context.table(node.target)
         guard !node.matchesNilLink, let inner = access(node.part, target), inner.access.count(target) <= 256 else {

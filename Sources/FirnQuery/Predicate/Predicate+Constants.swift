@@ -1,5 +1,5 @@
 extension Comparison {
-    /// The error of a comparison of two constants.
+    /// The error for a comparison of two constants.
     var constantsFault: QueryError {
         QueryError(
             .type, "A constant is compared with a constant.",
@@ -10,7 +10,7 @@ extension Comparison {
 }
 
 extension Predicate {
-    /// Throws if a constant is compared with a constant, as the compiler of a query does. O(size).
+    /// Throws if a constant is compared with a constant, like the compiler of a query. O(size).
     package func checkConstants() throws(QueryError) {
         switch self {
         case .constant: break

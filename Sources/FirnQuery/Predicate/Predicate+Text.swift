@@ -100,7 +100,7 @@ struct PredicateText {
         case .null: text += "nil"
         case .bool(let value): text += value ? "true" : "false"
         case .int(let value): text += "\(value)"
-        // A condition has one NaN, whatever its sign and its other bits.
+        // There is only one NaN in a condition, whatever its sign and its other bits.
         case .double(let value): text += value.isNaN ? "nan" : "\(value)"
         case .string(let value): text += PredicateText.quoted(value)
         case .date(let value): text += "T\(value.seconds):\(value.nanoseconds)"
@@ -147,7 +147,7 @@ extension Predicate: CustomStringConvertible {
 }
 
 extension Comparison.Operation {
-    /// The operation as it is written.
+    /// The operation as it is written in a query.
     var keyword: String {
         switch self {
         case .equal: "=="

@@ -3,8 +3,8 @@ import FirnCore
 /// The condition that an object must fulfil to be found. The text form, `where { }` and translated `#Predicate`s all
 /// build this tree.
 ///
-/// It names properties and knows no schema; `QueryCompiler` binds it to one. Logic is two-valued: a comparison
-/// with a null holds or doesn't hold (see `Comparison`), and `not` is the complement.
+/// It names properties and knows no schema; `QueryCompiler` binds it to a schema. Logic is two-valued: a comparison
+/// with a null either holds or does not hold (see `Comparison`), and `not` is the complement.
 package indirect enum Predicate: Sendable, Hashable {
     /// Every object (`TRUEPREDICATE`), or none.
     case constant(Bool)
@@ -15,12 +15,12 @@ package indirect enum Predicate: Sendable, Hashable {
     case any([Predicate])
     case not(Predicate)
 
-    /// Both must hold. Chains become one level, so that a query built in a loop stays flat.
+    /// A predicate that holds if both hold. Chains become one level, so that a query built in a loop stays flat.
     package static func && (a: Predicate, b: Predicate) -> Predicate {
         .all(a.conjuncts + b.conjuncts)
     }
 
-    /// At least one must hold. Chains become one level.
+    /// A predicate that holds if at least one holds. Chains become one level.
     package static func || (a: Predicate, b: Predicate) -> Predicate {
         .any(a.disjuncts + b.disjuncts)
     }
@@ -50,10 +50,11 @@ package indirect enum Predicate: Sendable, Hashable {
 
 /// Two operands and the relation between them.
 ///
-/// Null behaves as follows, as in Realm. `== null` holds for it, and so do `<= null`, `>= null` and `!=` anything else;
-/// no other comparison does. A value is above the constant null: `> null` and `>= null` hold for it. A path through a
-/// nil link is null. Numbers of all types compare by value. A NaN (Float, Double) equals nothing and is neither below
-/// nor above anything. Strings compare as UTF-8 bytes. Without a quantifier, a path to a collection means ANY.
+/// Null behaves as in Realm. A null fulfils `== null`, `<= null`, `>= null`, `!=` with anything else, IN with null
+/// among its values, and the text operators with null; it fulfils no other comparison. Every other value fulfils `!=
+/// null` and, with null as a constant, `> null` and `>= null`. A path through a nil link is null. Numbers of all types
+/// compare by value. A NaN (Float, Double) equals nothing and is neither below nor above anything. Strings compare as
+/// UTF-8 bytes. Without a quantifier, a path to a collection means ANY.
 package struct Comparison: Sendable, Hashable {
     package enum Operation: Sendable, Hashable, CaseIterable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
@@ -69,7 +70,7 @@ package struct Comparison: Sendable, Hashable {
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// Case is folded, code point by code point, without a locale.
         package static let caseInsensitive = Options(rawValue: 1)
-        /// Diacritics are removed. See `Folding` for what is covered.
+        /// Diacritics are ignored. See `DiacriticTable` for which ones.
         package static let diacriticInsensitive = Options(rawValue: 2)
     }
 
@@ -130,14 +131,15 @@ package struct PropertyPath: Sendable, Hashable {
         case each
     }
 
-    /// How the collection that `components` lead to is aggregated.
+    /// The aggregate of the collection that `components` lead to.
     package enum Aggregate: Sendable, Hashable, CaseIterable {
         case count, min, max, sum, average
     }
 
-    /// The variable of a SUBQUERY at which the path begins, including the `$`. Nil for the object itself.
+    /// The variable of a SUBQUERY at which the path begins, including the `$`. Nil if the path begins at the object
+    /// itself.
     package var variable: String?
-    /// The names that follow each other. If there are none, the path is the object itself (`SELF`).
+    /// The names along the path, in order. If there are none, the path is the object itself (`SELF`).
     package var components: [Component]
     package var aggregate: Aggregate?
     /// The path from each element to the value that is aggregated (`age` in `dogs.@max.age`).

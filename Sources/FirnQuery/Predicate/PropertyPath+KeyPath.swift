@@ -1,7 +1,7 @@
-/// A part of a key path, which an argument for `%K` and Objective-C's functions take.
+/// One name of a key path. Key paths are arguments for `%K`, and parameters of the Objective-C interface's functions.
 package struct KeyPathName: Sendable, Hashable {
     package let text: String
-    /// Whether it begins with an `@` without a backslash before it, as `@count` does.
+    /// Whether the text begins with an `@` that has no backslash before it, as `@count` does.
     package let isOperator: Bool
 
     package init(_ text: String, isOperator: Bool = false) {
@@ -11,8 +11,8 @@ package struct KeyPathName: Sendable, Hashable {
 }
 
 extension PropertyPath {
-    /// The parts of a key path. A backslash makes what follows it a part of a name: a dot, a backslash, or an `@` at
-    /// the beginning.
+    /// The names in a key path. A backslash makes the character behind it a part of a name. It is needed before a dot,
+    /// a backslash, and an `@` at the beginning.
     package static func names(in keyPath: String) -> [KeyPathName] {
         let at = UInt8(ascii: "@")
         guard keyPath.utf8.contains(UInt8(ascii: "\\")) else {
@@ -41,7 +41,7 @@ extension PropertyPath {
         return names
     }
 
-    /// The parts of this path as a key path has them, as far as they are names.
+    /// The components of this path that are names, in the form of a key path.
     package var keyPathNames: [KeyPathName] {
         components.compactMap { component in
             switch component {
@@ -52,7 +52,7 @@ extension PropertyPath {
         }
     }
 
-    /// The key path that leads along names of properties.
+    /// The key path that leads along properties with these names.
     package static func keyPath(_ names: [String]) -> String {
         names.map { name in
             let escaped = name.replacing("\\", with: "\\\\").replacing(".", with: "\\.")

@@ -26,13 +26,14 @@ extension PropertyPath {
         "FALSEPREDICATE", "UUID", "OID", "FIRST", "SIZE",
     ]
 
-    /// Whether a name may begin with a byte. Others in it, except digits, need a backslash before them.
+    /// Whether a name may begin with this byte. Within a name, all bytes but these and digits need a backslash before
+    /// them.
     static func isNameStart(_ byte: UInt8) -> Bool {
         (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_") || byte >= 0x80
             || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "$")
     }
 
-    /// Whether a byte needs no backslash behind the beginning of a name.
+    /// Whether a byte needs no backslash behind the first byte of a name.
     static func isWordPart(_ byte: UInt8) -> Bool { isNameStart(byte) || isDigit(byte) }
 
     static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

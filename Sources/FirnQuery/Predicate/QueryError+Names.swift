@@ -1,16 +1,16 @@
 extension QueryError {
-    /// The error with a hint, if a property's name stands at its position in a form that a query can't read. Examples
-    /// are `full name == 'x'`, `1st == 4` and `in == 3`.
+    /// Adds a hint to the error if the text at its position has a property's name in a form that a query can't read.
+    /// Examples are `full name == 'x'`, `1st == 4` and `in == 3`.
     ///
-    /// - Parameter names: the names of the properties that may be meant. They are asked for only if there is a
-    /// position.
+    /// - Parameter names: returns the names of the properties that may be meant. It is called only if the error has a
+    ///   position.
     package func hinting(_ names: () -> [String]) -> QueryError {
         guard let position, code != .limit, code != .argument else { return self }
         let place = NamePlace(position, isInPath: code != .syntax)
         let found = names().filter { PropertyPath.escaped($0) != $0 }.compactMap { name in
             place.matchingBytes(of: name).map { (name: name, count: $0) }
         }
-        // The longest one: `full name` rather than `full`.
+        // The longest name is meant: `full name` rather than `full`.
         guard let name = found.max(by: { ($0.count, $1.name) < ($1.count, $0.name) })?.name else { return self }
         let written = PropertyPath.escaped(name)
         let keyPath = PropertyPath.keyPath([name])
@@ -25,10 +25,10 @@ private struct NamePlace {
     private let bytes: [UInt8]
     /// The first bytes of words at which the name may begin.
     private let starts: [Int]
-    /// The end of what stands before the error, up to which a name must reach.
+    /// The end of the last word before the error. A name must reach at least up to there.
     private let before: Int
 
-    /// - Parameter isInPath: whether the error is about the path that begins at the position, not about what is there.
+    /// - Parameter isInPath: whether the error is about the path that begins at the position, not about the text there.
     init(_ position: TextPosition, isInPath: Bool) {
         bytes = Array(position.text.utf8)
         let offset = min(position.offset, bytes.count)
@@ -37,13 +37,14 @@ private struct NamePlace {
         while end < min(bytes.count, offset + 1000), !Self.isSpace(bytes[end]) { end += 1 }
         self.before = before
         let last = isInPath ? max(offset, end - 1) : offset
-        // A name is much shorter than a query may be.
+        // Only nearby bytes are searched, because a name is much shorter than a query may be.
         starts = (max(0, offset - 1000)...last).filter { [bytes] index in
             index < bytes.count && (index == 0 || !Self.isPartOfWord(bytes[index - 1]))
         }
     }
 
-    /// How many bytes of a name stand in the text, up to the error: the whole name, or its first word. Nil if none do.
+    /// The length of a name in the text up to the error: of the whole name, or of its first word. Nil if neither is
+    /// there.
     func matchingBytes(of name: String) -> Int? {
         let name = Array(name.utf8)
         return starts.compactMap { start -> Int? in
@@ -58,7 +59,8 @@ private struct NamePlace {
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Whether a name can't begin or end beside a byte: a part of a word, or a sign that makes the word a name already.
+    /// True for a byte of a word, and for `\` and `#`, which already mark the text behind them as a name. A name can't
+    /// begin behind such a byte, or end before it.
     private static func isPartOfWord(_ byte: UInt8) -> Bool {
         PropertyPath.isWordPart(byte) || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "#")
     }

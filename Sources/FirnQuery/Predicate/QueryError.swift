@@ -3,7 +3,7 @@
 /// People write queries as text, and programs assemble them, so every fault in a query ends in this error and never
 /// in a trap.
 package struct QueryError: Error, Sendable, Hashable {
-    /// What kind of fault it is.
+    /// The kind of the fault.
     package enum Code: Sendable, Hashable {
         /// The text can't be parsed.
         case syntax
@@ -11,7 +11,7 @@ package struct QueryError: Error, Sendable, Hashable {
         case argument
         /// A class has no property of that name.
         case unknownProperty
-        /// The two sides can't be compared, or not by that operator.
+        /// The two sides can't be compared at all, or not by this operator.
         case type
         /// The query is meaningful, but Firn has no such operation.
         case unsupported
@@ -72,8 +72,8 @@ package struct TextPosition: Sendable, Hashable {
     }
 }
 
-/// The position at which a part of a predicate was written, if it was. It is not part of the predicate's meaning: two
-/// origins are always equal.
+/// The position at which a part of a predicate was written, if it was written as text. It does not belong to the
+/// predicate's meaning: two origins are always equal.
 package struct Origin: Sendable, Hashable {
     package var position: TextPosition?
 

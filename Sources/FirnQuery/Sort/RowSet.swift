@@ -1,13 +1,13 @@
 import FirnCore
 
-/// Rows of a table in some order, by location, so that sorting reads columns without looking keys up.
+/// Rows of a table in some order, stored by location, so that sorting reads columns without looking up keys.
 ///
-/// It is valid while the version is held.
+/// It is valid as long as the version is held.
 struct RowSet {
     private(set) var leaves: [Leaf] = []
-    /// The leaf's index in `leaves`, shifted by 8, and the row in that leaf.
+    /// For each row, the leaf's index in `leaves`, shifted by 8, plus the row in that leaf.
     private(set) var locations: [UInt64] = []
-    /// Whether the rows are in the order of the table, so that the rows of a leaf are neighbours.
+    /// Whether the rows are in the order of the table, so that all rows of a leaf are adjacent.
     private(set) var isInOrder = true
 
     var count: Int { locations.count }
@@ -39,7 +39,7 @@ struct RowSet {
 
     /// The objects' keys, in the order of the set.
     var keys: [Int64] {
-        // Creating an array in this way writes its count even into the empty array that all threads share, which
+        // This way of creating an array writes the count even into the empty array that all threads share, which
         // sanitizers report.
         guard count > 0 else { return [] }
         return [Int64](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -62,7 +62,7 @@ struct RowSet {
         }
     }
 
-    /// Calls `body` with each run of elements from one leaf.
+    /// Calls `body` with each run of adjacent elements from one leaf.
     @inline(__always)
     func forEachRun(_ body: (Leaf, Range<Int>) -> Void) {
         var start = 0

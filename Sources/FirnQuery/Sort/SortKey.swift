@@ -12,8 +12,8 @@ package struct SortDescriptor: Sendable, Hashable {
     }
 }
 
-/// A sort descriptor bound to columns. It turns the value of each row into **words**, numbers in the same order as
-/// the values.
+/// A sort descriptor bound to columns. It turns the value of each row into **words**: numbers that have the same order
+/// as the values.
 ///
 /// ```
 /// word 0                     a null
@@ -32,7 +32,7 @@ struct SortKey: Sendable {
     let path: BoundPath
     let isAscending: Bool
 
-    /// Beyond this depth whole values are compared: long equal prefixes are not worth one pass each.
+    /// Beyond this depth whole values are compared: long equal prefixes are not worth one pass per 7 bytes.
     static let maximumDepth = 8
 
     /// Whether two values with this word at this depth may still differ.
@@ -47,7 +47,7 @@ struct SortKey: Sendable {
         }
     }
 
-    /// The row that holds the value, nil behind a nil link.
+    /// The row that holds the value. Nil behind a nil link.
     @inline(__always)
     func locate(_ leaf: Leaf, row: Int, in context: QueryContext) -> (leaf: Leaf, row: Int)? {
         var location = (leaf: leaf, row: row)
@@ -65,7 +65,7 @@ struct SortKey: Sendable {
         return column
     }
 
-    /// The word of a row in ascending order.
+    /// The word of a row for ascending order.
     @inline(__always)
     func word(_ leaf: Leaf, row: Int, depth: Int, in context: QueryContext) -> UInt64 {
         guard !path.steps.isEmpty else { return word(at: leaf, row, depth) }
@@ -131,7 +131,7 @@ struct SortKey: Sendable {
         return word | UInt64(max(left, 0) + 1)
     }
 
-    /// Computes the words of all rows of a leaf, at depth 0. Returns false if there is no kernel for that.
+    /// Computes the words of all rows of a leaf, at depth 0. Returns false if there is no kernel for the column.
     @inline(__always)
     func fillWords(_ leaf: Leaf, _ words: UnsafeMutablePointer<UInt64>) -> Bool {
         guard path.steps.isEmpty, !path.isNullable else { return false }
@@ -144,7 +144,7 @@ struct SortKey: Sendable {
         return true
     }
 
-    /// Whether a value is a NaN of a float or double. As distinct values all of these are one.
+    /// Whether a value is a NaN of a float or double. All of them sort as equal, because they are one distinct value.
     private static func isNaN(_ value: Value) -> Bool {
         switch value {
         case .float(let number): number.isNaN

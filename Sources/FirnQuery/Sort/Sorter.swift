@@ -1,11 +1,11 @@
 import CFirn
 import FirnCore
 
-/// Sorts a row set by several keys, stably.
+/// Sorts a row set by several keys. The sort is stable.
 ///
-/// Radix passes over the first key's words sort the rows. Then each run of equal words is sorted by that key's words
-/// at the next depth, or by the next key. Values are read column by column. Whole values are compared only if words
-/// can't decide.
+/// Radix passes over the first key's words sort the rows. Then each run of equal words is sorted by that key's words at
+/// the next depth, or by the next key. Values are read column by column. Whole values are compared only if words can't
+/// decide the order.
 struct Sorter {
     private let rows: RowSet
     private let keys: [SortKey]
@@ -14,7 +14,7 @@ struct Sorter {
     /// The sorted order, as indices in `rows`.
     static func order(_ rows: RowSet, keys: [SortKey], in context: QueryContext) -> [UInt32] {
         precondition(rows.count <= Int(UInt32.max), "Firn: more rows to sort than a UInt32 counts")
-        // See `RowSet.keys`.
+        // An empty array must not be made in the way below: see `RowSet.keys`.
         guard rows.count > 0 else { return [] }
         var order = [UInt32](unsafeUninitializedCapacity: rows.count) { buffer, count in
             for index in 0..<rows.count { buffer[index] = UInt32(truncatingIfNeeded: index) }
@@ -36,7 +36,7 @@ struct Sorter {
         return order
     }
 
-    /// Memory for the words of a range and for the passes. A range within a range uses the matching part of it.
+    /// Memory for the words of a range and for the radix passes. A subrange uses the corresponding part of the memory.
     private struct Scratch {
         let words: UnsafeMutablePointer<UInt64>
         let otherWords: UnsafeMutablePointer<UInt64>
@@ -79,7 +79,7 @@ struct Sorter {
     private func fill(
         _ order: UnsafeMutableBufferPointer<UInt32>, key: SortKey, depth: Int, words: UnsafeMutablePointer<UInt64>
     ) {
-        // The order and the rows are unchanged, so the words can be computed leaf by leaf.
+        // While the order is still the one of the rows, the words can be computed leaf by leaf.
         if depth == 0, rows.isInOrder, order.count == rows.count, order.first == 0, key.path.steps.isEmpty,
             isUnchanged(order)
         {
@@ -163,10 +163,10 @@ struct Sorter {
     }
 }
 
-/// Keeps the first `limit` of the rows that are added, in the order of some keys. Of equal rows it keeps those added
-/// first.
+/// Keeps the first `limit` of the added rows in the order of some keys. Of equal rows, it keeps the ones that were
+/// added first.
 ///
-/// It is a heap with the last of the kept rows on top, so that nearly every row costs one comparison of words.
+/// It is a heap with the last of the kept rows on top, so nearly every added row costs one comparison of words.
 struct TopRows {
     private struct Entry {
         let word: UInt64
@@ -228,7 +228,7 @@ struct TopRows {
         return false
     }
 
-    /// Whether `a` sorts behind `b`. Of equal rows, one added later sorts behind one added earlier.
+    /// Whether `a` sorts behind `b`. Of equal rows, the one that was added later sorts behind the other.
     private func isBehind(_ a: Entry, _ b: Entry) -> Bool {
         if a.word != b.word { return a.word > b.word }
         let (x, y) = (rows[Int(a.index)], rows[Int(b.index)])
@@ -260,7 +260,7 @@ struct TopRows {
         }
     }
 
-    /// The kept rows in order.
+    /// The keys of the kept rows, in order.
     consuming func finish() -> [Int64] {
         let sorted = heap.sorted { isBehind($1, $0) }
         return sorted.map {

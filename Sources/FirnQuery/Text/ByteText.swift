@@ -1,6 +1,6 @@
 import CFirn
 
-/// Comparing and searching bytes.
+/// Comparison and search of bytes.
 enum ByteText {
     static func begins(_ value: UnsafeRawBufferPointer, with needle: UnsafeRawBufferPointer) -> Bool {
         value.count >= needle.count && order(UnsafeRawBufferPointer(rebasing: value.prefix(needle.count)), needle) == 0
@@ -16,12 +16,12 @@ enum ByteText {
             && firn_bytes_find(value.baseAddress, Int64(value.count), needle.baseAddress, Int64(needle.count)) >= 0
     }
 
-    /// Whether UTF-8 text matches a pattern in which `*` stands for any text and `?` for any one code point.
+    /// Whether UTF-8 text matches a pattern in which `*` matches any text and `?` matches any one code point.
     ///
-    /// It is never recursive. The worst case is the product of the lengths.
+    /// It does not use recursion. The worst case is the product of the lengths.
     static func isLike(_ value: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer) -> Bool {
         var (index, patternIndex) = (0, 0)
-        // The position of the last star, and the end of the text that it covers so far.
+        // The position of the last star, and the end of the text that this star matches so far.
         var star: Int?
         var covered = 0
         while index < value.count {
@@ -54,11 +54,11 @@ enum ByteText {
     }
 }
 
-/// A set of byte strings that is searched without creating any: open addressing over a hash of 8 bytes at a time.
+/// A set of byte strings. A search creates no byte string: the set is open addressing over a hash of 8 bytes at a time.
 struct ByteSet: Sendable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = [0]
-    /// One more than the index of a value, which is also the index of its end in `ends`. 0 is free.
+    /// Each entry is 0 if free, or 1 plus the index of a value, which is also the index of the value's end in `ends`.
     private var table: [Int32]
     let count: Int
 

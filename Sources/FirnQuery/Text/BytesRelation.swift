@@ -1,7 +1,7 @@
-/// How a value of varying length must relate to a constant.
+/// The relation that a value of varying length must have to a constant.
 enum BytesRelation: Sendable, Hashable {
     case equal, begins, ends, contains
-    /// The order of the value relative to the constant is among these: 1 below, 2 equal, 4 above.
+    /// The order of the value relative to the constant must be in this bit set: 1 for below, 2 for equal, 4 for above.
     case order(UInt32)
 
     func holds(_ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer) -> Bool {

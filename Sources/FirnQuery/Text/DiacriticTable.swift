@@ -1,16 +1,16 @@
 /// The base letters of precomposed code points, for removing diacritics without Foundation.
 ///
-/// It covers every code point whose canonical decomposition is one code point, and perhaps combining marks, which are
+/// It covers every code point whose canonical decomposition is one code point, alone or with combining marks, which are
 /// removed. Examples are é, the Angstrom sign, ≠, and CJK compatibility ideographs. Letters that are not composed (ø,
-/// ł, đ, ß, æ) stay as they are, as in Unicode's decomposition.
+/// ł, đ, ß, æ) are not changed, in agreement with Unicode's decomposition.
 ///
-/// Marks that belong to one script alone are not removed. What is composed with them stays whole, as a Hangul syllable
-/// does: neither か nor 가 is a part of が or 각.
+/// Marks that belong to one script alone are not removed. A code point that is composed with such a mark stays whole,
+/// and so does a Hangul syllable: neither か nor 가 is a part of が or 각.
 enum DiacriticTable {
     /// The letter without its diacritics, or the scalar itself if it has none.
     static func base(of scalar: UInt32) -> UInt32 {
         guard scalar >= 0xC0 else { return scalar }
-        // Ideographs and Hangul, the most of what is not in a block.
+        // Ideographs and Hangul are most of the code points outside the blocks, and have no diacritics.
         if scalar >= 0x3000, scalar < 0xF900 { return scalar }
         for block in blocks {
             if scalar < block.first { break }
@@ -39,13 +39,13 @@ enum DiacriticTable {
         }
     }
 
-    /// What is composed or a singleton outside the blocks.
+    /// The code points outside the blocks that decompose, with their base letters.
     private static let others: [UInt32: UInt32] = [
         0x2000: 0x2002, 0x2001: 0x2003, 0x2126: 0x3A9, 0x212A: 0x4B, 0x212B: 0x41, 0x2329: 0x3008, 0x232A: 0x3009,
         0x2ADC: 0x2ADD, 0x105C9: 0x105D2, 0x105E4: 0x105DA,
     ]
 
-    /// In ascending order. A dot stands for a code point without diacritics.
+    /// The blocks in ascending order. A dot stands for a code point without diacritics.
     private static let blocks: [Block] = [
         Block(
             0x00C0,

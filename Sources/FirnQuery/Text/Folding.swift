@@ -3,7 +3,7 @@ import FirnCore
 /// Folding of case and diacritics, code point by code point, without a locale.
 ///
 /// * Case: Unicode's simple case folding (CaseFolding.txt, statuses C and S), which maps one code point to one. So "ß"
-///   differs from "ss", and "ς" does not from "Σ".
+///   differs from "ss", but "ς" equals "Σ".
 /// * Diacritics: only the ones that `DiacriticTable` covers.
 /// * No other normalisation.
 enum Folding {
@@ -21,7 +21,7 @@ enum Folding {
                 continue
             }
             guard let (scalar, length) = decode(text, position) else {
-                // The byte is not UTF-8, so it stands for itself.
+                // The byte is not UTF-8, so it is kept as it is.
                 result.append(byte)
                 position += 1
                 continue
@@ -48,7 +48,8 @@ enum Folding {
         for unit in UTF8.encode(scalar).unsafelyUnwrapped { result.append(unit) }
     }
 
-    /// The simple case folding of a code point: its lower-case form if that is one code point, or what the table has.
+    /// The simple case folding of a code point: the table's entry; otherwise its lower-case form if that is one code
+    /// point; otherwise the code point itself.
     static func caseFolded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.value &- 0x41 < 26 { return Unicode.Scalar(UInt8(scalar.value) | 0x20) }
         if let folded = lowerCaseVariants[scalar.value] { return Unicode.Scalar(folded) ?? scalar }
@@ -57,8 +58,8 @@ enum Folding {
         return mapping.index(after: mapping.startIndex) == mapping.endIndex ? first : scalar
     }
 
-    /// The lower-case letters that are folded to others, because they share their upper case. They are the final sigma,
-    /// the micro sign, the long s, and variants of Greek and Cyrillic letters.
+    /// The lower-case letters that are folded to other lower-case letters, because both have the same upper case. They
+    /// are the final sigma, the micro sign, the long s, and variants of Greek and Cyrillic letters.
     private static let lowerCaseVariants: [UInt32: UInt32] = [
         0xB5: 0x3BC, 0x17F: 0x73, 0x345: 0x3B9, 0x3C2: 0x3C3, 0x3D0: 0x3B2, 0x3D1: 0x3B8, 0x3D5: 0x3C6, 0x3D6: 0x3C0,
         0x3F0: 0x3BA, 0x3F1: 0x3C1, 0x3F5: 0x3B5, 0x1C80: 0x432, 0x1C81: 0x434, 0x1C82: 0x43E, 0x1C83: 0x441,
@@ -79,7 +80,7 @@ enum Folding {
     }
 }
 
-/// A comparison of text with a constant under options, or LIKE. The constant is folded once.
+/// A comparison of text with a constant by LIKE or under options. The constant is folded once.
 struct TextTest: Sendable {
     enum Relation: Sendable { case equal, begins, ends, contains, like }
 
@@ -95,7 +96,7 @@ struct TextTest: Sendable {
 
     var explanation: String { "\(relation) '\(String(decoding: needle, as: UTF8.self))', folded row by row" }
 
-    /// Tests a value. `scratch` is memory that a loop reuses from one value to the next.
+    /// Tests a value. A loop passes the same `scratch` memory for all values.
     func holds(_ value: UnsafeRawBufferPointer, _ scratch: inout [UInt8]) -> Bool {
         if options.isEmpty { return holds(folded: value) }
         scratch.removeAll(keepingCapacity: true)

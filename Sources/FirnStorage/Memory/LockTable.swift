@@ -1,7 +1,7 @@
 /// The locks of one lock file in memory: which handle holds which byte, and whether exclusively.
 ///
-/// It behaves like the kernel's locks of open file descriptions. A handle that holds a byte and locks it again changes
-/// the kind of its lock. If that fails, it keeps the lock that it had.
+/// It behaves like the kernel's locks of open file descriptions. If a handle locks a byte that it already holds, the
+/// kind of its lock changes. If that fails, the handle keeps the lock that it had.
 package struct LockTable {
     package typealias Owner = Int
 
@@ -34,7 +34,7 @@ package struct LockTable {
         return true
     }
 
-    /// Like `tryLock`, but as `flock` changes a lock: if that fails, the owner has lost the lock that it had.
+    /// Like `tryLock`, but on failure the owner loses the lock that it had, as with `flock`.
     package mutating func tryReplaceLock(_ byte: Int, exclusive: Bool, by owner: Owner) -> Bool {
         if tryLock(byte, exclusive: exclusive, by: owner) { return true }
         unlock(byte, by: owner)

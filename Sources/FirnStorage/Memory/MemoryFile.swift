@@ -1,4 +1,4 @@
-/// An open file of a `MemoryStorage`. Its state is guarded by the storage's lock.
+/// An open file of a `MemoryStorage`. The storage's lock guards its state.
 final class MemoryFile: StorageFile, @unchecked Sendable {
     let path: String
     private let storage: MemoryNames
@@ -92,7 +92,7 @@ final class MemoryFile: StorageFile, @unchecked Sendable {
     }
 }
 
-/// A handle of a lock file in a `MemoryStorage`. Its state is guarded by the storage's lock.
+/// A handle of a lock file in a `MemoryStorage`. The storage's lock guards its state.
 final class MemoryLock: StorageLock, @unchecked Sendable {
     private let storage: MemoryNames
     private let node: MemoryStorage.Node

@@ -1,4 +1,4 @@
-/// An open folder of a `MemoryStorage`. Its lock is guarded by the storage's lock.
+/// An open folder of a `MemoryStorage`. The storage's lock guards the folder's own lock.
 final class MemoryFolder: MemoryNames, StorageFolder, @unchecked Sendable {
     let path: String
     private let parent: MemoryNames

@@ -1,6 +1,6 @@
-/// Files in memory by their names: below the root (`MemoryStorage`) or below an open folder (`MemoryFolder`).
+/// Files in memory by their names, relative to the root (`MemoryStorage`) or to an open folder (`MemoryFolder`).
 ///
-/// The lock of the storage guards everything that it reaches.
+/// The storage's lock guards everything that is reached from here.
 public class MemoryNames: @unchecked Sendable {
     typealias Node = MemoryStorage.Node
     typealias State = MemoryStorage.State
@@ -72,7 +72,7 @@ public class MemoryNames: @unchecked Sendable {
 
     public func isLink(_ name: String) throws(StorageError) -> Bool { false }
 
-    /// Whether the name gives the node.
+    /// Whether the name leads to the node.
     func gives(_ node: Node, _ name: String) throws(StorageError) -> Bool {
         try withTree { (tree, _) throws(StorageError) in try tree.node(at: name, "status") === node }
     }

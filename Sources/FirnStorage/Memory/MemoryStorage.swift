@@ -1,15 +1,15 @@
-/// Files in memory, which are freed with the storage.
+/// Files in memory, which are freed with the storage object.
 ///
-/// They behave as files do:
+/// They behave like files on a disk:
 /// - mappings show later writes;
 /// - an open file can still be read after it was removed;
-/// - an open folder stays the same when it is moved or replaced;
-/// - handles exclude each other by locks.
+/// - an open folder object refers to the same folder even if that is moved or replaced;
+/// - locks of handles exclude each other.
 ///
 /// Syncing does nothing, because nothing can outlive the process.
 ///
-/// One lock guards everything: the tree of names, every file's bytes and every handle's state. No thread waits while
-/// it holds the lock.
+/// One lock guards everything: the tree of names, every file's bytes and every handle's state. No thread waits while it
+/// holds the lock.
 public final class MemoryStorage: MemoryNames, Storage, @unchecked Sendable {
     final class Node: NameTreeNode {
         let number: UInt64

@@ -1,12 +1,12 @@
-/// What a name stands for in a `NameTree`: a folder, which has children, or a file, which has none.
+/// The node that a name leads to in a `NameTree`: a folder, which has children, or a file, which has none.
 package protocol NameTreeNode: AnyObject {
     var children: [String: Self]? { get set }
 }
 
-/// Names and folders in memory, with the errors that an operating system gives.
+/// A tree of names and folders in memory. It throws the errors that an operating system would give.
 ///
-/// Relative paths begin at the root, like absolute ones. `.` and `..` are resolved by their text, because there are
-/// no links. If the root is an open folder, only single names are looked up in it.
+/// Relative paths begin at the root, like absolute ones. There are no links, so `.` and `..` are resolved textually. If
+/// the root is an open folder, only single names are looked up in it.
 package struct NameTree<Node: NameTreeNode> {
     package let root: Node
     /// The path of the open folder, for messages; nil if names are paths.
@@ -46,14 +46,14 @@ package struct NameTree<Node: NameTreeNode> {
         return node
     }
 
-    /// Like `location`, for a name that nothing must have. Throws `.exists` if something has it.
+    /// The folder and name for a new node (see `location`). Throws `.exists` if something already has the name.
     package func freeLocation(of path: String, _ operation: String) throws(StorageError) -> (folder: Node, name: String)
     {
         if try node(at: path, operation) != nil { throw error(.exists, operation: operation, path: path) }
         return try location(of: path, operation)
     }
 
-    /// The folder that contains the last name of `path`, or will contain it, and that name.
+    /// The last name of `path`, and the folder that contains it or will contain it.
     ///
     /// - Parameter moved: a node that the path must not lead through, because a folder can't be moved into itself.
     package func location(

@@ -8,7 +8,7 @@
 
 /// A file's bytes in memory, which can be mapped.
 ///
-/// What is written later shows in every mapping made before, as with a file that the operating system has mapped.
+/// Later writes are visible in every mapping, as with a file that the operating system has mapped.
 ///
 ///     current ──▶ [ bytes ... count | zeros ... capacity ]
 ///     older   ──▶ the buffers that the file outgrew while something had them mapped; each write goes to them too
@@ -16,11 +16,11 @@
 /// The capacity doubles when it grows, so n appended bytes cost O(n). Bytes beyond `count` are zero at all times.
 /// Capacities are multiples of 4096.
 ///
-/// The lock of the storage that owns the bytes guards them. A reader of a mapping is ordered after the writers by
-/// what they publish, as in shared memory.
+/// The lock of the storage that owns the bytes guards them. Readers of a mapping do not take it: as with any shared
+/// memory, they must synchronise with the writers.
 package struct StableBytes: ~Copyable {
     package private(set) var count = 0
-    /// No byte from this offset on has been written. These bytes are zero, and their memory may never have been
+    /// No byte from this offset on has been written. Those bytes are zero, and their memory may never have been
     /// accessed.
     package private(set) var written = 0
     private var current: StableBuffer
@@ -37,7 +37,7 @@ package struct StableBytes: ~Copyable {
 
     package var pointer: UnsafeRawPointer { UnsafeRawPointer(current.base) }
 
-    /// Copies bytes from `offset` on, and returns how many.
+    /// Copies the bytes from `offset` on into `buffer`, and returns how many were copied.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
         guard offset < count, let target = buffer.baseAddress else { return 0 }
         let length = min(buffer.count, count - offset)
@@ -45,7 +45,8 @@ package struct StableBytes: ~Copyable {
         return length
     }
 
-    /// Writes at `offset`; a gap before it becomes zeros. False, with nothing changed, if `pin` forbids the growth.
+    /// Writes at `offset` and fills a gap before it with zeros. False, with nothing changed, if the bytes are pinned
+    /// and the write would need a larger buffer.
     package mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         guard let source = bytes.baseAddress, bytes.count > 0 else { return true }
         let end = offset + bytes.count
@@ -62,7 +63,7 @@ package struct StableBytes: ~Copyable {
         return true
     }
 
-    /// Sets the length. The bytes that are cut off read as zeros afterwards. False as for `write`.
+    /// Sets the length. The bytes that are cut off read as zeros afterwards. False in the same case as for `write`.
     package mutating func truncate(to byteCount: Int) -> Bool {
         guard reserve(byteCount) else { return false }
         if byteCount < count {
@@ -77,20 +78,21 @@ package struct StableBytes: ~Copyable {
         return true
     }
 
-    /// The memory that has the bytes now. It is kept up to date with the file as long as somebody holds it.
+    /// The present buffer. The file's later writes reach it too as long as somebody retains it.
     package func buffer() -> StableBuffer { current }
 
-    /// Fixes the buffer, so that the file can't outgrow it. For memory that is also written through its mapping.
+    /// Fixes the buffer, so that the file can't outgrow it. This is for memory that is also written through its
+    /// mapping. Nil if the bytes are pinned already and the buffer is too small.
     package mutating func pin(byteCount: Int) -> StableBuffer? {
         guard reserve(byteCount) else { return nil }
         count = max(count, byteCount)
-        // From now on bytes may be written through the mapping, unseen.
+        // From now on bytes may be written through the mapping, which this type does not see.
         written = current.capacity
         isPinned = true
         return current
     }
 
-    /// The same bytes in memory of their own.
+    /// A copy of the bytes in memory of its own.
     package func copy() -> StableBytes {
         var result = StableBytes()
         let length = min(written, count)
@@ -118,7 +120,7 @@ package struct StableBytes: ~Copyable {
     }
 }
 
-/// Zero-filled memory at a fixed address, freed with the last reference.
+/// Zero-filled memory at a fixed address, freed when the last reference is released.
 package final class StableBuffer: @unchecked Sendable {
     package let base: UnsafeMutableRawPointer
     package let capacity: Int
@@ -129,8 +131,8 @@ package final class StableBuffer: @unchecked Sendable {
 
     init(capacity: Int) {
         self.capacity = capacity
-        // For long buffers calloc returns fresh pages of the system, which cost nothing until they are used. It does
-        // not align them.
+        // For long buffers calloc returns fresh pages from the system, which cost nothing until they are used. Their
+        // start is not aligned.
         guard let allocation = calloc(capacity + Self.alignment, 1) else {
             fatalError("Firn: \(capacity) bytes for a file in memory are more than the system has")
         }
@@ -148,7 +150,7 @@ package final class StableBuffer: @unchecked Sendable {
     }
 }
 
-/// A range of a `StableBuffer`, kept alive, as a read-only mapping.
+/// A range of a `StableBuffer` as a read-only mapping, which retains the buffer.
 package final class StableRegion: MappedRegion, @unchecked Sendable {
     private let buffer: StableBuffer
     private let range: Range<Int>
@@ -165,7 +167,7 @@ package final class StableRegion: MappedRegion, @unchecked Sendable {
     }
 }
 
-/// The first bytes of a `StableBuffer`, kept alive, as shared memory.
+/// The first bytes of a `StableBuffer` as shared memory, which retains the buffer.
 package final class StableSharedMemory: SharedMemory, @unchecked Sendable {
     private let buffer: StableBuffer
     private let byteCount: Int

@@ -1,6 +1,6 @@
 /// The numbers by which Linux identifies file systems.
 ///
-/// The list has file systems that may contain a store, and network file systems. Firn must refuse network file systems,
+/// The list has local file systems, which may contain a store, and network file systems. Firn refuses the latter,
 /// because locks and mappings do not work between machines.
 enum FileSystems {
     struct Known {
@@ -8,7 +8,7 @@ enum FileSystems {
         var isNetwork = false
     }
 
-    /// The number of every file system that is mounted by FUSE.
+    /// The number that all file systems mounted by FUSE share.
     static var fuse: UInt32 { 0x6573_5546 }
 
     /// The numbers are from the manual page statfs(2) and the kernel's linux/magic.h. This is a switch and not a
@@ -37,7 +37,7 @@ enum FileSystems {
         case 0x4253_584E: Known(name: "apfs")
         case 0x7371_7368: Known(name: "squashfs")
         case 0xF15F: Known(name: "ecryptfs")
-        // Whatever is behind it: see `FuseMount`.
+        // FUSE may serve anything: see `FuseMount`.
         case fuse: Known(name: "fuse")
         case 0x6969: Known(name: "nfs", isNetwork: true)
         case 0xFF53_4D42: Known(name: "cifs", isNetwork: true)

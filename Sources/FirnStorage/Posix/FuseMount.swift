@@ -6,33 +6,33 @@
     import Glibc
 #endif
 
-/// One file system that Linux mounts by FUSE: a program serves it, from a local disk or from another machine.
+/// A file system that Linux mounts by FUSE: a program serves it, from a local disk or from another machine.
 ///
 /// `statfs` gives the same number for all of them, so the list of mounts is read. Most programs name themselves in the
-/// type (`fuse.sshfs`), and many name the other machine in the source (`ada@server:/home`, `https://server/`). Programs
-/// that serve files of other machines are refused, as all network file systems are. A sync does not reach the other
-/// machine's disk, or locks and mappings do not work between the machines. A program that is not known counts as local,
-/// as an unknown file system does.
+/// type (`fuse.sshfs`), and many name the other machine in the source (`ada@server:/home`, `https://server/`). Like all
+/// network file systems, programs that serve files of other machines are refused: a sync does not reach the other
+/// machine's disk, or locks and mappings do not work between the machines. An unknown program counts as local, as an
+/// unknown file system does.
 ///
-/// `virtiofs`, by which a virtual machine sees a folder of its host, counts as local. Its locks and mappings work among
-/// the processes of the machine, and its syncs reach the host's disk.
+/// `virtiofs`, through which a virtual machine sees a folder of its host, counts as local. Its locks and mappings work
+/// among the processes of the machine, and its syncs reach the host's disk.
 struct FuseMount: Equatable {
     /// For example `fuse.sshfs`, `fuse`, `fuseblk` or `virtiofs`.
     var type: String
-    /// What the program says that it serves. Spaces are written as `\040`.
+    /// What is mounted, as the program states it. Spaces are written as `\040`.
     var source: String
 
     /// The type, and the source if the type does not name the program.
     var name: String { type == "fuse" ? "fuse of \(source)" : type }
 
     var isNetwork: Bool {
-        // Programs that leave out the type put their names in the source.
+        // Programs that omit the type put their names in the source.
         let program = type.hasPrefix("fuse.") ? type.dropFirst(5) : source[...]
         return FuseMount.servesOtherMachines(program) || namesOtherMachine
     }
 
-    /// Whether the source is a URL, or a host and a path on it. A local path begins with a slash; so a list of local
-    /// paths, as `mergerfs` has it, is not meant.
+    /// Whether the source is a URL, or a host and a path on it. A local path begins with a slash, so a list of local
+    /// paths, as `mergerfs` uses, does not count.
     private var namesOtherMachine: Bool {
         guard !source.hasPrefix("/"), let colon = source.firstIndex(of: ":") else { return false }
         return source[source.index(after: colon)...].hasPrefix("/")
@@ -42,7 +42,7 @@ struct FuseMount: Equatable {
     /// `SharedObject`.
     private static func servesOtherMachines(_ program: Substring) -> Bool {
         switch program {
-        // By SSH, FTP, WebDAV, NFS, SMB and AFP, and through a desktop's own protocols.
+        // File systems by SSH, FTP, WebDAV, NFS, SMB and AFP, and by a desktop's own protocols.
         case "sshfs", "curlftpfs", "davfs", "davfs2", "wdfs", "fuse-nfs", "smbnetfs", "fusesmb", "afpfs", "gvfsd-fuse",
             "kio-fuse":
             true
@@ -54,18 +54,18 @@ struct FuseMount: Equatable {
         case "glusterfs", "ceph", "ceph-fuse", "juicefs", "JuiceFS", "seaweedfs", "mfs", "moosefs", "lizardfs",
             "saunafs", "fuse_dfs", "alluxio-fuse", "cubefs", "xtreemfs", "quobyte", "cvmfs2":
             true
-        // Folders of the host of a virtual machine, whose syncs do not reach the disk.
+        // Folders of a virtual machine's host. Syncs do not reach its disk.
         case "vmhgfs-fuse", "prl_fsd": true
         default: false
         }
     }
 
-    /// The mount of a device, in a text of the form of `/proc/self/mountinfo`; nil if FUSE has not made it.
+    /// The mount of a device, in a text in the form of `/proc/self/mountinfo`. Nil if it is not a FUSE mount.
     static func find(major: UInt32, minor: UInt32, in table: String) -> FuseMount? {
         let device = "\(major):\(minor)"
         for line in table.split(separator: "\n") {
-            // A line has the mount's number, its parent's, the device, the root, the path, options, and any number of
-            // other fields. After a dash come the type, the source and more options.
+            // A line has the mount's number, its parent's number, the device, the root, the path, options, and any
+            // number of other fields. After a dash come the type, the source and more options.
             let fields = line.split(separator: " ", omittingEmptySubsequences: false)
             guard fields.count > 6, fields[2] == device, let dash = fields[6...].firstIndex(of: "-"),
                 dash + 2 < fields.count

@@ -20,17 +20,17 @@ final class PosixFile: StorageFile {
     private let isWritable: Bool
 
     // The length up to which this file may be written without calling `fileLengthLimit` again. It is the length that
-    // was last checked, lowered when the file is truncated. Atomic, because any thread may write.
+    // was last checked, or the file's length after a truncation below that. Atomic, because any thread may write.
     private let allowed = Atomic<Int>(0)
 
-    // Twice the number of calls that are in the system now, plus 1 once `close` has been called. Atomic, because it
-    // decides which thread closes the descriptor. The last one to leave does, so that no call ever uses a number that
-    // has become another file's.
+    // Twice the number of calls that are in the system now, plus 1 once `close` has been called. The last thread to
+    // leave closes the descriptor, so that no call ever uses a number that belongs to another file by now. Atomic,
+    // because it decides which thread that is.
     private let use = Atomic<Int>(0)
 
-    /// Takes a descriptor over; if this throws, the descriptor is closed.
+    /// Takes over a descriptor. If this throws, the descriptor is closed.
     ///
-    /// - Parameter names: where `name` was looked up.
+    /// - Parameter names: the folder in which `name` was looked up.
     init(
         opened descriptor: Int32, names: PosixNames, name: String, isWritable: Bool, _ operation: String
     ) throws(StorageError) {
@@ -92,7 +92,7 @@ final class PosixFile: StorageFile {
     }
 
     func isNamed() throws(StorageError) -> Bool {
-        // Only an open file keeps its inode's number from going to another one.
+        // The file must be open, because its inode number could otherwise belong to another file by now.
         try begin("status")
         defer { end() }
         return try names.gives(identity, name)
@@ -108,7 +108,7 @@ final class PosixFile: StorageFile {
         }
     }
 
-    /// Throws if the file must not become so long; see `fileLengthLimit`.
+    /// Throws if the file must not become that long; see `fileLengthLimit`.
     @inline(__always)
     private func checkLimit(_ byteCount: Int, _ operation: StaticString) throws(StorageError) {
         if byteCount > allowed.load(ordering: .relaxed) { try askForLimit(byteCount, operation) }
@@ -190,8 +190,7 @@ final class PosixFile: StorageFile {
     }
 }
 
-/// A read-only mapping. If another process truncates the file under it, an access beyond the new end stops the
-/// process (SIGBUS).
+/// A read-only mapping. If another process truncates the file, an access beyond the new end stops the process (SIGBUS).
 final class PosixRegion: MappedRegion, @unchecked Sendable {
     let bytes: UnsafeRawBufferPointer
 

@@ -8,10 +8,10 @@ import CFirn
     import Glibc
 #endif
 
-/// An open folder of the operating system: a descriptor, closed when the last reference goes.
+/// An open folder of the operating system: a descriptor, closed when the last reference to the object is released.
 ///
-/// A forked child would share the open folder, and so keep a lock on it alive after its parent's death. So CFirn lists
-/// the descriptor and closes it in the child. The child's copy of this object then does nothing.
+/// A forked child would share the open folder, and so keep a lock on the folder alive after its parent's death. So
+/// CFirn lists the descriptor and closes it in the child. The child's copy of this object then does nothing.
 final class PosixFolder: PosixNames, StorageFolder, @unchecked Sendable {
     let path: String
     let identity: FileIdentity
@@ -19,7 +19,7 @@ final class PosixFolder: PosixNames, StorageFolder, @unchecked Sendable {
     private let name: String
     private let mark = ForkMark()
 
-    /// Opens a folder by its name. A symbolic link is followed only if names are paths, because the user gave those.
+    /// Opens a folder by its name. A symbolic link is followed only if names are paths, because the user chose those.
     init(in parent: PosixNames, _ name: String) throws(StorageError) {
         let operation = "open of a folder"
         let path = parent.path(of: name)
@@ -46,7 +46,7 @@ final class PosixFolder: PosixNames, StorageFolder, @unchecked Sendable {
     }
 
     deinit {
-        // In a child the number is free, or belongs to another file.
+        // In a child the descriptor's number is free, or belongs to another file.
         if !mark.isForked { firn_lock_close(descriptor) }
     }
 
@@ -58,7 +58,7 @@ final class PosixFolder: PosixNames, StorageFolder, @unchecked Sendable {
 
     func list() throws(StorageError) -> [String] {
         try checkUsable("list")
-        // A descriptor of its own, because each has one position for reading.
+        // Listing uses a new descriptor, because each descriptor has only one read position.
         return try Self.list(systemOpen(descriptor, name: ".", flags: O_RDONLY | O_DIRECTORY), path)
     }
 
@@ -90,12 +90,12 @@ final class PosixFolder: PosixNames, StorageFolder, @unchecked Sendable {
     }
 }
 
-/// The flag that opens a folder to look names up in it, without the right to list them.
+/// The flag for opening a folder to look names up in it, without the right to list them.
 private var searchOnly: Int32 {
     #if canImport(Darwin)
         O_SEARCH
     #else
-        // O_PATH, which only Linux has; Glibc's module shows it to GNU programs only.
+        // This is O_PATH, which only Linux has. Glibc's module declares it only for GNU programs.
         0o10000000
     #endif
 }

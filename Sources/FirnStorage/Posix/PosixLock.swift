@@ -8,8 +8,8 @@ import CFirn
     import Glibc
 #endif
 
-/// A handle of a lock file: locks of the open file (F_OFD_SETLK), which the kernel releases when the file's last
-/// descriptor is closed.
+/// A handle of a lock file. Its locks belong to the open file (F_OFD_SETLK), and the kernel releases them when the
+/// file's last descriptor is closed.
 ///
 /// A forked child would have such a descriptor too, and keep the lock alive after its parent's death. So CFirn lists
 /// the descriptors of lock files and closes them in the child. The child's copy of this object then does nothing.
@@ -20,13 +20,13 @@ final class PosixLock: StorageLock, @unchecked Sendable {
     private let identity: FileIdentity
     private let mark = ForkMark()
 
-    // Guards `descriptor`: it must not be closed, and its number reused, while another thread locks through it.
+    // Guards `descriptor`: its number must not be closed and reused while another thread locks through it.
     private let descriptorLock = Lock(.innermost)
     private var descriptor: Int32
-    /// The error number that says why the file is not open for writing, if it is not.
+    /// The error number that says why the file could not be opened for writing.
     private let refusal: Int32
 
-    /// - Parameter names: where `name` is looked up.
+    /// - Parameter names: the folder in which `name` is looked up.
     init(names: PosixNames, _ name: String, _ opening: SharedOpening) throws(StorageError) {
         self.names = names
         self.name = name
@@ -87,14 +87,14 @@ final class PosixLock: StorageLock, @unchecked Sendable {
 
     func isNamed() throws(StorageError) -> Bool {
         if mark.isForked { throw StorageError(.forked, operation: "status", path: path) }
-        // Only an open file keeps its inode's number from going to another one.
+        // The file must be open, because its inode number could otherwise belong to another file by now.
         _ = try access("status") { _ in 0 }
         return try names.gives(identity, name)
     }
 
     func close() {
-        // In a child the number is free, or belongs to another file. This check comes first, because `descriptorLock`
-        // may be held for ever by a thread that stayed in the parent.
+        // In a child the number is free, or belongs to another file. This check comes first, because a thread that
+        // stayed in the parent may hold `descriptorLock` for ever.
         if mark.isForked { return }
         descriptorLock.withLock {
             if descriptor >= 0 { firn_lock_close(descriptor) }

@@ -8,10 +8,10 @@ import CFirn
     import Glibc
 #endif
 
-/// Files by their names below one point: the process's working folder (`PosixStorage`) or an open folder
-/// (`PosixFolder`). Every call is one of the system's `…at` calls, with that point's descriptor.
+/// Files by their names relative to one folder: the process's working folder (`PosixStorage`) or an open folder
+/// (`PosixFolder`). Every call is one of the system's `…at` calls, with that folder's descriptor.
 ///
-/// It has no state that changes.
+/// Its state never changes.
 public class PosixNames: @unchecked Sendable {
     /// A descriptor, or AT_FDCWD.
     let descriptor: Int32
@@ -23,14 +23,14 @@ public class PosixNames: @unchecked Sendable {
         self.folderPath = folderPath
     }
 
-    /// Throws if nothing may be done through the descriptor.
+    /// Throws if the descriptor must not be used.
     func checkUsable(_ operation: String) throws(StorageError) {}
 
     /// The path of a name, for messages.
     func path(of name: String) -> String { folderPath.map { "\($0)/\(name)" } ?? name }
 
-    /// Checks a name before the system sees it. The system's names end at a NUL, so what follows one would be cut off
-    /// in silence, and another file would be used.
+    /// Checks a name before it is passed to the system. The system's names end at a NUL, so it would silently ignore
+    /// the rest and use another file.
     func check(_ name: String, _ operation: String) throws(StorageError) {
         try checkUsable(operation)
         var last: UInt8?
@@ -58,7 +58,7 @@ public class PosixNames: @unchecked Sendable {
             case .readWrite: O_RDWR
             case .create: O_RDWR | O_CREAT | O_EXCL
             }
-        // O_NONBLOCK, so that the call does not block if a pipe has the name. It has no effect on files.
+        // O_NONBLOCK, so that the call does not block on a pipe. It has no effect on files.
         let opened = systemOpen(
             descriptor, name: name, flags: flags | O_NONBLOCK | O_NOFOLLOW, mode: mode_t(permissions.bits))
         guard opened >= 0 else { throw error(operation, name) }
@@ -75,7 +75,7 @@ public class PosixNames: @unchecked Sendable {
         try check(name, "create folder")
         let mode = mode_t(permissions.folderBits)
         guard retrying({ mkdirat(descriptor, name, mode) }) == 0 else { throw error("create folder", name) }
-        // If the umask leaves the owner too few permissions to open the folder, they are too few to use it.
+        // If the umask leaves the owner too few permissions to open the folder, it can't be used anyway.
         let opened = systemOpen(descriptor, name: name, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         guard opened >= 0 else { throw error("create folder", name) }
         defer { systemClose(opened) }
@@ -89,7 +89,7 @@ public class PosixNames: @unchecked Sendable {
 
     public func status(_ name: String) throws(StorageError) -> FileStatus? {
         try check(name, "status")
-        // Only a path is the user's, who may mean what a link leads to.
+        // A link is followed only in a path, because the user chose the path and may mean the link's target.
         return try systemStatus(name, follows: folderPath == nil, "status").map { status in
             FileStatus(
                 kind: FileStatus.Kind(mode: status.st_mode), byteCount: Int(status.st_size),
@@ -103,8 +103,8 @@ public class PosixNames: @unchecked Sendable {
         return try systemStatus(name, follows: false, "status").map { $0.st_mode & S_IFMT == S_IFLNK } ?? false
     }
 
-    /// Whether the name gives the file with this identity, and is no link to it. See `firn_identify` for what it does
-    /// not do.
+    /// Whether the name leads to the file with this identity, and is not a link to it. For what this does not do, see
+    /// `firn_identify`.
     func gives(_ identity: FileIdentity, _ name: String) throws(StorageError) -> Bool {
         try checkUsable("status")
         var found = FileIdentity(device: 0, number: 0)
@@ -148,7 +148,7 @@ public class PosixNames: @unchecked Sendable {
         return try PosixSharedMemory(names: self, name, byteCount: byteCount, opening)
     }
 
-    /// The names in an open folder, whose descriptor this takes over.
+    /// The names in an open folder. This function takes over and closes the descriptor.
     static func list(_ opened: Int32, _ path: String) throws(StorageError) -> [String] {
         guard opened >= 0 else { throw .last("list", path) }
         guard let folder = fdopendir(opened) else {
@@ -173,8 +173,8 @@ public class PosixNames: @unchecked Sendable {
 
     /// Makes the names in an open folder durable.
     static func syncFolder(_ opened: Int32, _ path: String) throws(StorageError) {
-        // The names are the folder's own data, which fsync makes durable. On Apple's systems they also have to pass
-        // the drive's cache.
+        // The names are the folder's own data, which fsync makes durable. On Apple's systems they must also leave the
+        // drive's cache.
         #if canImport(Darwin)
             let result = systemSync(opened)
         #else
@@ -183,7 +183,7 @@ public class PosixNames: @unchecked Sendable {
         guard result == 0 else { throw .last("sync of a folder", path) }
     }
 
-    /// The volume of a path or, if that is nil, of an open folder.
+    /// The volume of a path. If the path is nil, the volume of an open folder.
     static func volume(_ opened: Int32, _ path: String?, shown: String) throws(StorageError) -> Volume {
         var volume = firn_volume()
         let error = firn_volume_of(opened, path, &volume)

@@ -18,7 +18,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     /// Whether a forked child has the mapping too.
     private let isInherited: Bool
 
-    /// - Parameter names: where `name` is looked up.
+    /// - Parameter names: the folder in which `name` is looked up.
     init(names: PosixNames, _ name: String, byteCount: Int, _ opening: SharedOpening) throws(StorageError) {
         let path = names.path(of: name)
         self.path = path
@@ -43,8 +43,8 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         var isWritable = fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDWR
         switch opening {
         case .create:
-            // The file needs blocks and not only a length: access to a page for which a full disk has no block stops
-            // the process.
+            // The file needs blocks and not only a length: if a full disk has no block for a page, access to that page
+            // stops the process.
             try Self.reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
         case .existing, .writable:
             guard status.st_size >= off_t(byteCount) else {
@@ -53,7 +53,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
             if case .writable = opening {
                 try Self.reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
             }
-            // As above, but a mapping for reading only is enough.
+            // An existing file for which no blocks can be reserved is mapped for reading only.
             if isWritable, firn_reserve(descriptor, off_t(byteCount)) != 0 { isWritable = false }
         }
         let protection = isWritable ? PROT_READ | PROT_WRITE : PROT_READ
@@ -71,7 +71,7 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
         guard error == 0 else { throw StorageError(number: error, operation: operation, path: path) }
     }
 
-    /// See `StorageFolder.scratchMemory`.
+    /// Makes scratch memory for `StorageFolder.scratchMemory`.
     init(
         scratchIn folder: PosixFolder, byteCount: Int, allowsNameless: Bool = true,
         random: any Randomness = SystemRandomness.shared
@@ -116,8 +116,8 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     private static func map(
         _ descriptor: Int32, byteCount: Int, operation: String, path: String
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        // The file needs blocks and not only a length: access to a page for which a full disk has no block stops the
-        // process.
+        // The file needs blocks and not only a length: if a full disk has no block for a page, access to that page
+        // stops the process.
         try reserve(descriptor, byteCount: byteCount, operation: operation, path: path)
         guard let base = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), base != MAP_FAILED
         else { throw .last(operation, path) }
@@ -127,14 +127,14 @@ final class PosixSharedMemory: SharedMemory, @unchecked Sendable {
     func adviseRandomAccess() { madvise(bytes.baseAddress, bytes.count, MADV_RANDOM) }
     func evict(_ ranges: [Range<Int>]) throws(StorageError) {
         guard let base = bytes.baseAddress, let first = ranges.first, let last = ranges.last else { return }
-        // Each write-out waits for the disk, so there is one for all ranges.
+        // Each write-out waits for the disk, so all ranges share one.
         let error = firn_write_back(base + first.lowerBound, last.upperBound - first.lowerBound)
         guard error == 0 else { throw StorageError(number: error, operation: "write-out of shared memory", path: path) }
         for range in ranges { firn_page_out(base + range.lowerBound, range.count) }
     }
 
     deinit {
-        // A forked child that has not inherited the mapping may have other memory there.
+        // A forked child that has not inherited the mapping may have other memory at its addresses.
         if isInherited || !mark.isForked { munmap(bytes.baseAddress!, bytes.count) }
     }
 }

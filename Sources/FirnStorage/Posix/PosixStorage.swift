@@ -8,7 +8,7 @@ import CFirn
     import Glibc
 #endif
 
-/// The operating system's files, by their paths. It has no state: every call makes one or a few system calls.
+/// The operating system's files, by path. It has no state: every call makes one or a few system calls.
 public final class PosixStorage: PosixNames, Storage, @unchecked Sendable {
     public static var shared: PosixStorage { SharedObject.posixStorage.get { PosixStorage() } }
 
@@ -34,7 +34,7 @@ public final class PosixStorage: PosixNames, Storage, @unchecked Sendable {
         return try Self.volume(-1, path, shown: path)
     }
 
-    /// The one path of a file or folder that is absolute and free of links, whichever path is given.
+    /// The absolute path of a file or folder without links. All paths of a file give the same one.
     ///
     /// If neither the file nor its folder exists, or the path contains a NUL, the path is returned unchanged.
     public func canonicalPath(_ path: String) -> String {

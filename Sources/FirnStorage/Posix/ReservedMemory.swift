@@ -1,10 +1,10 @@
 import CFirn
 
-/// A range of addresses reserved for files that are mapped one after another. So data in one file can refer to data in
+/// A range of addresses reserved for files that are mapped side by side, so that data in one file can refer to data in
 /// another by distance.
 ///
-/// Nothing can be read at an address before `map` or `fill` has mapped something there. Changes in memory are
-/// private to this process and never reach a file. Everything is unmapped when the last reference goes.
+/// An address can't be read before `map` or `fill` has mapped something there. Changes in memory are private to this
+/// process and never reach a file. Everything is unmapped when the last reference is released.
 ///
 /// The object itself has no lock. `map` and `fill` must be called by one thread at a time, and their caller
 /// publishes the result to other threads.
@@ -15,7 +15,8 @@ public final class ReservedMemory: @unchecked Sendable {
 
     /// Reserves at least `byteCount` bytes of addresses, beginning at a multiple of 4 GiB.
     ///
-    /// It costs no memory. It throws if the process has no addresses left (a limit set by `ulimit -v` counts them).
+    /// Reserving costs no memory. It throws if the process has no addresses left (a limit set by `ulimit -v` counts
+    /// them).
     public init(byteCount: Int) throws(StorageError) {
         let length = Self.roundUp(byteCount)
         guard let base = firn_reserve_memory(length, 1 << 32) else {
@@ -27,7 +28,7 @@ public final class ReservedMemory: @unchecked Sendable {
     }
 
     deinit {
-        // A forked child does not inherit this memory, and may have other memory there.
+        // A forked child does not inherit this memory, and may have other memory at its addresses.
         if !mark.isForked { firn_release_memory(base, byteCount) }
     }
 
@@ -38,8 +39,8 @@ public final class ReservedMemory: @unchecked Sendable {
     /// The next multiple of `alignment`.
     public static func roundUp(_ byteCount: Int) -> Int { (byteCount + alignment - 1) & ~(alignment - 1) }
 
-    /// Maps the first `length` bytes of a file at `offset`. False if this kind of file can't be mapped: then `fill`
-    /// the range and read the file into it.
+    /// Maps the first `length` bytes of a file at `offset`. False if this kind of file can't be mapped: then `fill` the
+    /// range and read the file into it.
     public func map(_ file: any StorageFile, length: Int, at offset: Int) throws(StorageError) -> Bool {
         check(length, offset)
         return try file.mapPrivately(byteCount: length, at: base + offset)

@@ -9,8 +9,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// The calling thread's number, never 0. No other thread of the process gets it, not even after this one has ended.
-/// The call takes a few instructions.
+/// The calling thread's number, never 0. No other thread of the process ever gets this number, not even after this
+/// thread has ended. The call takes a few instructions.
 public func currentThreadID() -> UInt64 { firn_thread_number() }
 
 /// Lets other threads run first.
@@ -18,8 +18,7 @@ public func yieldThread() {
     sched_yield()
 }
 
-/// Makes the calling thread sleep, for code that must check something again after a while. Not for threads of Swift's
-/// pool.
+/// Makes the calling thread sleep, for code that checks a condition repeatedly. Not for threads of Swift's pool.
 public func sleepThread(nanoseconds: Int64) {
     let lock = Lock(.innermost)
     let never = Condition()
@@ -33,15 +32,16 @@ public func sleepThread(nanoseconds: Int64) {
 public final class StorageThread: Sendable {
     private enum State: Int, AtomicRepresentable { case running, joined }
 
-    /// The system's name of the thread. Any thread may use it, also where it is a pointer.
+    /// The system's identifier of the thread. Any thread may use it, even where it is a pointer.
     private struct Handle: @unchecked Sendable {
         let thread: pthread_t
     }
 
     private let handle: Handle
-    // Atomic: of several joiners the first one wins, and `deinit` sees that.
+    // Atomic: if several threads join, only the first one waits, and `deinit` sees that somebody joined.
     private let state = Atomic<State>(.running)
-    /// In a forked child the handle belongs to no thread, or to another one.
+    /// Tells `join` and `deinit` that the process is a forked child, where the handle belongs to no thread, or to
+    /// another one.
     private let mark = ForkMark()
 
     private init(handle: pthread_t) {
@@ -61,7 +61,7 @@ public final class StorageThread: Sendable {
         name: String, _ body: @escaping @Sendable () -> Void
     ) throws(StorageError) -> StorageThread {
         let context = Unmanaged.passRetained(Body(run: body))
-        // A pointer except with glibc.
+        // The type is a pointer except with glibc.
         #if canImport(Darwin) || canImport(Musl)
             var handle: pthread_t? = nil
         #else

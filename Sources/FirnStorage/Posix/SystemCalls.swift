@@ -8,7 +8,8 @@ import CFirn
     import Glibc
 #endif
 
-// System calls under names that methods of `Storage` do not shadow. Each repeats a call that a signal has interrupted.
+// System calls under names that methods of `Storage` do not shadow. A call that a signal has interrupted is repeated,
+// except `close`.
 
 /// - Parameter folder: the descriptor of the folder in which the name is looked up, or AT_FDCWD.
 func systemOpen(_ folder: Int32, name: String, flags: Int32, mode: mode_t = 0) -> Int32 {
@@ -28,7 +29,7 @@ func systemClose(_ descriptor: Int32) {
 /// Removes a file or an empty folder.
 func systemRemove(_ folder: Int32, _ name: String) -> Int32 {
     let result = retrying { unlinkat(folder, name, 0) }
-    // Linux says that it is a folder; POSIX, and Apple's systems, that this is not permitted.
+    // For a folder, Linux returns EISDIR; POSIX and Apple's systems return EPERM.
     guard result < 0, errno == EISDIR || errno == EPERM else { return result }
     let number = errno
     let second = retrying { unlinkat(folder, name, AT_REMOVEDIR) }
@@ -39,8 +40,8 @@ func systemRemove(_ folder: Int32, _ name: String) -> Int32 {
 /// Makes a file's data and length durable on the medium. Returns 0, or -1 as the system call does.
 func systemSync(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
-        // On Apple systems fsync sends the data to the drive, but may leave it in the drive's cache. Some file systems
-        // have no other call.
+        // On Apple's systems fsync sends the data to the drive, but may leave it in the drive's cache. Some file
+        // systems support nothing else.
         let result = retrying { fcntl(descriptor, F_FULLFSYNC) }
         let number = errno
         guard result < 0, number == ENOTSUP || number == ENOTTY || number == EINVAL else { return result }
@@ -50,10 +51,10 @@ func systemSync(_ descriptor: Int32) -> Int32 {
     #endif
 }
 
-/// Opens a file that processes share. It calls `open`, which returns a descriptor, or minus an error number.
+/// Opens a file that processes share, by calling `open`, which returns a descriptor, or minus an error number.
 ///
-/// It never follows a link: otherwise anybody who may write in the folder could make this process write to another
-/// file of its user. A file that it creates has exactly the requested mode.
+/// It never follows a link: otherwise anybody who may write in the folder could make this process write to another file
+/// of its user. A file that it creates has the requested mode, if the file system has modes (`setMode`).
 func openShared(_ opening: SharedOpening, _ open: (_ flags: Int32, _ mode: mode_t) -> Int32) -> Int32 {
     let flags = O_NONBLOCK | O_NOFOLLOW
     switch opening {
@@ -75,18 +76,19 @@ func openShared(_ opening: SharedOpening, _ open: (_ flags: Int32, _ mode: mode_
     }
 }
 
-/// Sets the mode of a file or folder that was just created, if the umask has removed some of it.
+/// Sets the mode of a file or folder that was just created, if the system gave it another one because of the umask.
 ///
-/// The set-group bit, by which a folder passes its group on, stays as the system has set it. A file system without
-/// modes refuses the call; then the file has the mode that this file system gives to all files.
+/// The set-group bit, by which a folder passes its group on, is not changed. A file system without modes refuses the
+/// call; then the file has the mode that this file system gives to all files.
 func setMode(_ descriptor: Int32, _ mode: mode_t) {
     var status = stat()
     guard retrying({ fstat(descriptor, &status) }) == 0, status.st_mode & 0o777 != mode else { return }
     _ = retrying { fchmod(descriptor, mode | status.st_mode & 0o7000) }
 }
 
-/// The length that no file of this process may exceed (RLIMIT_FSIZE). Making a file longer than that stops a process
-/// that has not ignored the signal SIGXFSZ, and Firn leaves the signals to the program. So it asks first.
+/// The length that no file of this process may exceed (RLIMIT_FSIZE). Making a file longer raises the signal SIGXFSZ,
+/// which stops a process that does not ignore it, and Firn leaves signals to the program. So Firn checks the limit
+/// first.
 func fileLengthLimit() -> Int {
     var limit = rlimit()
     #if canImport(Darwin) || canImport(Musl)

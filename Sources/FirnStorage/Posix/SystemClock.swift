@@ -13,8 +13,8 @@ public final class SystemClock: Clock {
     private let bootID: UInt64
 
     public init() {
-        // A system that does not say which start this is gets a number of this process. Then nothing relies on the boot
-        // time of another process.
+        // If the system has no name for its present start, a random number is used. Then no process relies on the boot
+        // time of another one.
         bootID = Self.bootName().map(Self.number) ?? SystemRandomness.shared.next()
     }
 
@@ -42,7 +42,7 @@ public final class SystemClock: Clock {
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
-    /// The name that the system has given to its present start; nil if it says none.
+    /// The name that the system has given to its present start. Nil if there is none.
     private static func bootName() -> [UInt8]? {
         var name = [UInt8](repeating: 0, count: 64)
         #if canImport(Darwin)
@@ -57,7 +57,7 @@ public final class SystemClock: Clock {
         return count > 16 ? Array(name[..<count]) : nil
     }
 
-    /// The FNV-1a hash.
+    /// The FNV-1a hash of a name.
     private static func number(of name: [UInt8]) -> UInt64 {
         name.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

@@ -6,11 +6,11 @@
     import Glibc
 #endif
 
-/// Makes complete transfers out of system calls, which a signal may interrupt and which may move only a part of the
-/// bytes.
+/// Makes complete transfers out of system calls. A signal may interrupt such a call, and it may transfer only a part of
+/// the bytes.
 ///
-/// It is separate from `PosixFile`, so that tests can replace the system, and inlined there, so that this costs
-/// nothing.
+/// It is separate from `PosixFile`, so that tests can replace the system, and inlined there, so that the separation
+/// costs nothing.
 enum Transfer {
     /// The most bytes per call. Apple's systems refuse more than 2 GiB in one call, and Linux transfers only a part.
     static let longest = 1 << 30
@@ -41,7 +41,7 @@ enum Transfer {
     ///
     /// - Parameters:
     ///   - path: the file, which errors name.
-    ///   - part: as for `read`, but calls `pwrite`.
+    ///   - part: calls `pwrite` after the first `done` bytes, for at most `length` bytes.
     @inline(__always)
     static func write(
         count: Int, path: String, _ part: (_ done: Int, _ length: Int) -> Int

@@ -1,6 +1,7 @@
 /// A point on the Earth, from which shapes are made.
 ///
-/// What a realm holds is an embedded object of the application that has the properties of a GeoJSON point:
+/// A realm stores a location as an embedded object of an application's class that has the properties of a GeoJSON
+/// point:
 ///
 /// ```swift
 /// class Location: EmbeddedObject {
@@ -24,9 +25,9 @@
 ///
 /// The text form is `location IN %@`, with the shape as its argument.
 ///
-/// The Earth is taken as a sphere of 6378.1 km. A location whose type is not `Point`, or that lacks coordinates, or has
-/// some out of range, is in no shape. There is no index for shapes, so a query looks at each object. That costs about
-/// 100 nanoseconds, and a few more for each edge of a polygon.
+/// The Earth is taken as a sphere of 6378.1 km. A location is in no shape if its type is not `Point`, or if its
+/// coordinates are missing or out of range. There is no index for shapes, so a query tests each object. That costs
+/// about 100 nanoseconds, and a few more for each edge of a polygon.
 public struct GeoPoint: Hashable, Sendable {
     /// Degrees north of the equator, from -90 to 90.
     public let latitude: Double
@@ -35,7 +36,7 @@ public struct GeoPoint: Hashable, Sendable {
     /// Metres above the ground. Queries don't use it.
     public let altitude: Double
 
-    /// A point from its coordinates in degrees; nil if one is out of range or the altitude is negative.
+    /// A point from its coordinates in degrees; nil if a coordinate is out of range or the altitude is negative.
     public init?(latitude: Double, longitude: Double, altitude: Double = 0) {
         guard (-90...90).contains(latitude), (-180...180).contains(longitude), altitude >= 0 else { return nil }
         self.latitude = latitude
@@ -43,7 +44,7 @@ public struct GeoPoint: Hashable, Sendable {
         self.altitude = altitude
     }
 
-    /// A point from its latitude and longitude; nil if one is out of range.
+    /// A point from its latitude and longitude; nil if a coordinate is out of range.
     init?(_ point: (Double, Double)) { self.init(latitude: point.0, longitude: point.1) }
 }
 

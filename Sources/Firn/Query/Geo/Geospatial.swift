@@ -2,11 +2,11 @@ import FirnQuery
 
 /// A shape on the Earth, in which a query looks for locations: a `GeoBox`, `GeoPolygon` or `GeoCircle`.
 public protocol Geospatial: Hashable, Sendable {
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     var _region: _GeoRegion { get }
 }
 
-/// A shape as queries take it.
+/// A shape in the form that queries use.
 public struct _GeoRegion: Sendable {
     let region: GeoRegion
 }
@@ -14,11 +14,11 @@ public struct _GeoRegion: Sendable {
 /// The locations between two latitudes and two longitudes, edges included.
 ///
 /// The box extends eastwards from its left side: from 170 to -170 degrees it is 20 degrees wide and crosses the
-/// antimeridian. It holds nothing if the top lies south of the bottom.
+/// antimeridian. It is empty if the top lies south of the bottom.
 public struct GeoBox: Geospatial {
-    /// The corner in the south-west.
+    /// The south-western corner.
     public let bottomLeft: GeoPoint
-    /// The corner in the north-east.
+    /// The north-eastern corner.
     public let topRight: GeoPoint
 
     /// A box from two of its corners.
@@ -27,13 +27,13 @@ public struct GeoBox: Geospatial {
         self.topRight = topRight
     }
 
-    /// A box from the latitude and longitude of two of its corners; nil if one is out of range.
+    /// A box from the latitude and longitude of two of its corners; nil if a coordinate is out of range.
     public init?(bottomLeft: (Double, Double), topRight: (Double, Double)) {
         guard let bottomLeft = GeoPoint(bottomLeft), let topRight = GeoPoint(topRight) else { return nil }
         self.init(bottomLeft: bottomLeft, topRight: topRight)
     }
 
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     public var _region: _GeoRegion {
         _GeoRegion(
             region: .box(
@@ -44,19 +44,19 @@ public struct GeoBox: Geospatial {
 
 /// The locations within a line around them, except the locations within its holes.
 ///
-/// The edges are parts of great circles. A line divides the Earth into two parts. The smaller one is meant, whatever
-/// the direction in which the points follow each other. Locations on the line belong to the polygon, and so do
+/// The edges are parts of great circles. A line divides the Earth into two parts. The polygon is the smaller part,
+/// whatever the direction of the points along the line. Locations on the line belong to the polygon, and so do
 /// locations on the line of a hole. Where a line crosses itself, every second part is inside.
 public struct GeoPolygon: Geospatial {
-    /// The points of the line. The last one is the first one again.
+    /// The points of the line. The last point equals the first one.
     public let outerRing: [GeoPoint]
     /// The points of each hole's line.
     public let holes: [[GeoPoint]]
     private let ring: GeoRing
     private let holeRings: [GeoRing]
 
-    /// A polygon from the points of its line and of its holes. Nil if one of them has fewer than 4 points, or does not
-    /// end where it begins. Also nil if neighbouring points are opposite to each other on the Earth.
+    /// A polygon from the points of its line and of its holes. Nil if one of the lines has fewer than 4 points, or does
+    /// not end where it begins, or if neighbouring points are opposite to each other on the Earth.
     public init?(outerRing: [GeoPoint], holes: [[GeoPoint]] = []) {
         func ring(_ points: [GeoPoint]) -> GeoRing? {
             guard points.count >= 4, let first = points.first, let last = points.last,
@@ -73,10 +73,11 @@ public struct GeoPolygon: Geospatial {
         holeRings = inner
     }
 
-    /// A polygon from the points of its line and of its holes; nil as for `init(outerRing:holes:)`.
+    /// A polygon from the points of its line and of its holes; nil in the same cases as for `init(outerRing:holes:)`.
     public init?(outerRing: [GeoPoint], holes: [GeoPoint]...) { self.init(outerRing: outerRing, holes: holes) }
 
-    /// A polygon from latitudes and longitudes; nil as for `init(outerRing:holes:)`, and if one is out of range.
+    /// A polygon from latitudes and longitudes. Nil in the same cases as for points, and if a coordinate is out of
+    /// range.
     public init?(outerRing: [(Double, Double)], holes: [[(Double, Double)]] = []) {
         let outer = outerRing.compactMap { GeoPoint($0) }
         let inner = holes.map { $0.compactMap { GeoPoint($0) } }
@@ -84,12 +85,13 @@ public struct GeoPolygon: Geospatial {
         self.init(outerRing: outer, holes: inner)
     }
 
-    /// A polygon from latitudes and longitudes; nil as for `init(outerRing:holes:)`, and if one is out of range.
+    /// A polygon from latitudes and longitudes. Nil in the same cases as for points, and if a coordinate is out of
+    /// range.
     public init?(outerRing: [(Double, Double)], holes: [(Double, Double)]...) {
         self.init(outerRing: outerRing, holes: holes)
     }
 
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     public var _region: _GeoRegion { _GeoRegion(region: .polygon(ring, holes: holeRings)) }
 }
 
@@ -107,8 +109,8 @@ public struct GeoCircle: Geospatial {
         self.radiusInRadians = radiusInRadians
     }
 
-    /// A circle from the latitude and longitude of its centre; nil if one is out of range, or the radius is negative or
-    /// NaN.
+    /// A circle from the latitude and longitude of its centre; nil if a coordinate is out of range, or if the radius is
+    /// negative or NaN.
     public init?(center: (Double, Double), radiusInRadians: Double) {
         guard let center = GeoPoint(center) else { return nil }
         self.init(center: center, radiusInRadians: radiusInRadians)
@@ -120,13 +122,13 @@ public struct GeoCircle: Geospatial {
         radiusInRadians = radius.asRadians()
     }
 
-    /// A circle from the latitude and longitude of its centre, and its radius; nil if one is out of range.
+    /// A circle from the latitude and longitude of its centre, and its radius; nil if a coordinate is out of range.
     public init?(center: (Double, Double), radius: Distance) {
         guard let center = GeoPoint(center) else { return nil }
         self.init(center: center, radius: radius)
     }
 
-    /// The shape as queries take it.
+    /// The shape in the form that queries use.
     public var _region: _GeoRegion {
         _GeoRegion(
             region: .circle(latitude: center.latitude, longitude: center.longitude, radius: radiusInRadians))
