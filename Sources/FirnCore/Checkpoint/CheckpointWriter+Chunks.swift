@@ -95,7 +95,7 @@ extension CheckpointWriter {
 
     /// Writes an encoded chunk.
     ///
-    /// - Parameter refs: where in the payload references lie, and their values in the file.
+    /// - Parameter refs: the offsets of references in the payload, and their values in the file.
     mutating func append(
         _ packed: ChunkEncoder.EncodedChunk, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
     ) -> UInt64 {

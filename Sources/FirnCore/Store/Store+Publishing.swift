@@ -1,7 +1,7 @@
 import FirnStorage
 
-/// What is called when a version is published. `lock` guards the list; listeners are called outside of all locks, on
-/// the thread that published. Two such threads may call them at the same time.
+/// The listeners that are called when a version is published. `lock` guards the list; they are called outside of all
+/// locks, on the thread that published. Two such threads may call them at the same time.
 final class Listeners: @unchecked Sendable {
     typealias Body = @Sendable (UInt64) -> Void
 
@@ -9,7 +9,7 @@ final class Listeners: @unchecked Sendable {
     @exclusivity(unchecked) private var listeners: [(id: Int, body: Body)] = []
     private var lastID = 0
 
-    /// Returns what `remove` takes.
+    /// Returns the id that `remove` takes.
     func add(_ body: @escaping Body) -> Int {
         lock.withLock {
             lastID += 1

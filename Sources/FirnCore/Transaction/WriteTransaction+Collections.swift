@@ -150,7 +150,7 @@ extension WriteTransaction {
         let rows = rows(id)
         let location = locate(rows, table: id, key: key)
         let cell = CellID(table: id, column: column, key: key)
-        // A table that this transaction made is not in the base. Replay makes all tables.
+        // A table that this transaction made, as replay may do, is not in the base: all its objects are new.
         let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && fullyLoggedLists.contains(cell)
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, isMixed: schema.type == .mixed,
