@@ -49,7 +49,7 @@ package final class WriteTransaction {
     /// The inserts that were written to the log before the commit.
     @exclusivity(unchecked) var streamed: StreamedInserts?
     @exclusivity(unchecked) private(set) var isOpen = true
-    /// Whether the transaction applies changesets, some of which an earlier release may have written.
+    /// Whether the transaction applies changesets. An earlier release may have written some of them.
     @exclusivity(unchecked) var isReplay = false
     /// Whether the end of the transaction releases the write lock. False if the caller keeps the lock after it.
     @exclusivity(unchecked) var releasesWriteLock = true
