@@ -30,7 +30,7 @@ enum ChangesetFormat {
     static let optionalFlag: UInt8 = 2
     /// Longer values are sent before their block as blobs. Longer collections follow their block as elements.
     static let cellByteCount = 64 << 10
-    /// All keys are below this.
+    /// All object keys are below this number.
     static let keyLimit: Int64 = 1 << 62
     /// The most bytes of blobs before one block.
     static let blobsByteCount = 64 << 20

@@ -395,7 +395,7 @@ struct BlobTable {
         return true
     }
 
-    /// Returns a blob, and its memory stays valid until `removeAll`. Nil if the blob is not complete or was returned
+    /// Returns a blob, whose memory stays valid until `removeAll`. Nil if the blob is not complete or was returned
     /// before.
     mutating func take(_ id: UInt64, _ length: Int) -> UnsafeRawBufferPointer? {
         guard let memory = blobs[id], lengths[id] == length else { return nil }

@@ -153,7 +153,7 @@ extension CheckpointWriter {
         let position = buffer.append(
             byteCount: refs.isEmpty ? byteCount : NodeLayout.tableEntry(refs.count, of: table)
         ) { memory in
-            // The count is not copied, because the writer may be adding to it.
+            // The count is not copied, because a transaction may be adding to it.
             let copy = Node(memory)
             copy.stamp = chunk.node.stamp
             copy.kindByte = Node.Kind.chunk.rawValue

@@ -24,7 +24,7 @@ package struct CompactionRule: Sendable {
     /// The bytes of log after a checkpoint beyond which closing the store writes another one, if nobody else has the
     /// store open. So the next opening replays at most that much (some 10 ns per byte).
     package var closingLogByteCount = 1 << 20
-    /// The share of garbage in a checkpoint's files from which on the live nodes among it are written again.
+    /// The share of garbage in a checkpoint's files above which the live nodes among the garbage are written again.
     package var garbageShare = 0.3
     /// Bytes per second that an automatic checkpoint writes, so that commits beside it are hardly slower; 0 for no
     /// limit.

@@ -82,7 +82,7 @@ struct Rebase {
         }
     }
 
-    /// Returns the reference that the new tip has to the node at `word`.
+    /// Returns the reference with which the new tip replaces `word`.
     private mutating func move(_ word: UInt64, _ shape: NodeShape) -> UInt64 {
         if word == 0 { return 0 }
         let ref = NodeRef(word)

@@ -2,7 +2,7 @@ import FirnStorage
 import Synchronization
 
 /// Counts in how many mappings of this store each checkpoint file is open. An open file is kept until no version
-/// reaches into it, although a newer checkpoint no longer needs it.
+/// reaches into it, even if a newer checkpoint no longer needs it.
 ///
 /// The counts have a lock of their own (`Guarded`). Commits read only the atomic, which says whether there may be a
 /// file to remove.

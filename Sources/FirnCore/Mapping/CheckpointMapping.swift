@@ -84,7 +84,7 @@ final class CheckpointMapping: @unchecked Sendable {
     /// Reserves addresses for files of `byteCount` bytes.
     ///
     /// - Parameters:
-    ///   - holes: the ranges of the files in which nothing is to be read, ascending.
+    ///   - holes: the ranges of the files in which nothing is to be read, in ascending order.
     init(
         byteCount: Int, holes: [Range<Int>] = [], log: Log?, fileReferences: CheckpointFileReferences,
         onDamage: (@Sendable (StoreDamage) -> Void)?

@@ -75,12 +75,11 @@ struct FreeSpaceMap {
         suspects.values.reduce(0) { $0 + ($1.after < stamp ? $1.range.count : 0) }
     }
 
-    /// Drops the suspects whose last chunk died before this stamp. A walk of a version with the stamp has found which
+    /// Drops the suspects whose dead chunks died before this stamp. A walk of a version with the stamp has found which
     /// of them are dead.
     mutating func dropSuspects(before stamp: UInt64) { suspects = suspects.filter { $0.value.after >= stamp } }
 
     /// Frees the waiting nodes for which `isReached` returns false. O(n log n) for n waiting and free ranges.
-    /// ranges.
     mutating func reclaim(_ isReached: (Waiting) -> Bool) {
         var left: [Waiting] = []
         var freed: [Range<Int>] = []

@@ -1,7 +1,9 @@
 import FirnBytes
 
-/// The node's checksum has been found right before; that says nothing about who made it. => The node's checksum was
-/// verified before, but does not prove that Firn made the node.
+/// Checks a node of a checkpoint against what it must be (`NodeClaim`), when the node is validated. Every number in it
+/// is bounded by the node's own length, by what its parent counts, and by the schema. So code that reads the node
+/// afterwards need not check any number again. The node's checksum was verified before, but this does not prove that
+/// Firn made the node.
 ///
 /// Cost: O(bytes of the node), as for the checksum.
 struct NodeCheck {

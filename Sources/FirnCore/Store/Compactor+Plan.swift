@@ -38,10 +38,11 @@ struct CheckpointPlan {
 ///
 /// So a compaction
 ///
-/// 1. makes holes of what the version that it writes does not reach, unless one of the others may read the file;
+/// 1. makes holes of the nodes that the version that it writes does not reach, unless another one of these may read the
+///    file;
 /// 2. writes the checkpoint, which lists the holes, and publishes it;
-/// 3. checks the others once more, and punches those blocks that no version here reaches. The first commit after a
-/// version was released punches the rest.
+/// 3. checks these others once more, and punches those blocks that no version here reaches. The first commit after a
+///    version was released punches the rest.
 ///
 /// A crash between 2 and 3 leaves blocks that are listed as holes; the first compaction after it punches them.
 extension Compactor {

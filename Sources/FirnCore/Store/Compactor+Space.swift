@@ -5,7 +5,8 @@ import FirnStorage
 ///
 /// - The log may not grow as long: a checkpoint is due once it would free a sixteenth of the available space.
 /// - After the disk was full, a checkpoint is due as soon as it frees something and fits.
-/// - It takes the space of the reserve if it then fits for certain: afterwards there is more space than before.
+/// - A checkpoint takes the space of the reserve if it then fits for certain: afterwards there is more space than
+///   before.
 /// - Live nodes are moved only as far as there is space for them. The nodes whose moving frees most come first, and the
 ///   blocks that it frees are punched before more nodes move.
 extension Compactor {

@@ -88,7 +88,7 @@ final class History: Sendable {
     }
 
     private func keep(_ past: PastStore) {
-        // Released outside the lock, as in `find`.
+        // These are released outside the lock, as in `find`.
         let released = opened.withLock { opened in
             opened.append(past)
             var released: (stores: [PastStore], versions: [Pin]) = ([], [])

@@ -46,7 +46,7 @@ final class ChangeJournal: @unchecked Sendable {
             let index = active.firstIndex(notBelow: version)
             return index < active.count && active[index] == version
         }
-        // Returned, so that what it holds is released outside of the lock.
+        // The summary is returned, so that what it holds is released outside of the lock.
         _ = lock.withLock { () -> ChangeSummary? in
             guard
                 let index = summaries.indices.dropLast().first(where: {

@@ -48,7 +48,8 @@ extension Store {
     /// Writes the checkpoint that is due. If another one is being written, waits for it first, and lets it write at
     /// full speed.
     ///
-    /// because the last of them writes the checkpoint. => because the last such process writes the checkpoint.
+    /// Does nothing if the rule wants no checkpoint, or if nothing can be written any more. Also does nothing if
+    /// another process that can write keeps the store open, because the last such process writes the checkpoint.
     func writeClosingCheckpoint() throws(StoreError) {
         guard let log, options.compaction.isAutomatic, !isReadOnly, !log.isForked else { return }
         // This comes before any waiting, as in `prepareForExit`.

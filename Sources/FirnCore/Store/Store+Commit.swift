@@ -65,7 +65,7 @@ extension Store {
         #endif
     }
 
-    /// Reports that the clock was set, if the log has noticed that. Called under no lock. Otherwise costs one load.
+    /// Reports that the clock was set, if the log has noticed that; otherwise costs one load. Called under no lock.
     @inline(__always)
     func reportClockChange() {
         guard let log, log.hasClockChange, let change = log.takeClockChange() else { return }

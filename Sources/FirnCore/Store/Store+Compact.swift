@@ -37,7 +37,8 @@ extension Store {
             CheckpointOptions(garbageShare: garbageShare, rewritesAll: rewritesAll, limiter: nil))
     }
 
-    /// Costs a load if there are none. => Costs two loads if there is nothing to do.
+    /// Removes the files that versions have released since the last time, unless another process is doing that. The
+    /// first commit after the release does it, too. Costs two loads if there is nothing to do.
     package func removeReleased() throws(StoreError) { try compactor.removeReleased() }
 
     /// Why the last automatic checkpoint could not be written; nil if it could. It is tried again after the next

@@ -16,8 +16,9 @@ import Synchronization
 /// out beside the transaction (`VersionSpiller`).
 /// 5. What other processes hold counts, too, as the shared page shows it: each process writes there what it holds as
 /// soon as that changes. They wake nobody here, so a transaction that waits for them checks again every 10 ms.
-/// 6. A transaction that waits asks the other processes to write out what they hold. Those with `.spill` do so, and it
-/// no longer counts. So a transaction with `.spill` waits, too, but only for these, and not for long.
+/// 6. A transaction that waits asks the other processes to write out what they hold. Processes with `.spill` do so, and
+///    what they hold no longer counts. So a transaction with `.spill` waits, too, but only for such processes, and not
+///    for long.
 extension Store {
     /// Pins the base of the next transaction. Returns nil if more is held than the limit allows. The write lock is
     /// held.
@@ -91,7 +92,7 @@ extension Store {
     /// The nanoseconds after which a transaction that waits for other processes writes out what is held here by then.
     private static let spillInterval: Int64 = 50_000_000
     /// The nanoseconds for which a transaction with `.spill` waits for other processes to write out what they hold.
-    /// That stops counting before it is written, so only a process that is stopped takes as long.
+    /// Held versions stop counting before they are written, so only a process that is stopped takes as long.
     private static let spillPatience: Int64 = 5_000_000_000
 
     /// How long a transaction waits for holders; nil if waiting can't help it, or if it is not to wait.

@@ -19,7 +19,7 @@ final class Listeners: @unchecked Sendable {
     }
 
     func remove(_ id: Int) {
-        // What its closure captures is released outside of the lock.
+        // The objects that its closure captures are released outside of the lock.
         let removed = lock.withLock { () -> Body? in
             guard let index = listeners.firstIndex(where: { $0.id == id }) else { return nil }
             return listeners.remove(at: index).body

@@ -32,7 +32,7 @@ package final class Store: TransactionOwner {
     let history = History()
     let clock: any Clock
     let options: StoreOptions
-    /// What the store's transactions share.
+    /// The state that the store's transactions share.
     let context: TransactionContext
     let fileReferences: CheckpointFileReferences
     let compaction: CompactionState

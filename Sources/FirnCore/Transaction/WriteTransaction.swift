@@ -6,7 +6,7 @@ import FirnStorage
 /// Only one thread at a time uses it. Nothing that it does is visible elsewhere before `commit`.
 ///
 /// - The current state is a tree like any version's tree, under the transaction's stamp: to read inside a transaction
-///   is to read a `Snapshot`. Nodes that the transaction replaces stay for the versions that need it.
+///   is to read a `Snapshot`. Nodes that the transaction replaces stay for the versions that need them.
 /// - Objects are made by `beginRow`, filled, and entered into indexes by `endRow`.
 /// - Objects are changed by `set...`, which marks the cell whatever the value, and updates indexes and backlinks.
 /// - Keys passed to a transaction must exist. A caller that is not sure calls `table(_:).find` first.
@@ -196,7 +196,7 @@ package final class WriteTransaction {
     }
 
     func rows(_ id: TableID) -> RowWriter {
-        // First, because this stops the program if the transaction has ended.
+        // This comes first, because it stops the program if the transaction has ended.
         let plan = plan(id)
         return RowWriter(writer: writer, table: ownTable(id), layouts: plan.layouts)
     }
@@ -349,7 +349,7 @@ package final class WriteTransaction {
     struct Outcome {
         /// The nodes that died after the last held state, and the stamp of that state.
         let died: (stamp: UInt64, nodes: NodeList)
-        /// The same for the earlier held states, oldest first.
+        /// The nodes that died after each earlier held state, and the stamp of that state, oldest first.
         let diedEarlier: [(stamp: UInt64, nodes: NodeList)]
         let snapshots: [TransactionSnapshot]
     }

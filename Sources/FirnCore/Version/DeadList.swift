@@ -23,7 +23,8 @@ struct DeadList {
     /// ascending order, and the last is the stamp of the version after which the nodes died.
     init(_ nodes: NodeList, active: ArraySlice<UInt64>) {
         nodes.forEach { node in
-            // Nearly all dead nodes of a commit were born in the last interval, or in the interval of a node just before.
+            // Nearly all dead nodes of a commit were born in the last interval, or in the interval of a node just
+            // before.
             if let known = buckets.lastIndex(where: { $0.low < node.stamp }), node.stamp <= buckets[known].high {
                 return buckets[known].nodes.push(node)
             }

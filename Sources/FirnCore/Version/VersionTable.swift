@@ -87,7 +87,7 @@ final class VersionTable: @unchecked Sendable {
     private let publishedNumber: Atomic<UInt64>
     private let publishedStamp: Atomic<UInt64>
 
-    // What the limits compare, see `VersionTable+Counting`.
+    // The counts that are compared with the limits: see `VersionTable+Counting`.
     /// How many versions have a holder, without the versions that are being, or have been, written out.
     @exclusivity(unchecked) var heldVersionCount = 0
     /// Bytes of the nodes on all dead lists.
