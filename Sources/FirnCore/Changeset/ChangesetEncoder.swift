@@ -326,7 +326,7 @@ extension ChangesetEncoder {
     }
 
     /// An upper bound of the rows' size. If a column's chunk does not have the form that is written, its values are
-    /// staged in the slot that is numbered as the column's index.
+    /// staged in the slot with the column's index.
     private mutating func measure(_ leaf: Leaf, rows: Range<Int>, columns columnIndices: Range<Int>) -> RowsSize {
         let count = rows.count
         var size = RowsSize(bytes: 64 &+ IntRun.bound(count), cells: count, blobs: 0)

@@ -1,8 +1,8 @@
 import FirnLog
 
 /// The nodes of a checkpoint's new file, and which of them are dead from the beginning. A node is dead if the version
-/// that the file was written from has been replaced meanwhile, and the newest version does not use the node. Such nodes
-/// are recorded as dead at once; a walk of the version would find them only at the next checkpoint (`CleaningPlan`).
+/// that was written has been replaced meanwhile, and the newest version does not use the node. Such nodes are recorded
+/// as dead at once; a walk of the version would find them only at the next checkpoint (`CleaningPlan`).
 ///
 /// A node ends where the next one begins. A dictionary of texts is reached if one of the chunks that name it is
 /// reached.

@@ -62,8 +62,8 @@ final class CompactorThread: @unchecked Sendable {
         return try runAlone(body)
     }
 
-    /// Runs `body` in the same way, but does nothing if another checkpoint is still being written at `deadline`, a time
-    /// of the monotonic clock in nanoseconds.
+    /// Runs `body` in the same way, but does nothing if another checkpoint is still being written at `deadline`. This
+    /// is a time of the monotonic clock in nanoseconds.
     func run(until deadline: Int64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
         lock.lock()
         while isRunning {

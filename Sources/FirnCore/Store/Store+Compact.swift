@@ -2,7 +2,7 @@ import FirnLog
 
 extension Store {
     /// Writes a checkpoint of the newest version, removes the log before it, and frees the memory of that version's
-    /// nodes, which are then read from the checkpoint.
+    /// nodes. These are then read from the checkpoint.
     ///
     /// Readers and the writer continue meanwhile; the writer waits for a few milliseconds while the manifest is
     /// replaced.

@@ -17,8 +17,8 @@ import Synchronization
 /// 5. What other processes hold counts, too, as the shared page shows it: each process writes there what it holds as
 /// soon as that changes. They wake nobody here, so a transaction that waits for them checks again every 10 ms.
 /// 6. A transaction that waits asks the other processes to write out what they hold. Processes with `.spill` do so, and
-///    what they hold no longer counts. So a transaction with `.spill` waits, too, but only for such processes, and not
-///    for long.
+/// what they hold no longer counts. So a transaction with `.spill` waits, too, but only for such processes, and not for
+/// long.
 extension Store {
     /// Pins the base of the next transaction. Returns nil if more is held than the limit allows. The write lock is
     /// held.

@@ -109,8 +109,8 @@ extension Store {
     /// does so itself (`letOthersWriteIfAsked`).
     func endTransaction(wakesFollower: Bool = true) {
         queue.release()
-        // After a cancelled transaction, the follower must also start to wait for the idle time, after which it
-        // releases a lock that no commit has used.
+        // After a cancelled transaction, the follower must also start to wait for the idle time. Then it releases a
+        // lock that no commit has used.
         if wakesFollower, let log, log.shouldReleaseWriting || log.hasIdleTime { log.publishWaiter.wakeAll() }
     }
 }

@@ -21,7 +21,7 @@ import Synchronization
 ///
 /// A callback is called on the thread that released the lock. So if a callback ends its transaction at once, the next
 /// callback is called within it. At most `nesting` callbacks are on one stack. Beyond that, a new thread calls the next
-/// one, so that it waits neither for the others to return nor for anything that they wait for. Every step costs O(1),
+/// one. So it waits neither for the others to return nor for anything that they wait for. Every step costs O(1),
 /// however many wait.
 ///
 /// `lock` guards all state, including the waiters' state. A callback is called outside of it.

@@ -241,11 +241,10 @@ package final class WriteTransaction {
         var last: Leaf?
     }
 
-    /// Whether no version and no transaction snapshot sees a row's cell, so that the cell may be written in place in a
+    /// Whether no version and no transaction snapshot sees a row's cell. Then the cell may be written in place, in a
     /// chunk that they share.
     ///
-    /// This is so if the row lies in the column's last chunk of the last held state, behind the last row that the state
-    /// has there.
+    /// This is so if the row lies in the column's last chunk of the last held state, behind that state's last row.
     ///
     /// The row's position decides, not its key: a checkpoint may contain any keys, even keys that its table has yet to
     /// assign. But a row is never fresh if its key is below the held state's next key. So changing such a row does not
