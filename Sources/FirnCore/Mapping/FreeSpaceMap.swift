@@ -137,7 +137,8 @@ struct FreeSpaceMap {
         punched.formUnion(blocks)
     }
 
-    /// Forgets what lies in a range, whose file is no longer part of the mapping.
+    /// Forgets a range, whose file is no longer part of the mapping. All of its nodes are free, so none of them is
+    /// waiting.
     mutating func forget(_ range: Range<Int>) {
         free.removeAll { range.contains($0.lowerBound) }
         suspects = suspects.filter { !range.contains($0.key) }
