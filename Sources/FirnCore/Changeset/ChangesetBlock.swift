@@ -1,24 +1,25 @@
 import FirnBytes
 
-/// One block of a changeset, checked and ready to be read. Valid only during the call that the reader passes it to.
+/// One block of a changeset, validated and ready to be read. `ChangesetReader` passes it to a closure, and it is valid
+/// only until the closure returns.
 enum ChangesetBlock {
     /// The schema that holds from this version on.
     case schema(StoreSchema)
     /// New rows.
     case insert(Rows)
-    /// More columns of new rows.
+    /// More columns of new rows that an earlier `insert` block began.
     case insertMore(Rows)
     /// Old values of deleted rows.
     case deleteOld(Rows)
     /// Deleted rows.
     case delete(TableID, IntRun)
-    /// Cells of one column that were assigned.
+    /// Assigned cells of one column.
     case update(Cells)
     /// Edits of one collection.
     case script(Script)
     /// More elements of a collection that an earlier block left empty.
     case elements(Elements)
-    /// The table's next key.
+    /// The key that the table's next new object gets.
     case nextKey(TableID, Int64)
 
     struct Rows {
@@ -34,17 +35,17 @@ enum ChangesetBlock {
         fileprivate let unchanged: UnsafeRawPointer?
         fileprivate let unchangedCount: Int
         var new: ColumnDecoder
-        /// The old values of the cells whose value changed. Nil when reading forward, if no value changed, or if the
-        /// changeset has no old values.
+        /// The old values of the cells whose value changed. Nil if the reader reads forward, if no value changed, or if
+        /// the changeset has no old values.
         var old: ColumnDecoder?
 
         /// Whether the assigned value is equal to the old one.
         func isUnchanged(_ index: Int) -> Bool { unchanged.map { ColumnDecoder.bit($0, index) } ?? false }
     }
 
-    /// Steps of a script. The indices of each step refer to the collection as the steps before it have left it.
+    /// A step of an edit script. Its indices refer to the collection as the steps before it have left it.
     enum Operation {
-        /// Inserts `count` new elements. The first one then has the index.
+        /// Inserts `count` new elements, the first one at the index.
         case insert(Int, count: Int)
         /// Removes `count` elements from the index on.
         case remove(Int, count: Int)
@@ -72,10 +73,10 @@ enum ChangesetBlock {
         let column: Int
         let key: Int64
         let operations: [Operation]
-        /// One row with the new elements, as many as the operations need.
+        /// One row, which holds the inserted and set elements in the order of the operations.
         var new: ColumnDecoder
-        /// One row with the old elements. Nil when reading forward, if there are none, or if the changeset has no
-        /// old values.
+        /// One row, which holds the removed and replaced elements in the order of the operations. Nil if the reader
+        /// reads forward, if there are no such elements, or if the changeset has no old values.
         var old: ColumnDecoder?
         let oldCount: Int
     }
@@ -85,7 +86,7 @@ enum ChangesetBlock {
         let column: Int
         let key: Int64
         let owner: ElementsOwner
-        /// One row of elements.
+        /// One row, which holds the elements.
         var values: ColumnDecoder
     }
 
@@ -127,7 +128,7 @@ enum ChangesetBlock {
         }
     }
 
-    /// Adds the old values of a block that follows this one.
+    /// Reads the block of old values that follows this block, and adds the values to this block.
     mutating func addOld(_ reader: inout ByteReader, _ context: inout ColumnDecoder.Context) throws(Damage) {
         let start = reader.offset
         let table = try ChangesetBlock.table(&reader)
@@ -225,7 +226,7 @@ enum ChangesetBlock {
             old: nil)
     }
 
-    /// Reads a run of one row, which is a collection.
+    /// Reads a run of one row that holds a collection.
     private static func collection(
         _ reader: inout ByteReader, _ context: inout ColumnDecoder.Context
     ) throws(Damage) -> ColumnDecoder {

@@ -4,7 +4,8 @@ import FirnBytes
 struct UpdatedCell {
     let key: Int64
     let chunk: Chunk
-    /// The old node as it is stored. It may be packed, and is unpacked only while it is read.
+    /// The node of the old chunk, as it is stored. It may be encoded (`ChunkEncoding`), and is decoded only while it is
+    /// read.
     private let oldNode: Node
     let row: Int32
     let oldRow: Int32
@@ -19,8 +20,8 @@ struct UpdatedCell {
 
     var oldChunk: Chunk { @inline(__always) get { Chunk(at: oldNode) } }
 
-    /// Whether the two cells hold the same bytes. A collection in a tree is the same only if it is the same node;
-    /// blobs are compared by their bytes.
+    /// Whether the two cells hold the same bytes. Collections in list trees count as the same only if they are the same
+    /// node. Blobs are compared by their bytes.
     @inline(__always)
     var isUnchanged: Bool {
         let oldChunk = oldChunk
@@ -68,7 +69,7 @@ struct DeletedRow {
 extension ChangesetEncoder {
     // MARK: Updates
 
-    /// Reports that a cell was assigned. It is written later, together with other cells of its column.
+    /// Reports that a cell was assigned. The cell is written later, together with other cells of its column.
     @inline(__always)
     mutating func updated(column: Int, _ cell: UpdatedCell) {
         while workspace.pendingUpdates.count <= column { workspace.pendingUpdates.append([]) }
@@ -157,8 +158,8 @@ extension ChangesetEncoder {
         }
     }
 
-    /// Writes an update block and the updateOld block that belongs to it. `keys` has `count` keys, and space behind
-    /// them.
+    /// Writes an `update` block and the `updateOld` block that belongs to it. `keys` holds `count` keys, and behind
+    /// them space that serves as scratch memory.
     mutating func updateBlock(
         _ column: NumberedColumn, keys: UnsafeMutablePointer<Int64>, count: Int, unchanged: UnsafePointer<UInt8>,
         unchangedCount: Int, new: StagedColumn, newBound: Int, old: StagedColumn, oldBound: Int
@@ -191,7 +192,7 @@ extension ChangesetEncoder {
 
     // MARK: Deletes
 
-    /// Reports that a row was deleted. It is written later, together with other rows of its table.
+    /// Reports that a row was deleted. The row is written later, together with other rows of its table.
     mutating func deleted(_ leaf: Leaf, _ row: Int) {
         workspace.pendingDeletes.append(DeletedRow(leaf: leaf, row: row))
         if workspace.pendingDeletes.count == 1024 { flushDeletes() }
@@ -275,7 +276,7 @@ extension ChangesetEncoder {
         }
     }
 
-    /// Writes the keys of deleted rows.
+    /// Writes the keys of deleted rows, without old values.
     private mutating func deleteBlock(_ rows: ArraySlice<DeletedRow>) {
         let (count, bound) = (rows.count, 64 + IntRun.bound(rows.count))
         reserve(bound, cells: count)

@@ -1,7 +1,7 @@
 import FirnBytes
 
 extension ChangesetEncoder {
-    /// The number of bytes of elements in one block.
+    /// The number of bytes of elements after which a block ends.
     private static let elementsByteCount = 256 << 10
 
     /// Whether a collection is too long for its row's block. It counts in the same way as
@@ -23,7 +23,7 @@ extension ChangesetEncoder {
         return passed < count
     }
 
-    /// Writes a collection that its row's block left empty, in as many blocks as it needs.
+    /// Writes a collection that was left empty in its row's block. The collection gets as many blocks as it needs.
     mutating func elements(_ column: NumberedColumn, key: Int64, owner: ElementsOwner, cell: ListCell) {
         let count = cell.count
         var next = 0

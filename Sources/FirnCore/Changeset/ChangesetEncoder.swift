@@ -1,7 +1,7 @@
 import FirnBytes
 
-/// Writes a changeset block by block. Each part is passed on as soon as it is full, so that compressing and writing it
-/// overlap with encoding the next one.
+/// Writes a changeset block by block. Each part goes to the sink as soon as it is full, so that compressing and writing
+/// the part overlap with encoding the next one.
 ///
 /// The calls come in the order of the blocks: `schema`, then for each table `beginTable`, its rows, cells and
 /// scripts, and at the end `flush`. A row's insert comes before updates of its cells. Changes that are reported cell
@@ -16,8 +16,8 @@ import FirnBytes
 ///
 /// Memory: the part that is being filled, and a few hundred KiB for the locations of values.
 struct ChangesetEncoder: ~Copyable {
-    /// Takes a part that is full, or the last one, and returns an empty writer to continue with. That is the same one
-    /// if the part was processed at once.
+    /// Takes a full part, or the last one, and returns a writer for the next part, which the encoder empties. The sink
+    /// returns the same writer if it has processed the part at once.
     typealias Sink = (_ part: consuming ByteWriter, _ isLast: Bool) -> ByteWriter
 
     var part: ByteWriter
@@ -33,14 +33,14 @@ struct ChangesetEncoder: ~Copyable {
     private(set) var isFlushed = false
     /// Whether old values are written, too. If not, each part begins with a block that says so.
     let hasOldValues: Bool
-    /// How much the changeset adds and how much it removes: the bytes of its new and of its old values, and one for
-    /// each value. The keys of objects that are only deleted or updated count nothing.
+    /// How much the changeset adds and how much it removes: the bytes of its new values and of its old ones, and one
+    /// more for each value. The only keys that count are the keys of inserted rows and of rows of old values.
     private(set) var amounts = (added: 0, removed: 0)
 
-    /// The encoder's memory. It serves one changeset after another, and one encoder at a time.
+    /// An encoder's memory. It is used for one changeset after another, by one encoder at a time.
     final class Workspace {
         @exclusivity(unchecked) fileprivate var measures: [ColumnCoding.Measure] = []
-        /// One for each column that needs one, made at first use.
+        /// The staging areas by slot, made at their first use.
         @exclusivity(unchecked) fileprivate var stages: [StagedColumn] = []
         @exclusivity(unchecked) fileprivate var scratch = RawStack(capacity: 256)
         @exclusivity(unchecked) var pendingUpdates: [[UpdatedCell]] = []
@@ -48,16 +48,16 @@ struct ChangesetEncoder: ~Copyable {
 
         deinit { scratch.dispose() }
 
-        /// Drops what an encoder that was not finished has left.
+        /// Drops what an unfinished encoder has left.
         func removeAll() {
             for column in pendingUpdates.indices { pendingUpdates[column].removeAll(keepingCapacity: true) }
             pendingDeletes.removeAll(keepingCapacity: true)
         }
     }
 
-    /// Writes to `part` from its start.
+    /// Makes an encoder that writes to `part` from its start.
     ///
-    /// - Parameter workspace: the workspace of an encoder that has finished.
+    /// - Parameter workspace: a new workspace, or the workspace of an encoder that has finished.
     init(
         part: consuming ByteWriter = ByteWriter(capacity: 4096), workspace: Workspace = Workspace(),
         hasOldValues: Bool = true, sink: @escaping Sink
@@ -71,7 +71,7 @@ struct ChangesetEncoder: ~Copyable {
         beginPart()
     }
 
-    /// Says, if it is so, that the part has no old values.
+    /// If the changeset has no old values, writes the block that says so.
     private mutating func beginPart() {
         if !hasOldValues { block(.withoutOld, bound: 0) { _ in } }
     }
@@ -83,7 +83,7 @@ struct ChangesetEncoder: ~Copyable {
         beginTable(id, columns: schema.presentColumns)
     }
 
-    /// Begins a table whose columns were computed before.
+    /// Begins a table whose present columns the caller has computed.
     mutating func beginTable(_ id: TableID, columns: [NumberedColumn]) {
         endTable()
         table = id
@@ -101,7 +101,8 @@ struct ChangesetEncoder: ~Copyable {
         }
     }
 
-    /// Passes on the last part, even if it is empty. Nothing may be written after it.
+    /// Writes what is pending, and passes the last part to the sink even if the part is empty. Nothing may be written
+    /// afterwards.
     mutating func flush() {
         endTable()
         precondition(!isFlushed, "Firn: a changeset was flushed twice")
@@ -119,12 +120,12 @@ struct ChangesetEncoder: ~Copyable {
         if !isLast { beginPart() }
     }
 
-    /// Notes what a block adds or removes: the bytes of its values, and how many there are.
+    /// Adds a block to `amounts`: the bytes of its values, and their number.
     mutating func note(_ byteCount: Int, cells: Int, old: Bool) {
         if old { amounts.removed &+= byteCount &+ cells } else { amounts.added &+= byteCount &+ cells }
     }
 
-    /// Makes sure that blocks of this size fit in the current part.
+    /// Ends the current part if blocks of this size do not fit in it.
     mutating func reserve(_ bound: Int, cells: Int) {
         precondition(
             bound <= Limits.partByteCount && cells <= Limits.partCellCount, "Firn: a block is longer than a part may be"
@@ -157,13 +158,14 @@ struct ChangesetEncoder: ~Copyable {
         part.truncate(to: start &+ length)
     }
 
-    /// Memory for `count` integers.
+    /// Scratch memory for `count` integers, valid until the next call.
     mutating func integers(_ count: Int) -> UnsafeMutablePointer<Int64> {
         workspace.scratch.removeAll()
         return workspace.scratch.grow(count * 8).assumingMemoryBound(to: Int64.self)
     }
 
-    /// The emptied staging area of a column. Values that are staged at the same time have different slots.
+    /// The staging area of a slot, emptied for values of one column. Areas that are in use at the same time need
+    /// different slots.
     mutating func stage(_ slot: Int, type: ColumnType, collection: CollectionKind, isNullable: Bool)
         -> StagedColumn
     {
@@ -176,7 +178,7 @@ struct ChangesetEncoder: ~Copyable {
 
     // MARK: Blobs
 
-    /// Writes the long values of `column` as blobs before its block, and gives them their ids.
+    /// Writes the long values of `column` as blobs and stores their ids in it. The column's block must follow.
     mutating func sendBlobs(of column: StagedColumn, old: Bool) {
         guard column.longByteCount > 0 else { return }
         for index in 0..<column.keys.count where column.keys[index].isLong {
@@ -209,12 +211,12 @@ struct ChangesetEncoder: ~Copyable {
 
     // MARK: Whole stores
 
-    /// Writes the schema that holds from this version on. It comes first.
+    /// Writes the schema that holds from this version on. Nothing may be written before it.
     mutating func schema(_ schema: StoreSchema) {
         var encoded = ByteWriter(capacity: 1024)
         SchemaCoding.encode(schema, into: &encoded)
         let count = encoded.count
-        // `StoreSchema.limitFault` has refused longer ones.
+        // `StoreSchema.limitFault` has refused longer schemas.
         precondition(count <= Limits.schemaByteCount, "Firn: a schema takes at most \(Limits.schemaByteCount) bytes")
         if count <= ChangesetFormat.cellByteCount {
             reserve(count + 64, cells: 0)
@@ -234,7 +236,7 @@ struct ChangesetEncoder: ~Copyable {
         }
     }
 
-    /// Writes the table's next key.
+    /// Writes the key that the table's next new object gets.
     mutating func nextKey(_ key: Int64) {
         let table = table
         reserve(64, cells: 0)
@@ -248,7 +250,7 @@ struct ChangesetEncoder: ~Copyable {
 // MARK: - Rows in runs
 
 extension ChangesetEncoder {
-    /// Writes neighbouring new rows of a leaf, straight from their chunks.
+    /// Writes neighbouring new rows of a leaf, straight from those chunks whose form is the written one.
     mutating func inserted(_ leaf: Leaf, _ rows: Range<Int>) {
         rowBlocks(.insert, leaf: leaf, rows: rows)
     }
@@ -315,15 +317,16 @@ extension ChangesetEncoder {
         var cells: Int
         var blobs: Int
 
-        /// Blobs before a block stay far below the most that a reader must hold.
+        /// Whether the rows fit in one block. The blobs before the block then stay far below what a reader must be able
+        /// to hold (`ChangesetFormat.blobsByteCount`).
         var fits: Bool {
             bytes <= Limits.partByteCount - 64 && cells <= Limits.partCellCount
                 && blobs <= ChangesetFormat.blobByteCount
         }
     }
 
-    /// The most space that rows take. A column whose chunk does not have the form that will be written is staged, in
-    /// the slot of its index.
+    /// An upper bound of the rows' size. If a column's chunk does not have the form that is written, its values are
+    /// staged in the slot with the column's index.
     private mutating func measure(_ leaf: Leaf, rows: Range<Int>, columns columnIndices: Range<Int>) -> RowsSize {
         let count = rows.count
         var size = RowsSize(bytes: 64 &+ IntRun.bound(count), cells: count, blobs: 0)
@@ -375,7 +378,7 @@ extension ChangesetEncoder {
         reserve(size.bytes + 64, cells: size.cells)
         let scratch = integers(2 * scratchCount)
         let table = table
-        // The closure must not access `self`, which the block is written into.
+        // The closure must not access `self`, since `block` has exclusive access to it.
         let (columns, workspace) = (columns, workspace)
         let start = part.count
         block(kind, old: isOld, bound: size.bytes) { cursor in

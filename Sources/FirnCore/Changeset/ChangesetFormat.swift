@@ -9,7 +9,7 @@
 enum BlockKind: UInt8 {
     case schema = 1
     case blob, insert, insertMore, delete, deleteOld, update, updateOld, script, scriptOld, elements, nextKey
-    /// Comes first in a part that has no old values.
+    /// The first block of a part without old values.
     case withoutOld
 }
 
@@ -24,18 +24,18 @@ enum ElementsOwner: UInt8 {
 /// The constants of the format.
 enum ChangesetFormat {
     static let headerByteCount = 6
-    /// The block holds values of the version before, and nothing that applying the changeset forward needs.
+    /// Set if a block holds only values of the version before, which applying the changeset forward does not need.
     static let oldFlag: UInt8 = 1
-    /// A reader that does not know the kind may skip the block.
+    /// Set if a reader that does not know the block's kind may skip it.
     static let optionalFlag: UInt8 = 2
     /// Longer values are sent before their block as blobs. Longer collections follow their block as elements.
     static let cellByteCount = 64 << 10
-    /// All keys are below this.
+    /// All object keys are below this number.
     static let keyLimit: Int64 = 1 << 62
     /// The most bytes of blobs before one block.
     static let blobsByteCount = 64 << 20
-    /// The most blobs before one block. Only values of more than `cellByteCount` bytes are sent as blobs, and fewer
-    /// of those fit.
+    /// The most blobs before one block. A writer never reaches this number. It writes only values of more than
+    /// `cellByteCount` bytes as blobs, and `blobsByteCount` bytes hold fewer than 1,024 of them.
     static let blobCount = 1 << 16
     /// The most bytes of one blob: a value of the longest kind, or a schema.
     static let blobByteCount = Limits.encodedValueByteCount
@@ -58,7 +58,7 @@ package struct ChangesetDamage: Error, Sendable, Equatable, CustomStringConverti
     package var part: Int
     /// The offset in the decompressed part, in bytes.
     package var offset: Int
-    /// What was wrong.
+    /// What is wrong.
     package var reason: String
 
     package init(version: UInt64, part: Int, offset: Int, reason: String) {

@@ -2,10 +2,10 @@ import FirnBytes
 
 /// Reads a changeset part by part and passes its blocks to a closure that applies, shows or stores them.
 ///
-/// The bytes are not trusted. Whatever they contain, the reader either returns blocks that can be read without a
-/// check, or throws a `ChangesetDamage` that names version, part and offset. It does not check whether tables, columns
-/// and rows exist: see `ColumnDecoder.matches`. A reader holds one part's blobs at a time and nothing else. It is
-/// used by one thread.
+/// The bytes are not trusted. Whatever they contain, the reader either returns blocks that can be read without a check,
+/// or throws a `ChangesetDamage` that names version, part and offset. It does not check whether tables, columns and
+/// rows exist: see `ColumnDecoder.matches`. A reader holds only the blobs of one block at a time. It is used by one
+/// thread.
 final class ChangesetReader {
     enum Direction {
         /// New values only. Blocks of old values are skipped by their length.
@@ -31,8 +31,8 @@ final class ChangesetReader {
 
     deinit { blobs.removeAll() }
 
-    /// Passes the blocks of the next part to `body`. What a block refers to is freed when `body` returns. If values are
-    /// invalid, `body` throws a `Damage` whose offset counts from the block.
+    /// Passes the blocks of the next part to `body`. A block and everything that it refers to are valid only until
+    /// `body` returns. If `body` finds invalid values, it throws a `Damage` whose offset counts from the block.
     func read(_ bytes: UnsafeRawBufferPointer, _ body: (inout ChangesetBlock) throws -> Void) throws {
         guard bytes.count <= Limits.partByteCount else {
             throw damage(0, "a part of \(bytes.count) bytes is longer than \(Limits.partByteCount)")
@@ -63,7 +63,7 @@ final class ChangesetReader {
         part += 1
     }
 
-    /// Checks that the changeset may end here. There are no more parts.
+    /// Checks that the changeset may end here. Called when there are no more parts.
     func finish() throws {
         guard blobsAreDue || blobs.isEmpty else {
             part = max(part - 1, 0)
@@ -102,7 +102,7 @@ final class ChangesetReader {
             offset: start, end: reader.offset + length)
     }
 
-    /// The next block, nil if it is skipped.
+    /// Reads the next block. Nil if it is skipped, or if it only changes the reader's state (`blob`, `withoutOld`).
     private func next(_ reader: inout ByteReader, _ cells: inout Int) throws(Damage) -> ChangesetBlock? {
         let header = try header(&reader)
         guard let kind = BlockKind(rawValue: header.kind) else {
@@ -126,7 +126,7 @@ final class ChangesetReader {
             try reader.skip(header.end - reader.offset)
             return nil
         }
-        // The reader gets the body alone, so that no field can reach into the next block. Offsets stay those of the
+        // `body` ends with the block, so that no field can reach into the next block. Its offsets are offsets in the
         // part.
         var body = ByteReader(UnsafeRawBufferPointer(rebasing: reader.bytes[..<header.end]))
         try body.skip(reader.offset)
@@ -141,7 +141,7 @@ final class ChangesetReader {
             cells = context.cells
             blobs = context.blobs
         }
-        // `context` has the only reference to the blobs meanwhile, so that they are not copied.
+        // Meanwhile only `context` refers to the blobs, so that they are changed without being copied.
         blobs = BlobTable()
         var block = try ChangesetBlock(kind: kind, isOld: header.isOld, reader: &body, context: &context)
         try body.expectEnd()
@@ -149,7 +149,7 @@ final class ChangesetReader {
         return block
     }
 
-    /// Reads the old values, which directly follow an update or a script.
+    /// Reads the block of old values, which may directly follow an update or a script.
     private func pair(
         _ block: inout ChangesetBlock, reader: inout ByteReader, context: inout ColumnDecoder.Context
     ) throws(Damage) {

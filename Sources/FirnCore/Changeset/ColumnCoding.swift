@@ -19,7 +19,7 @@ import FirnBytes
 enum ColumnCoding {
     // MARK: From chunks
 
-    /// What one pass over the slots of a variable chunk's rows finds out.
+    /// What one pass over the slots of rows in a variable chunk measures.
     struct Measure {
         var shortest: UInt32 = .max
         var longest: UInt32 = 0
@@ -55,7 +55,7 @@ enum ColumnCoding {
     /// The most bytes that `count` values of a fixed width take.
     static func fixedBound(_ width: Int, _ count: Int) -> Int { 64 &+ count &* (width &+ 1) }
 
-    /// Writes rows of a variable chunk whose values all lie in it.
+    /// Writes rows of a variable chunk, which must hold all their values itself (`Measure.isPlain`).
     static func encode(
         _ chunk: Chunk, rows: Range<Int>, measure: Measure, type: ColumnType, into cursor: inout RawCursor
     ) {
@@ -87,7 +87,7 @@ enum ColumnCoding {
             cursor.bytes(heap + Int(chunk.slot(rows.lowerBound).offset), measure.total)
             return
         }
-        // Copies runs of neighbouring values at a time.
+        // Values that are neighbours in the heap are copied together.
         var start = 0
         var end = 0
         for row in rows {
@@ -103,8 +103,8 @@ enum ColumnCoding {
         cursor.bytes(heap + start, end &- start)
     }
 
-    /// Writes values of a fixed width that lie one after the other. `nullFlags` has a byte for each value if some may
-    /// be null. `scratch` has space for twice as many integers.
+    /// Writes values of a fixed width that lie one after the other. `nullFlags` has one byte per value, and is nil if
+    /// no value can be null. `scratch` has space for 2 * `count` integers.
     static func encodeFixed(
         _ type: ColumnType, values: UnsafeRawPointer, nullFlags: UnsafePointer<UInt8>?, count: Int,
         scratch: UnsafeMutablePointer<Int64>, into cursor: inout RawCursor
@@ -181,7 +181,7 @@ enum ColumnCoding {
 
     // MARK: From staged values
 
-    /// Writes everything that is staged. The long values must have their blobs' ids by then.
+    /// Writes all staged values. Long values must have been written as blobs already, and have their ids.
     static func encode(_ column: StagedColumn, scratch: UnsafeMutablePointer<Int64>, into cursor: inout RawCursor) {
         if column.collection != .none {
             cursor.byte(ChangesetFormat.header(column.type, column.collection))

@@ -131,7 +131,7 @@ struct ColumnDecoder {
         self.parts = parts
     }
 
-    /// A bitmap with a bit for each of `count`. The spare bits must be 0.
+    /// Reads a bitmap of `count` bits. Throws if a spare bit of the last byte is set.
     static func bitmap(_ reader: inout ByteReader, _ count: Int) throws(Damage) -> UnsafeRawPointer {
         let start = reader.offset
         let bytes = try reader.readBytes(RawCursor.bitmapByteCount(count))
@@ -176,7 +176,8 @@ struct ColumnDecoder {
         bitmap.load(fromByteOffset: index >> 3, as: UInt8.self) >> UInt8(index & 7) & 1 == 1
     }
 
-    /// Whether the run has the column's type. Its nullability may have changed since.
+    /// Whether the run has the column's type and kind of collection. Nullability is not compared: it may have changed
+    /// since the commit.
     func matches(_ column: ColumnSchema) -> Bool { type == column.type && collection == column.collection }
 
     /// Writes rows of a fixed-width type in the layout of a chunk. About 0.5 ns a row.
@@ -222,7 +223,7 @@ struct ColumnDecoder {
 
     // MARK: In order
 
-    /// The next row of ints or links.
+    /// Reads the next row of a run of ints or links.
     @inline(__always)
     mutating func nextInt() -> Int64 {
         precondition(row < count, "Firn: a value beyond the end of a run")
@@ -230,7 +231,7 @@ struct ColumnDecoder {
         return integers[row &- 1]
     }
 
-    /// The bytes of the next row of strings, data or mixed values, nil for null.
+    /// Reads the next row of strings, data or mixed values. Nil for null.
     @inline(__always)
     mutating func nextBytes() -> UnsafeRawBufferPointer? {
         precondition(row < count, "Firn: a value beyond the end of a run")
@@ -247,10 +248,10 @@ struct ColumnDecoder {
         return UnsafeRawBufferPointer(start: start, count: length)
     }
 
-    /// The bytes of the next `rows` values of varying length, one after the other. Nil if one may be null or a blob,
-    /// and then nothing is consumed.
+    /// Reads the bytes of the next `rows` values of varying length, one after the other. Nil, without reading anything,
+    /// if the run has nulls or blobs.
     ///
-    /// Their lengths are in `integers`, from `position` on.
+    /// The lengths of the values are in `integers`, from the `position` before the call on.
     mutating func nextBytes(ofRows rows: Int) -> UnsafeRawBufferPointer? {
         precondition(row + rows <= count, "Firn: values beyond the end of a run")
         guard nulls == nil, blobs.isEmpty else { return nil }
@@ -271,23 +272,24 @@ struct ColumnDecoder {
     /// The number of rows that have been read.
     var position: Int { row }
 
-    /// The number of elements of the next row of collections. The elements are read from `elements`, and a map's keys
+    /// Reads the number of elements of the next row of collections. The elements are read from `elements`, a map's keys
     /// from `keys`.
     mutating func nextCount() -> Int { Int(nextInt()) }
 
-    /// The elements of a run of collections, which are one run.
+    /// The elements of all rows of a run of collections, as one run.
     var elements: ColumnDecoder {
         get { parts[parts.count - 1] }
         _modify { yield &parts[parts.count - 1] }
     }
 
-    /// The keys of a run of maps, which are one run, in step with `elements`.
+    /// The keys of all rows of a run of maps, as one run. Each key belongs to the element with the same index.
     var keys: ColumnDecoder {
         get { parts[0] }
         _modify { yield &parts[0] }
     }
 
-    /// The next row as a value. Nil if its bytes are invalid: text that is not UTF-8, or an undefined mixed value.
+    /// Reads the next row as a value. Nil if its bytes are invalid: text that is not UTF-8, or an undefined mixed
+    /// value.
     mutating func nextValue() -> Value? {
         switch collection {
         case .none: return nextScalar()
@@ -306,7 +308,7 @@ struct ColumnDecoder {
         }
     }
 
-    /// The next `count` elements of a run of collections. A map's elements are maps of one entry.
+    /// Reads the next `count` elements of a run of collections. A map's elements are maps of one entry.
     mutating func nextElements(_ count: Int) -> [Value]? {
         var result: [Value] = []
         result.reserveCapacity(count)
@@ -370,8 +372,8 @@ struct BlobTable {
 
     var isEmpty: Bool { blobs.isEmpty }
 
-    /// Adds a piece at the end of a blob. Returns false if it does not continue where the last piece ended, or if
-    /// there are too many bytes.
+    /// Appends a piece to a blob. Returns false if the piece does not begin where the last piece ended, or if there are
+    /// too many blobs or bytes.
     mutating func append(_ piece: UnsafeRawBufferPointer, to id: UInt64, at offset: Int) -> Bool {
         let length = lengths[id] ?? 0
         guard offset == length, lengths[id] != nil || blobs.count < ChangesetFormat.blobCount,
@@ -393,7 +395,8 @@ struct BlobTable {
         return true
     }
 
-    /// The blob, which must be complete. Its memory stays valid until `removeAll`.
+    /// Returns a blob, whose memory stays valid until `removeAll`. Nil if the blob is not complete or was returned
+    /// before.
     mutating func take(_ id: UInt64, _ length: Int) -> UnsafeRawBufferPointer? {
         guard let memory = blobs[id], lengths[id] == length else { return nil }
         lengths[id] = -1

@@ -1,6 +1,6 @@
 import FirnBytes
 
-/// Integers as a minimum, and codes with as few bytes as the widest of them needs.
+/// Integers, stored as their minimum and a code for each. All codes have as few bytes as the widest one needs.
 ///
 /// ```
 /// ┌──────────┬─────────────────┬──────────────────────────┐   value i = minimum + code i, modulo 2^64
@@ -68,13 +68,14 @@ struct IntRun {
         }
     }
 
-    /// Writes keys that are known to be `first` and its successors.
+    /// Writes `count` keys: `first` and its successors.
     static func encodeAscending(from first: Int64, _ count: Int, _ cursor: inout RawCursor) {
         cursor.byte(count > 1 ? UInt8(ascending) : 0)
         cursor.zigzag(count > 0 ? first : 0)
     }
 
-    /// Writes width and minimum. Codes of 8 bytes are the values themselves.
+    /// Writes width and minimum. For codes of 8 bytes the minimum is written as 0, so that the codes are the values
+    /// themselves.
     static func writeHeader(_ range: UInt64, low: Int64, into cursor: inout RawCursor) {
         cursor.byte(range == 0 ? 0 : range <= 0xFF ? 1 : range <= 0xFFFF ? 2 : range <= 0xFFFF_FFFF ? 4 : 8)
         cursor.zigzag(range > 0xFFFF_FFFF ? 0 : low)

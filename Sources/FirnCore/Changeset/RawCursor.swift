@@ -39,7 +39,7 @@ struct RawCursor {
         bytes(base, source.count)
     }
 
-    /// A bit for each of `count` bytes, set where the byte is not 0.
+    /// Writes a bit for each of `count` flags, which are bytes of 0 or 1.
     mutating func bitmap(_ flags: UnsafePointer<UInt8>, _ count: Int) {
         var index = 0
         let raw = UnsafeRawPointer(flags)

@@ -47,7 +47,7 @@ enum SchemaCoding {
         }
     }
 
-    /// How many bytes the encoding of a schema has. O(columns); it allocates nothing.
+    /// The number of bytes of a schema's encoding. O(columns); allocates nothing.
     static func byteCount(_ schema: StoreSchema) -> Int {
         func text(_ text: String) -> Int { Varint.byteCount(UInt64(text.utf8.count)) + text.utf8.count }
         var count = Varint.byteCount(schema.version) + Varint.byteCount(UInt64(schema.tables.count))

@@ -1,11 +1,11 @@
 /// Values of one column, collected from anywhere in memory and ready to be encoded.
 ///
-/// Fixed-width values are copied one after the other to `fixed`, with a byte of null flag each. For values of varying
-/// length only their locations are kept (`pieces`), so their memory must stay valid until they are encoded. In a
-/// column of collections these hold the elements, `counts` holds the number of elements per row, and `keys` a map's
-/// keys.
+/// Fixed-width values are copied one after the other to `fixed`, and for each a null flag of one byte to `flags`. For
+/// values of varying length only their locations are kept (`pieces`), so their memory must stay valid until they are
+/// encoded. In a column of collections, `fixed` or `pieces` hold the elements, `counts` holds the number of elements
+/// per row, and `keys` a map's keys.
 ///
-/// It belongs to one encoder, on one thread, and is reused: filling it allocates nothing once it has grown.
+/// A staged column belongs to one encoder, on one thread. It is reused: filling it allocates nothing once it has grown.
 final class StagedColumn {
     @exclusivity(unchecked) private(set) var type: ColumnType = .int
     @exclusivity(unchecked) private(set) var collection: CollectionKind = .none
@@ -19,11 +19,12 @@ final class StagedColumn {
     @exclusivity(unchecked) private(set) var counts = RawStack(capacity: 64)
     @exclusivity(unchecked) var pieces: [Piece] = []
     @exclusivity(unchecked) var keys: [Piece] = []
-    /// The bytes of the pieces and keys that are written in the block, and of the ones that are sent before it as
-    /// blobs.
+    /// The number of bytes of pieces and keys: `inlineByteCount` in the block itself, `longByteCount` in the blobs
+    /// before it.
     @exclusivity(unchecked) private(set) var inlineByteCount = 0
     @exclusivity(unchecked) private(set) var longByteCount = 0
-    /// Rows whose collection is too long for the block. It is staged as empty, and its elements are to follow.
+    /// Rows whose collection is too long for the block. Such a collection is staged as empty, and its elements follow
+    /// in other blocks.
     @exclusivity(unchecked) private(set) var deferred: [Int] = []
     @exclusivity(unchecked) private var arena = RawArena()
 
@@ -55,7 +56,7 @@ final class StagedColumn {
 
     // MARK: Size
 
-    /// The most bytes that any encoding of it takes.
+    /// An upper bound of the bytes that the column takes in a block.
     var byteBound: Int {
         var bound = 64 &+ (collection == .none ? 0 : IntRun.bound(rowCount))
         if let width = type.fixedWidth {
@@ -72,7 +73,8 @@ final class StagedColumn {
 
     // MARK: Filling
 
-    /// Adds fixed-width values that lie one after the other. `nullFlags` has a byte for each.
+    /// Adds fixed-width values that lie one after the other. `nullFlags` has one byte per value, or is nil if no value
+    /// is null.
     func addFixed(_ values: UnsafeRawPointer, _ count: Int, nullFlags: UnsafePointer<UInt8>?) {
         let width = type.fixedWidth.unsafelyUnwrapped
         fixed.grow(count &* width).copyMemory(from: values, byteCount: count &* width)
@@ -121,7 +123,7 @@ final class StagedColumn {
         rowCount &+= 1
     }
 
-    /// Adds a row of `chunk`, which is of a column of scalars or of collections.
+    /// Adds a row of `chunk`. The column may hold scalars or collections.
     func add(_ chunk: Chunk, _ row: Int) {
         guard collection == .none else {
             addCollection(ListCell(chunk: chunk, row: row, layout: layout))
@@ -130,14 +132,14 @@ final class StagedColumn {
         switch chunk.form {
         case .fixed: addFixed(chunk.address(row), width: chunk.node.width, isNull: false)
         case .nullable: addFixed(chunk.address(row), width: chunk.node.width, isNull: chunk.isNullFlag(row))
-        // Values that were unpacked into the thread's memory don't stay there, so they are copied.
+        // Values of a chunk that was decoded into the thread's scratch memory do not stay there, so they are copied.
         case .variable: addPiece(chunk.node.isScratch ? copied(chunk.bytes(row)) : Piece(chunk.bytes(row)))
         }
         rowCount &+= 1
     }
 
     private var layout: ElementLayout { ElementLayout(type: type, collection: collection, isNullable: isNullable) }
-    /// Whether elements may be null. The layout of their cells depends on that.
+    /// Whether elements may be null. The layout of a collection's cell depends on this.
     @exclusivity(unchecked) var isNullable = false
 
     // MARK: Collections
@@ -150,8 +152,7 @@ final class StagedColumn {
         let long: Int
     }
 
-    /// Adds a collection as a row. If it is too long, an empty collection is added, and the row is entered in
-    /// `deferred`.
+    /// Adds a collection as a row. If the collection is too long, adds an empty one instead, and the row to `deferred`.
     private func addCollection(_ cell: ListCell) {
         let before = State(
             values: valueCount, fixed: fixed.count, keys: keys.count, inline: inlineByteCount, long: longByteCount)
@@ -171,8 +172,8 @@ final class StagedColumn {
         endCollection(since: before.values)
     }
 
-    /// Adds elements from `start` on until they take `limit` bytes, but at least one. Returns the index behind the
-    /// last one added.
+    /// Adds as many elements from `start` on as fit in `limit` bytes, but at least one. Returns the index after the
+    /// last added element.
     func add(elementsOf cell: ListCell, _ count: Int, from start: Int, limit: Int) -> Int {
         guard start < count else { return start }
         let layout = cell.layout
@@ -197,7 +198,8 @@ final class StagedColumn {
         return next
     }
 
-    /// Adds an element by its plain bytes. A map's values of fixed width are added in this way too.
+    /// Adds an element, given as plain bytes, or nil for null. A map's values of fixed width are given in this form
+    /// too.
     private func addElementBytes(_ bytes: UnsafeRawBufferPointer?) {
         guard let width = type.fixedWidth else {
             addPiece(Piece(bytes))

@@ -1,4 +1,4 @@
-/// A growing run of bytes that is filled by address. Its owner frees it.
+/// A growing run of bytes that is filled by address. Its owner frees it (`dispose`).
 struct RawStack {
     private(set) var base: UnsafeMutableRawPointer
     private(set) var count = 0
@@ -37,7 +37,7 @@ struct RawStack {
     }
 }
 
-/// Copies of bytes. Their addresses stay valid until all of them are removed at once.
+/// Copies of byte ranges. Their addresses stay valid until `removeAll`.
 struct RawArena {
     private var blocks: [UnsafeMutableRawPointer] = []
     private var used = 0
@@ -74,7 +74,7 @@ struct Piece {
     var address: UnsafeRawPointer
     /// -1 for null.
     var count: Int
-    /// The id of the blob that was sent with this value, or -1.
+    /// The id of the blob that holds the value, or -1 if there is none.
     var blob: Int = -1
 
     @inline(__always)
@@ -94,7 +94,7 @@ struct Piece {
     }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: address, count: max(count, 0)) }
-    /// The number of bytes that it takes in its block.
+    /// The number of the value's bytes in its block. 0 for null, and for a long value, which is in a blob.
     var inlineCount: Int { count > ChangesetFormat.cellByteCount ? 0 : max(count, 0) }
     var isLong: Bool { count > ChangesetFormat.cellByteCount }
 }

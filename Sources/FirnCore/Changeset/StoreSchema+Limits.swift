@@ -40,7 +40,8 @@ extension TableSchema {
         return nil
     }
 
-    /// - Parameter quoted: the beginning of the name, since nobody reads a megabyte.
+    /// - Parameter quoted: the subject of the message. It holds only the beginning of the name, since nobody reads a
+    ///   megabyte.
     private static func nameFault(_ quoted: String, _ name: String) -> Fault {
         Fault("\(quoted) has \(name.utf8.count) bytes; 1 to \(Limits.nameByteCount) are allowed. Give it another name")
     }

@@ -2,7 +2,7 @@ import FirnBytes
 import FirnLog
 import FirnStorage
 
-/// The `state` in a checkpoint's footer: what it says to FirnCore.
+/// The `state` in a checkpoint's footer, which only FirnCore interprets.
 ///
 /// ```
 /// byte   0                       8
@@ -16,13 +16,13 @@ import FirnStorage
 ///        and its length, both in units of 32 bytes (varints)
 /// ```
 ///
-/// A **hole** is a run of dead nodes that contains whole blocks of 4 KiB. The system may have got these blocks back,
-/// so nothing in a hole may be read. A hole begins and ends where nodes begin and end.
+/// A **hole** is a run of dead nodes that contains whole blocks of 4 KiB. These blocks may have been punched, so
+/// nothing in a hole may be read. A hole begins and ends where nodes begin and end.
 struct CheckpointState {
     var root: Int
     var stamp: UInt64
     var garbage: Int
-    /// Ranges of offsets in the mapping, ascending and disjoint.
+    /// Disjoint ranges of offsets in the mapping, in ascending order.
     var holes: [Range<Int>] = []
     var schema: StoreSchema
 
@@ -101,7 +101,7 @@ struct CheckpointReading: Sendable {
     let onDamage: (@Sendable (StoreDamage) -> Void)?
 }
 
-/// A version in a checkpoint that a store begins with.
+/// The version in a checkpoint from which a store begins.
 struct CheckpointBase {
     let checkpoint: Checkpoint
     let mapping: CheckpointMapping

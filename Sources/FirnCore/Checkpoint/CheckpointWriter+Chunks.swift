@@ -95,7 +95,7 @@ extension CheckpointWriter {
 
     /// Writes an encoded chunk.
     ///
-    /// - Parameter refs: where in the payload references lie, and their values in the file.
+    /// - Parameter refs: the offsets of references in the payload, and their values in the file.
     mutating func append(
         _ packed: ChunkEncoder.EncodedChunk, _ node: Node, rows: Int, refs: [(offset: Int, word: UInt64)]
     ) -> UInt64 {
@@ -153,7 +153,7 @@ extension CheckpointWriter {
         let position = buffer.append(
             byteCount: refs.isEmpty ? byteCount : NodeLayout.tableEntry(refs.count, of: table)
         ) { memory in
-            // The count is not copied, because the writer may be adding to it.
+            // The count is not copied, because a transaction may be adding to it.
             let copy = Node(memory)
             copy.stamp = chunk.node.stamp
             copy.kindByte = Node.Kind.chunk.rawValue

@@ -1,7 +1,7 @@
 /// Writes the nodes that cells refer to, indexes and backlinks.
 extension CheckpointWriter {
-    /// Writes what a cell refers to: a blob, or the tree of a collection. A node in another mapping needs no layout,
-    /// because its reference table says where its references lie.
+    /// Writes the node that a cell refers to: a blob, or the tree of a collection. A node in another mapping needs no
+    /// layout, because its reference table says where its references lie.
     mutating func write(cell word: UInt64, _ layout: ElementLayout?) throws(StoreError) -> UInt64 {
         if let known = known(word) { return known }
         let node = NodeRef(word).node

@@ -19,7 +19,7 @@ struct CheckpointWriter: ~Copyable {
     private let cleaning: CleaningPlan?
     var buffer: NodeBuffer
     var packer = ChunkEncoder()
-    /// Where the nodes were written to.
+    /// The references of the written nodes.
     let forwarding = Forwarding()
     /// The dictionaries that were made.
     var dictionaries: [WrittenNodes.Dictionary] = []
@@ -39,7 +39,7 @@ struct CheckpointWriter: ~Copyable {
         buffer = NodeBuffer(offset: file.start + file.byteCount, fileStart: file.start)
     }
 
-    /// Writes everything; returns the reference of the root, as the file has it.
+    /// Writes everything. Returns the reference to the root, in the form that it has in the file.
     mutating func write() throws(StoreError) -> UInt64 {
         let root = RootNode(snapshot.root)
         var words: [UInt64] = []
@@ -70,8 +70,8 @@ struct CheckpointWriter: ~Copyable {
         return forwarding.find(address)?.ref
     }
 
-    /// Writes a copy of a node; `change` stores the references that it has in the file. In a complete copy, the bytes
-    /// that the node does not use are zero, because on the heap they hold whatever the program freed there.
+    /// Writes a copy of a node; `change` stores the references that the copy has in the file. In a complete copy, the
+    /// bytes that the node does not use are zero, because on the heap they hold whatever the program freed there.
     mutating func append(
         _ node: Node, byteCount: Int? = nil, rows: Int = 0, _ change: (Node) -> Void = { _ in }
     ) -> UInt64 {
@@ -86,7 +86,7 @@ struct CheckpointWriter: ~Copyable {
         return ref
     }
 
-    /// Copies the beginning of a node, except its link: the writer may be putting the node on a dead list at this
+    /// Copies the beginning of a node, except its link: a transaction may be putting the node on a dead list at this
     /// moment.
     static func copy(_ node: Node, byteCount: Int, to memory: UnsafeMutableRawPointer) {
         let behind = NodeLayout.Header.kind

@@ -3,8 +3,9 @@ import CFirn
 /// Collects the nodes that go into a checkpoint's file. Each is built where it will be written from, sealed, and
 /// followed by the next.
 struct NodeBuffer: ~Copyable {
-    /// Bytes at which the buffer is written. A commit's sync waits for what the system is writing out at that moment,
-    /// so the pieces are small. At the compactor's rate one is written every millisecond.
+    /// The number of bytes at which the buffer is written to the file. A commit's sync waits for what the system is
+    /// writing out at that moment, so the pieces are small. At the compactor's rate, one piece is written every
+    /// millisecond.
     static let pieceByteCount = 64 << 10
 
     private var memory: UnsafeMutableRawPointer

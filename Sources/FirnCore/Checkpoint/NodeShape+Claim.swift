@@ -1,6 +1,6 @@
 extension NodeShape {
-    /// Returns what a copy of a node must be in a file. Returns nil if the shape does not tell, as for a long key or
-    /// value of a map.
+    /// Returns the claim for a copy of a node in a file. Returns nil if the shape does not determine the claim, as for
+    /// a long key or value of a map.
     func claim(_ node: Node) -> NodeClaim? {
         switch self {
         case .root: NodeClaim(.root)

@@ -1,8 +1,8 @@
 import FirnLog
 
-/// The nodes of a checkpoint's file that nothing reaches from the beginning. The version that the file was written from
-/// has been replaced meanwhile, and the newest version no longer uses these nodes. They are known to be dead at once; a
-/// walk of the version would find them only at the next checkpoint (`CleaningPlan`).
+/// The nodes of a checkpoint's new file, and which of them are dead from the beginning. A node is dead if the version
+/// that was written has been replaced meanwhile, and the newest version does not use the node. Such nodes are recorded
+/// as dead at once; a walk of the version would find them only at the next checkpoint (`CleaningPlan`).
 ///
 /// A node ends where the next one begins. A dictionary of texts is reached if one of the chunks that name it is
 /// reached.
@@ -14,7 +14,7 @@ struct WrittenNodes {
     private var unreached: BitSet
     private let dictionaries: [Dictionary]
 
-    /// Where a dictionary lies, and where the chunks lie that were written with it: offsets in the mapping.
+    /// The offset of a dictionary, and the offsets of the chunks that were written with it, in the mapping.
     struct Dictionary {
         let offset: Int
         let chunks: [Int]
@@ -28,7 +28,7 @@ struct WrittenNodes {
         self.dictionaries = dictionaries
         var starts = starts
         unreached = BitSet(count: file.byteCount / OnDiskNode.unit)
-        // The bytes that round the file up.
+        // The bytes that round the file up count as a node that is not reached.
         if end < file.range.upperBound {
             let padding = (end - file.start) / OnDiskNode.unit
             starts.insert(padding)

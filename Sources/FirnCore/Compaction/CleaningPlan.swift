@@ -4,10 +4,10 @@ import FirnLog
 /// blocks with dead nodes, and writing them again allows holes to be punched there.
 ///
 /// One walk of the version's nodes in the mapping shows exactly what is live in the files. Then the parts of the files
-/// with the smallest live share are cleared: their live nodes are written to the new file. The nodes above are written
-/// there, too, because they refer to the moved ones. So only a part of the store is rewritten at a time. A held version
-/// keeps no more than that part beside the newest version's nodes. Log-structured file systems clean their segments in
-/// the same way (Rosenblum and Ousterhout 1992). Here trees take the role of their segment summaries.
+/// with the smallest live share are cleared: their live nodes are written to the new file. The parents of these nodes
+/// are written there, too, because they refer to nodes that move. So only a part of the store is rewritten at a time. A
+/// held version keeps no more than that part beside the newest version's nodes. Log-structured file systems clean their
+/// segments in the same way (Rosenblum and Ousterhout 1992). Here trees take the role of their segment summaries.
 ///
 /// A plan belongs to one thread; the version must be pinned.
 final class CleaningPlan {
@@ -22,7 +22,7 @@ final class CleaningPlan {
     private var decided: BitSet
     private var moving: BitSet
     private var isCleared: [Bool] = []
-    /// Whether there is no space for moving all that should move.
+    /// Whether some nodes that should move stay, because there is no space for them.
     private(set) var isCut = false
     /// The ranges of the nodes that move.
     private(set) var moved: [Range<Int>] = []
@@ -30,21 +30,18 @@ final class CleaningPlan {
     private(set) var liveByteCount = 0
     /// Bytes of all other nodes, outside of holes.
     private(set) var deadByteCount = 0
-    /// Nodes that the version does not reach and that were not known to be dead. They were written and never used, an
-    /// earlier process released them, or they are dictionaries whose chunks have died.
+    /// The ranges of nodes that the version does not reach and that were not known to be dead. They were written and
+    /// never used, an earlier process released them, or they are dictionaries whose chunks have died.
     private(set) var unknown: [Range<Int>] = []
 
     /// Whether the node at an address of the mapping is written again.
     @inline(__always)
     func moves(_ address: UInt) -> Bool { moving.contains(Int(address - base) / OnDiskNode.unit) }
 
-    /// - Parameters:
-    ///   - holes: the holes that the checkpoint will list.
-    ///   - byteCount: takes how many bytes of dead nodes there are outside of holes, and returns how many of them
-    ///     must lie in what is cleared.
-    ///   - fileCount: how many files may keep anything; nil for all.
-    ///   - room: how many bytes may move.
-    ///   - thread: asked from time to time whether to continue.
+    /// - Parameters: - holes: the holes that the checkpoint will list. - byteCount: takes the number of bytes of dead
+    ///   nodes outside of holes. Returns how many of these bytes must lie in the parts that are cleared. - fileCount:
+    ///   how many files may keep live nodes; nil for all. - room: how many bytes may move. - thread: the compactor's
+    ///   thread. The initializer throws if the thread is to stop.
     init(
         _ snapshot: Snapshot, in mapping: CheckpointMapping, besides holes: [Range<Int>],
         clearing byteCount: (Int) -> Int,

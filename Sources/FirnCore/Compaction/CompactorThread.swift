@@ -2,11 +2,11 @@ import FirnLog
 import FirnStorage
 import Synchronization
 
-/// Where a compactor works, one checkpoint at a time. It works on a thread of its own if the rule asks for a
-/// checkpoint, or on the thread that calls `Store.compact`.
+/// Runs a compactor's work, one checkpoint at a time: on a thread of its own if a checkpoint is due by the rule, or on
+/// the thread that calls `Store.compact`.
 ///
-/// `lock` guards everything except four atomics: `asked`, which keeps the commits after the one that asked from
-/// asking again, `stopping`, `hurrying` and `ending`.
+/// `lock` guards everything except the four atomics. `asked` is set from a call of `start` until its body has ended, so
+/// that later commits do not start another one.
 final class CompactorThread: @unchecked Sendable {
     private let lock = Lock(.innermost)
     private let changed = Condition()
@@ -62,7 +62,7 @@ final class CompactorThread: @unchecked Sendable {
         return try runAlone(body)
     }
 
-    /// Runs `body` in the same way, but does nothing if another checkpoint is still being written at `deadline`. That
+    /// Runs `body` in the same way, but does nothing if another checkpoint is still being written at `deadline`. This
     /// is a time of the monotonic clock in nanoseconds.
     func run(until deadline: Int64, _ body: () throws(StoreError) -> Void) throws(StoreError) {
         lock.lock()
@@ -94,17 +94,17 @@ final class CompactorThread: @unchecked Sendable {
         return try body()
     }
 
-    /// How something ended that the thread was started for.
+    /// The result of the work for which the thread was started.
     struct End: Sendable {
-        /// The error that kept it from being done; nil if there was none.
+        /// The error that stopped the work; nil if there was none.
         var failure: StoreError?
-        /// What looks whether something else is to be done, and when, in nanoseconds of the monotonic clock; nil if
-        /// only the next commit looks.
+        /// The next check for due work: its time, in nanoseconds of the monotonic clock, and the function that checks.
+        /// Nil if only the next commit checks.
         var next: (time: Int64, look: @Sendable () -> Void)?
     }
 
-    /// Starts `body` on a thread of its own, unless one was started that has not ended. What it returns to be looked at
-    /// next is called there, unless something was started before that.
+    /// Starts `body` on a thread of its own, unless an earlier body has not ended. The check that `body` returns
+    /// (`End.next`) is called on the same thread at its time, unless something is started before then.
     func start(_ body: @escaping @Sendable () -> End) {
         if asked.load(ordering: .relaxed) || asked.exchange(true, ordering: .acquiringAndReleasing) { return }
         lock.lock()
@@ -136,7 +136,7 @@ final class CompactorThread: @unchecked Sendable {
         }
     }
 
-    /// Abandons what is being written, and returns when nothing is.
+    /// Abandons the checkpoint that is being written, and returns when none is being written.
     func stop() {
         stopping.store(true, ordering: .relaxed)
         lock.lock()

@@ -1,7 +1,7 @@
 import CFirn
 
-/// Maps the nodes of a version to where they were written. A node's address leads to its new reference, and for a chunk
-/// also to the number of rows that were written.
+/// Maps the nodes of a version to their new references, under which they were written. For a chunk, it also has the
+/// number of rows that were written.
 ///
 /// It is an open-addressing table in raw memory, with 16 bytes per entry, because there is one entry for each node.
 /// It belongs to one thread at a time.
@@ -40,7 +40,8 @@ final class Forwarding {
         return index
     }
 
-    /// Returns the new reference of a node, and the rows of a chunk that it has; nil if the node was not written.
+    /// Returns the new reference of a node and, for a chunk, the number of its written rows. Nil if the node was not
+    /// written.
     func find(_ address: UInt) -> (ref: UInt64, rows: Int)? {
         let entry = entries[index(of: address)]
         return entry.address == 0 ? nil : (entry.target & (1 << 48 - 1), Int(entry.target >> 48))

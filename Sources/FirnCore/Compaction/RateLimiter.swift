@@ -7,8 +7,8 @@ struct RateLimiter {
 
     init(bytesPerSecond: Int) { self.bytesPerSecond = bytesPerSecond }
 
-    /// Returns until when to rest, in nanoseconds of the monotonic clock: for what is left of the time that
-    /// `byteCount` bytes may take. Nil if nothing is left.
+    /// Returns the time until which to rest after a piece of `byteCount` bytes, in nanoseconds of the monotonic clock.
+    /// Nil if the work is not ahead of the rate.
     mutating func restEnd(after byteCount: Int) -> Int64? {
         let now = SystemClock.shared.monotonic()
         let share = Int64(min(Double(byteCount) / Double(bytesPerSecond) * 1e9, 1e15))

@@ -1,24 +1,24 @@
 import FirnLog
 
-/// Replaces the newest version's tree by an equal one. Nodes that are in the new checkpoint are used there, and newer
-/// ones become copies that refer to it. After that only held versions need the old nodes, and the heap is free again.
+/// Replaces the newest version's tree by an equal one, which uses the nodes of the new checkpoint. Newer nodes become
+/// copies that refer to the checkpoint. Afterwards only held versions need the old nodes, so the heap is free again.
 ///
 /// 1. `Forwarding` says where each node of the checkpoint's version P was written. A node of a later version was made
 ///    after P, or is one of P's: history is linear, so there is no third possibility.
 /// 2. `catchUp` copies, from a pinned version, the nodes that were made since P (or since the last call), with their
 ///    references forwarded. It runs beside the writer and is repeated until little is left.
-/// 3. `finish` does it once more for the tip, under the write lock, and makes the copy the tip: the number, the
+/// 3. `finish` copies once more, from the tip, under the write lock, and makes the copy the new tip: the number, the
 ///    content and the time stay, the stamp is new. The lock is held only as long as it takes to copy what was written
 ///    during the last `catchUp`.
-/// 4. `release` records what the version before reached on the heap as dead after it, bucketed by birth stamp. This
+/// 4. `release` records the nodes that the old tip reached on the heap as dead after it, bucketed by birth stamp. This
 ///    needs no lock, because nobody else writes to those nodes any more. `noteDead` records which nodes of the
-///    checkpoint are not part of the tip because they died while it was written.
+///    checkpoint are not part of the new tip because they died while it was written.
 ///
-/// All copies have one stamp, which is above all stamps that the writer draws meanwhile. So, for the rule of
+/// All copies have one stamp, which is above all stamps that transactions take meanwhile. So, for the rule of
 /// `DeadList`, they are born when they become part of the tip.
 ///
-/// An append may have put rows behind those of P's last leaf into the very chunk that was written. Such a chunk is
-/// copied, because the checkpoint has too few of its rows.
+/// An append after P may have added rows to a chunk of P's last leaf, which was written with P's rows alone. Such a
+/// chunk is copied, because the checkpoint has too few of its rows.
 struct Rebase {
     private let heap: NodeHeap
     private let versions: VersionTable
@@ -56,7 +56,8 @@ struct Rebase {
         }
     }
 
-    /// Copies what `pin`'s version has made since the last call, with its references forwarded. Runs beside the writer.
+    /// Copies the nodes that were made since the last call, up to `pin`'s version, with their references forwarded.
+    /// Runs beside the writer.
     ///
     /// - Returns: how many nodes it copied.
     mutating func catchUp(to pin: Pin) throws(StoreError) -> Int {
@@ -81,7 +82,7 @@ struct Rebase {
         }
     }
 
-    /// Returns the reference, for the new tip, to what `word` leads to.
+    /// Returns the reference with which the new tip replaces `word`.
     private mutating func move(_ word: UInt64, _ shape: NodeShape) -> UInt64 {
         if word == 0 { return 0 }
         let ref = NodeRef(word)
@@ -94,8 +95,8 @@ struct Rebase {
                 // Nobody has seen the copy yet.
                 if !isWritten { writer.retire(NodeRef(target).node) }
             default:
-                // The tip's nodes on the heap claim what they refer to in the file. What was in the mapping before was
-                // claimed when the nodes that lead to it were validated.
+                // A node of the tip on the heap enters claims for the nodes in the file to which it refers. Nodes that
+                // were in the mapping before were claimed when the nodes that lead to them were validated.
                 if isWritten, let claim = shape.claim(ref.node) { mapping.claim(target, claim) }
                 return target
             }
@@ -118,7 +119,8 @@ struct Rebase {
         return NodeRef(copy).word
     }
 
-    /// Copies a node; of a chunk to which the writer may be appending, only the rows that the leaf counts.
+    /// Copies a node. A transaction may be appending to a chunk, so of a chunk only the rows that the leaf counts are
+    /// copied.
     private func copy(_ node: Node, _ shape: NodeShape) -> Node {
         switch shape {
         case .chunk(_, let rows), .keys(let rows):
@@ -128,7 +130,7 @@ struct Rebase {
         }
     }
 
-    /// Releases what the versions before had on the heap: it dies after the version that the new tip equals.
+    /// Frees the copies that are not part of the new tip, and records the old tip's nodes on the heap as dead after it.
     mutating func release(_ before: Pin, _ after: Pin) {
         // Copies of nodes that died before the rebase ended are freed.
         var kept = Set<UInt>()
@@ -155,8 +157,8 @@ struct Rebase {
         return Int(target & ~1)
     }
 
-    /// Records what is dead in files: nodes that died before they could become part of the tip, and nodes that have
-    /// moved. The versions up to the one before reach the moved nodes at their old offsets.
+    /// Records the dead nodes in files: nodes that died before they could become part of the tip, and nodes that have
+    /// moved. Versions up to the old tip reach the moved nodes at their old offsets.
     ///
     /// - Returns: by how many bytes the garbage in the files has grown.
     mutating func noteDead(_ before: Pin) -> Int {
@@ -187,7 +189,7 @@ struct Rebase {
         return byteCount - counted
     }
 
-    /// Suspects the copies of dictionaries if a chunk that refers to the original died meanwhile: they may be dead.
+    /// Suspects the copy of a dictionary if a chunk that refers to the original died meanwhile: the copy may be dead.
     private func suspectCopies(_ old: CheckpointMapping) {
         for (offset, suspect) in old.withDead({ $0.suspects }) where suspect.after >= written.stamp {
             guard let copy = offsetInMapping(of: UInt(bitPattern: old.base) + UInt(offset)) else { continue }

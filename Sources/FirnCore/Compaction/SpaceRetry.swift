@@ -1,22 +1,21 @@
-/// When a checkpoint is tried again that failed because the disk was full.
+/// Decides when to retry a checkpoint that failed because the disk was full.
 ///
 /// Each try writes what fits and removes it again, so tries that can't succeed must not follow each other with every
-/// commit. The next one comes after a second, and then each time after twice as long, up to five minutes. It comes
-/// earlier, as soon as much of what was missing is there because something was deleted. It comes also if nobody commits
-/// any more.
+/// commit. The first retry comes after a second, and each later one after twice the delay before, up to five minutes. A
+/// retry comes earlier if deletions have freed much of the missing space. It comes even if nobody commits any more.
 struct SpaceRetry {
     private static let delays: (first: Int64, longest: Int64) = (1_000_000_000, 300_000_000_000)
 
     private var delay: Int64 = 0
-    /// When the next try comes at the latest.
+    /// The time at which the next try comes at the latest.
     private(set) var notBefore: Int64 = .min
-    /// How many bytes were needed, and how many more these were than there were.
+    /// The bytes that the last try needed, and how many of them were missing.
     private var needed = 0
     private var missing = 0
 
     var hasFailed: Bool { delay > 0 }
 
-    /// Whether it may be tried. `now` is a time of the monotonic clock in nanoseconds.
+    /// Whether a checkpoint may be tried. `now` is a time of the monotonic clock in nanoseconds.
     func isDue(at now: Int64, needed: Int, space: Int) -> Bool {
         !hasFailed || now >= notBefore || needed - space < missing - self.needed / 4
     }

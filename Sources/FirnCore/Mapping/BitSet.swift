@@ -2,7 +2,8 @@
 struct BitSet {
     private var words: [UInt64]
 
-    /// - Parameter count: callers ask only for members below it, or below the end of what was inserted.
+    /// - Parameter count: callers test and remove only members below this number, or below the end of what was
+    ///   inserted.
     init(count: Int) { words = [UInt64](repeating: 0, count: count / 64 + 1) }
 
     @inline(__always)

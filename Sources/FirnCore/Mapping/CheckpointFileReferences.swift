@@ -1,21 +1,21 @@
 import FirnStorage
 import Synchronization
 
-/// Counts which files of checkpoints are open in some mapping of this store. Such a file is kept, although a newer
-/// checkpoint no longer needs it, until no version reaches into it.
+/// Counts in how many mappings of this store each checkpoint file is open. An open file is kept until no version
+/// reaches into it, even if a newer checkpoint no longer needs it.
 ///
-/// A file may be open in more than one mapping, so the mappings are counted. `Guarded` holds the lock; the atomic is
-/// for commits, which ask whether there may be something to remove.
+/// The counts have a lock of their own (`Guarded`). Commits read only the atomic, which says whether there may be a
+/// file to remove.
 final class CheckpointFileReferences: Sendable {
-    /// By the file's number. A checkpoint has few files.
+    /// The number of mappings by the file's number. The map is linear because a checkpoint has few files.
     private let counts = Guarded<LinearMap<UInt64, Int>>(.innermost, LinearMap())
     private let released = Atomic<Bool>(false)
 
-    /// Whether the last mapping has released a file since the last `takeReleased`, or a file that was released
-    /// earlier has still to be removed.
+    /// Whether, since the last `takeReleased`, some file was released by its last mapping, or a released file could not
+    /// be removed.
     @inline(__always) var hasReleased: Bool { released.load(ordering: .relaxed) }
 
-    /// Clears `hasReleased`. The caller then reads `ids`, and removes the files that are not among them.
+    /// Clears `hasReleased`. The caller then reads `ids` and removes all checkpoint files that are not among them.
     func takeReleased() { released.store(false, ordering: .sequentiallyConsistent) }
 
     /// Sets `hasReleased` again, because a released file could not be removed yet.

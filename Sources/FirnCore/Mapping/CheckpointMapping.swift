@@ -20,8 +20,8 @@ import Synchronization
 /// are atomic; `lock` guards validation and the list of files, to which a later checkpoint may add. A thread that
 /// sees a node's bit set sees everything that validating the node wrote.
 final class CheckpointMapping: @unchecked Sendable {
-    /// The reserved range for the files, and behind it the bits of the validated nodes, and those of the units that
-    /// such nodes cover.
+    /// The reserved range for the files. Behind it lie the bits of the validated nodes, and then the bits of the units
+    /// that these nodes cover.
     private let memory: ReservedMemory
     private let covered: UnitBits
     private let byteCount: Int
@@ -41,14 +41,14 @@ final class CheckpointMapping: @unchecked Sendable {
     private var claims = NodeClaims()
 
     private static let numbers = Atomic<UInt64>(0)
-    /// Guards registering and unregistering all mappings: the addresses of a mapping that has gone may at once be
-    /// those of another thread's new one. No other lock is taken under it.
+    /// Guards registering and unregistering all mappings: once a mapping has been freed, a new mapping of another
+    /// thread may get its addresses. No other lock is taken while this one is held.
     private static var registration: GlobalLock { .checkpointMappings }
 
     /// What is known of the version that a file was written for. All nodes of the file are part of that version.
     final class Origin {
         fileprivate let schema: ResolvedSchema
-        /// No node of the version is younger.
+        /// The version's stamp. No node of the version is younger.
         fileprivate let stamp: UInt64
         /// Whether the file existed when the store was opened; if not, this process has written it.
         fileprivate let isOpened: Bool
@@ -73,9 +73,9 @@ final class CheckpointMapping: @unchecked Sendable {
         var reading: (file: any StorageFile, blocks: [Bool])?
     }
 
-    /// Rows, entries or elements that one byte of a file may stand for: twice as many as in a leaf of 256 rows
-    /// without columns. So whatever is walked by its count, stand-ins of damaged nodes included, is walked in O(bytes
-    /// of the files).
+    /// The most rows, entries or elements that a node's count may claim per byte of the files: twice as many as in a
+    /// leaf of 256 rows without columns. So a walk whose length is given by counts, also by those of stand-ins, costs
+    /// O(bytes of the files).
     private static let mostPerByte = 8
 
     /// Bytes of a block, the unit of reading for files that are not mapped.
@@ -84,7 +84,7 @@ final class CheckpointMapping: @unchecked Sendable {
     /// Reserves addresses for files of `byteCount` bytes.
     ///
     /// - Parameters:
-    ///   - holes: the ranges of the files in which nothing is to be read, ascending.
+    ///   - holes: the ranges of the files in which nothing is to be read, in ascending order.
     init(
         byteCount: Int, holes: [Range<Int>] = [], log: Log?, fileReferences: CheckpointFileReferences,
         onDamage: (@Sendable (StoreDamage) -> Void)?
@@ -135,7 +135,7 @@ final class CheckpointMapping: @unchecked Sendable {
         address >= UInt(bitPattern: base) && address < UInt(bitPattern: base) + UInt(byteCount)
     }
 
-    /// Returns the reference, as it is in memory, to the node at an offset.
+    /// Returns the reference to the node at an offset, in the form that references have in memory.
     func ref(to offset: Int) -> NodeRef { NodeRef(UInt64(UInt(bitPattern: base)) + UInt64(offset) | 1) }
 
     // MARK: Files
@@ -165,7 +165,7 @@ final class CheckpointMapping: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Notes that only versions from this stamp on reach into a file.
+    /// Records that only versions from this stamp on reach into a file.
     func reach(_ id: UInt64, from stamp: UInt64) {
         lock.withLock {
             if let index = mappedFiles.firstIndex(where: { $0.entry.id == id }) {
@@ -189,7 +189,7 @@ final class CheckpointMapping: @unchecked Sendable {
 
     // MARK: Dead nodes
 
-    /// Records nodes that no version above the stamp reaches; returns their bytes.
+    /// Records nodes that no version above the stamp reaches. Returns their total size in bytes.
     func addDead(_ nodes: [(address: UInt, byteCount: Int)], after stamp: UInt64) -> Int {
         lock.lock()
         defer { lock.unlock() }
@@ -203,8 +203,9 @@ final class CheckpointMapping: @unchecked Sendable {
         return total
     }
 
-    /// Returns where the dictionary lies that a validated node refers to; nil if it refers to none. The dictionary
-    /// itself may not have been validated: its length is what its header says. The lock is held.
+    /// Returns the range of the dictionary that a validated node refers to; nil if it refers to none. The dictionary
+    /// may not have been validated, so the length in its header is not trusted beyond `Limits.chunkByteCount`. The lock
+    /// is held.
     private func dictionary(ofChunkAt offset: Int) -> Range<Int>? {
         lock.assertHeld()
         let node = Node(base + offset)
@@ -220,15 +221,15 @@ final class CheckpointMapping: @unchecked Sendable {
         return start..<start + min(Node(base + start).byteCount, Limits.chunkByteCount)
     }
 
-    /// Runs `body` on what is known of dead nodes, with the lock held.
+    /// Runs `body` on the map of dead nodes and free space, with the lock held.
     func withDead<Result>(_ body: (inout FreeSpaceMap) -> Result) -> Result {
         lock.lock()
         defer { lock.unlock() }
         return body(&dead)
     }
 
-    /// Frees the dead nodes that no active version reaches. The stamps are those of all active versions in the
-    /// mapping, ascending.
+    /// Frees the dead nodes that no active version reaches. `stamps` holds the stamps of all active versions in the
+    /// mapping, in ascending order.
     func reclaim(active stamps: [UInt64]) {
         lock.lock()
         defer { lock.unlock() }
@@ -260,7 +261,7 @@ final class CheckpointMapping: @unchecked Sendable {
     }
 
     /// Validates the node at `address` and returns it. If the node is damaged, records the damage and returns a
-    /// stand-in. If nobody would learn of the damage that way, or no stand-in can be made, reports it to the
+    /// stand-in. If the thread does not record damage, or no stand-in can be made, reports the damage to the
     /// application and stops the program.
     private func validate(_ address: UInt) -> UnsafeMutableRawPointer {
         if let damage = tryValidate(address) {
@@ -272,7 +273,7 @@ final class CheckpointMapping: @unchecked Sendable {
         return base + Int(address - UInt(bitPattern: base))
     }
 
-    /// Returns what is read in place of a damaged node; nil if no claim says what the node should be.
+    /// Returns the node that is read in place of a damaged one; nil if no claim says what the node should be.
     private func standIn(_ address: UInt) -> Node? {
         lock.lock()
         defer { lock.unlock() }
@@ -286,8 +287,8 @@ final class CheckpointMapping: @unchecked Sendable {
         mappedFiles.last { $0.entry.start <= offset && offset < $0.entry.start + $0.entry.byteCount }
     }
 
-    /// Claims a node that a node on the heap refers to. What the claimed node refers to is claimed when it is
-    /// validated.
+    /// Enters a claim for a node that a node on the heap refers to. Validating the claimed node enters claims for the
+    /// nodes to which it refers.
     func claim(_ word: UInt64, _ claim: NodeClaim) {
         lock.lock()
         defer { lock.unlock() }
@@ -312,7 +313,7 @@ final class CheckpointMapping: @unchecked Sendable {
         lock.withLock { mappedFiles.first { $0.entry == file }?.path ?? "" }
     }
 
-    /// Throws if a reference, as a file has it, can't lead to a node. The lock is held.
+    /// Throws if a reference, in the form that references have in a file, can't lead to a node. The lock is held.
     private func checkReference(_ word: UInt64) throws(Damage) {
         lock.assertHeld()
         let offset = word &- 1
@@ -340,12 +341,12 @@ final class CheckpointMapping: @unchecked Sendable {
             guard claims.enter(ref.claim, unit) else {
                 throw Damage("a node is referred to as two different things")
             }
-            // For opened files only: a version that this process made may refer to what the version before it refers
-            // to.
+            // Only in opened files must such a node have one reference. In a file that this process wrote, a version
+            // may refer to nodes to which the version before it refers too.
             if origin.isOpened, ref.claim.role.isOwned, !claims.take(unit) {
                 throw Damage("a node is referred to twice")
             }
-            // A node that was validated before is checked for what this node expects of it.
+            // If the node was validated before, it must also be what this node expects.
             if firn_is_validated(descriptor, UInt(bitPattern: base) + UInt(offset)) != 0 {
                 guard isKnown || file(at: offset)?.origin.isOpened == false,
                     check.isEnough(Node(base + offset), ref.claim)
@@ -396,8 +397,7 @@ final class CheckpointMapping: @unchecked Sendable {
                 return StoreDamage(error, path: mappedFiles[index].path, offset: inFile)
             }
         } else {
-            // This process has written the node, and what refers to it does not say what it is: see
-            // `NodeShape.claim`.
+            // This process has written the node, and no claim was entered for it: see `NodeShape.claim`.
             let distance = UInt64(UInt(bitPattern: base))
             OnDiskNode.forEachRef(Node(start)) { slot in
                 let word = slot.loadUnaligned(as: UInt64.self)
@@ -442,7 +442,7 @@ final class CheckpointMapping: @unchecked Sendable {
                 continue
             }
             let remaining = entry.byteCount - offset
-            // The file is rounded to 64 bytes.
+            // A file's length is rounded up to 64 bytes.
             let isPadding =
                 remaining == OnDiskNode.unit
                 && UnsafeRawBufferPointer(start: start + offset, count: remaining).isAllZero

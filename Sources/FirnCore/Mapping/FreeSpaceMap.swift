@@ -1,11 +1,11 @@
 import FirnStorage
 
-/// Records where in a mapping the nodes lie that the newest version no longer reaches.
+/// Records which ranges of a mapping hold nodes that the newest version no longer reaches.
 ///
-/// A node of a file is **waiting** as long as an older version may reach it, and **free** once none does. Runs of dead
-/// nodes that contain whole blocks of the file system become **holes**: a checkpoint that does not reach them lists
-/// them. Once the store begins from that checkpoint, the free blocks in its holes are punched. The other blocks are
-/// punched as soon as they become free. A check of the file does not read what lies in a hole.
+/// Such a node is **waiting** as long as an older version may reach it, and **free** once none does. Runs of dead nodes
+/// that contain whole blocks of the file system become **holes**: a checkpoint that does not reach them lists them.
+/// Once the store begins from that checkpoint, the free blocks in its holes are punched. The other blocks are punched
+/// as soon as they become free. A check of the file does not read holes.
 ///
 /// Ranges are ranges of offsets in the mapping, and consist of complete nodes.
 struct FreeSpaceMap {
@@ -18,13 +18,13 @@ struct FreeSpaceMap {
     }
 
     private(set) var waiting: [Waiting] = []
-    /// Dictionaries of texts that a dead chunk refers to, by their offsets. Several chunks share a dictionary, so
-    /// only a walk shows whether it is dead as well (`CleaningPlan`). `after` is the stamp of the last version that
-    /// reached any of its dead chunks.
+    /// Dictionaries of texts to which a dead chunk refers, by their offsets. Several chunks share a dictionary, so only
+    /// a walk through the live chunks shows whether it is dead as well (`CleaningPlan`). `after` is the stamp of the
+    /// last version that reached any of its dead chunks.
     private(set) var suspects: [Int: Waiting] = [:]
-    /// The free ranges. They are ascending and disjoint, as are `holes`.
+    /// The free ranges. They are disjoint and in ascending order, as are `holes`.
     private(set) var free: [Range<Int>]
-    /// The holes that the checkpoint lists which the store begins from.
+    /// The holes in the list of the checkpoint that the store begins from.
     var holes: [Range<Int>]
     /// Runs of blocks that have been punched.
     private(set) var punched: Set<Range<Int>> = []
@@ -42,10 +42,10 @@ struct FreeSpaceMap {
         return start..<max(start, range.upperBound & ~(blockByteCount - 1))
     }
 
-    /// Returns the bytes of the whole blocks in holes.
+    /// Returns the number of bytes of the whole blocks in holes.
     static func blockByteCount(of holes: [Range<Int>]) -> Int { holes.reduce(0) { $0 + blocks($1).count } }
 
-    /// Returns the bytes of the waiting nodes that lie in some holes, and of those outside of them.
+    /// Returns the number of bytes of the waiting nodes inside some holes, and outside of them.
     func waitingByteCount(besides holes: [Range<Int>]) -> (inHoles: Int, outside: Int) {
         var result = (inHoles: 0, outside: 0)
         var next = 0
@@ -64,23 +64,22 @@ struct FreeSpaceMap {
         waiting.append(Waiting(range: range, after: stamp))
     }
 
-    /// Notes that a chunk died that refers to the dictionary in a range.
+    /// Records that a dead chunk refers to the dictionary in a range.
     mutating func suspect(_ range: Range<Int>, after stamp: UInt64) {
         let known = suspects[range.lowerBound]?.after ?? 0
         suspects[range.lowerBound] = Waiting(range: range, after: max(stamp, known))
     }
 
-    /// Returns the bytes of the suspected dictionaries that a version with this stamp may no longer reach.
+    /// Returns the number of bytes of the suspected dictionaries that a version with this stamp may no longer reach.
     func suspectedByteCount(before stamp: UInt64) -> Int {
         suspects.values.reduce(0) { $0 + ($1.after < stamp ? $1.range.count : 0) }
     }
 
-    /// Drops the suspects that a walk of a version with this stamp has decided on: it found which of its dictionaries
-    /// are dead.
+    /// Drops the suspects whose dead chunks died before this stamp. A walk of a version with the stamp has found which
+    /// of them are dead.
     mutating func dropSuspects(before stamp: UInt64) { suspects = suspects.filter { $0.value.after >= stamp } }
 
-    /// Frees the waiting nodes that no version reaches, as `isReached` says. O(n log n) for n waiting and free
-    /// ranges.
+    /// Frees the waiting nodes for which `isReached` returns false. O(n log n) for n waiting and free ranges.
     mutating func reclaim(_ isReached: (Waiting) -> Bool) {
         var left: [Waiting] = []
         var freed: [Range<Int>] = []
@@ -92,8 +91,9 @@ struct FreeSpaceMap {
         free = FreeSpaceMap.joined(free, freed)
     }
 
-    /// Returns the holes that a checkpoint with a stamp may list. They lie in dead nodes that no version from that
-    /// stamp on reaches: the ranges that `mayBeHole` allows, and what is a hole already.
+    /// Returns the holes that a checkpoint with a stamp may list. They lie in runs of dead nodes that no version from
+    /// the stamp on reaches. A run with whole blocks becomes a hole if `mayBeHole` allows it; otherwise the holes in it
+    /// remain.
     func findHoles(before stamp: UInt64, where mayBeHole: (Range<Int>) -> Bool) -> [Range<Int>] {
         var found: [Range<Int>] = []
         var next = 0
@@ -125,8 +125,8 @@ struct FreeSpaceMap {
         return blocks
     }
 
-    /// Notes that blocks were punched. Runs noted before that are part of one of these are replaced by it. `blocks`
-    /// is a value of `blocksToPunch`: ascending and disjoint.
+    /// Records that blocks were punched. They replace the recorded runs that are part of them. `blocks` is a value of
+    /// `blocksToPunch`: disjoint and in ascending order.
     mutating func notePunched(_ blocks: [Range<Int>]) {
         guard !blocks.isEmpty else { return }
         var next = 0
@@ -137,7 +137,8 @@ struct FreeSpaceMap {
         punched.formUnion(blocks)
     }
 
-    /// Forgets what lies in a range, whose file is no longer part of the mapping.
+    /// Forgets a range, whose file is no longer part of the mapping. All of its nodes are free, so none of them is
+    /// waiting.
     mutating func forget(_ range: Range<Int>) {
         free.removeAll { range.contains($0.lowerBound) }
         suspects = suspects.filter { !range.contains($0.key) }
@@ -150,7 +151,7 @@ struct FreeSpaceMap {
         free.contains { $0.lowerBound <= range.lowerBound && $0.upperBound >= range.upperBound }
     }
 
-    /// Returns the union of two sets of ranges: `first` is ascending, `second` in any order.
+    /// Returns the union of two sets of ranges: `first` is in ascending order, `second` in any order.
     private static func joined(_ first: [Range<Int>], _ second: [Range<Int>]) -> [Range<Int>] {
         if second.isEmpty { return first }
         var result: [Range<Int>] = []

@@ -126,7 +126,7 @@ extension NodeCheck {
                 }
             }
         }
-        // Values may share bytes here, but are written one after the other when the chunk is copied.
+        // Values may share bytes in this node, but copying the chunk writes them one after the other.
         guard total <= Chunk.heapMaxByteCount else { throw Self.tooMany }
         guard Self.areApart(&ranges) else { throw Damage("values of a chunk overlap") }
         guard !refs.isEmpty else { return try checkHasNoRefs() }
@@ -220,7 +220,7 @@ extension NodeCheck {
     /// table alone.
     func checkHasNoRefs() throws(Damage) { try checkRefs(table: 0, countAt: NodeLayout.Chunk.refCount) }
 
-    /// Checks that the table of a chunk, which begins behind everything else and is aligned, lists exactly the
+    /// Checks that the reference table of a chunk begins behind everything else, is aligned, and lists exactly the
     /// references that were found.
     private func checkRefs(after end: Int) throws(Damage) {
         let table = Int(node.load(NodeLayout.Chunk.refTable, as: UInt32.self))
@@ -241,7 +241,7 @@ extension NodeCheck {
 
     // MARK: Values and elements
 
-    /// Whether the bytes are a value, or an element, of the type.
+    /// Whether the bytes are a valid value, or element, of the type.
     func isValue(_ bytes: UnsafeRawBufferPointer, _ cells: CellClass) -> Bool {
         switch cells.type {
         case .string: bytes.isUTF8
@@ -251,8 +251,8 @@ extension NodeCheck {
         }
     }
 
-    /// Checks a block of `length` bytes and adds its references. Returns the number of its elements; nil if it is not
-    /// a block.
+    /// Checks a block of `length` bytes and adds its references. Returns the number of its elements; nil if they are
+    /// not a valid block.
     mutating func block(at start: Int, length: Int, _ cells: CellClass) -> Int? {
         // A block of no bytes is an empty collection, and so is one that is too short for a count.
         let header = NodeLayout.ElementBlock.headerByteCount
@@ -277,7 +277,8 @@ extension NodeCheck {
         return offset == end ? count : nil
     }
 
-    /// Checks the part of an element that begins at `start`. Returns where it ends; nil if it is not one.
+    /// Checks the part of an element (a map's key, or a value) that begins at `start`. Returns its end; nil if it is
+    /// invalid.
     private mutating func part(
         at start: Int, before end: Int, _ layout: ElementLayout, _ cells: CellClass, isKey: Bool
     ) -> Int? {

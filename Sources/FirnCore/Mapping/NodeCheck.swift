@@ -2,8 +2,8 @@ import FirnBytes
 
 /// Checks a node of a checkpoint against what it must be (`NodeClaim`), when the node is validated. Every number in it
 /// is bounded by the node's own length, by what its parent counts, and by the schema. So code that reads the node
-/// afterwards need not check any number again. The node's checksum has been found right before; that says nothing about
-/// who made it.
+/// afterwards need not check any number again. The node's checksum was verified before, but this does not prove that
+/// Firn made the node.
 ///
 /// Cost: O(bytes of the node), as for the checksum.
 struct NodeCheck {
@@ -13,7 +13,7 @@ struct NodeCheck {
     /// Whether the node is part of the version that was opened. A chunk of that version has exactly the rows of its
     /// leaf, because that leaf is the only one that refers to it.
     let isOpened: Bool
-    /// The addresses of the node's references, and what they lead to.
+    /// The addresses of the node's references, and the claims on the nodes that they lead to.
     private(set) var refs: [(address: UnsafeMutableRawPointer, claim: NodeClaim)] = []
     /// Rows, entries or elements in a node of a tree and below it.
     private var total: Int?
@@ -25,8 +25,8 @@ struct NodeCheck {
         self.isOpened = isOpened
     }
 
-    /// The highest level of a node of a tree. A higher tree, in which each node has its least number of children,
-    /// would hold more than there are addresses.
+    /// The highest level of a node of a tree. A higher tree would hold more entries than there are addresses, even if
+    /// each node had only its least number of children.
     static let highestLevel = 12
     /// The keys that objects may have: the ones that a changeset may name. Counting up from one of them never
     /// overflows.
@@ -49,8 +49,8 @@ struct NodeCheck {
         }
     }
 
-    /// The claim, completed by what the node says and the parent did not. Once it is entered, the node can't be used
-    /// as one of another level.
+    /// The claim, completed by the node's level and count if the parent gave none. Once it is entered, no other node
+    /// can claim the node with another level or count.
     var full: NodeClaim {
         switch claim.role {
         case .rows, .pairs, .bytes, .list: NodeClaim(claim.role, level: node.width, count: total)
@@ -58,7 +58,7 @@ struct NodeCheck {
         }
     }
 
-    /// Throws if the node, or one that it refers to, counts more than there can be. Call it after `check`.
+    /// Throws if the node's count, or a count that it claims for a child, is above `most`. Call it after `check`.
     func checkCount(most: Int) throws(Damage) {
         let count = refs.reduce(full.count ?? 0) { max($0, $1.claim.count ?? 0) }
         try Damage.check(
@@ -67,12 +67,13 @@ struct NodeCheck {
 
     mutating func add(_ address: UnsafeMutableRawPointer, _ claim: NodeClaim) { refs.append((address, claim)) }
 
-    /// Whether a node that was validated before has what another parent expects of it, beyond what a claim can say.
+    /// Whether a node that was validated before also has what this node claims of it, beyond what comparing two claims
+    /// shows.
     func isEnough(_ child: Node, _ claim: NodeClaim) -> Bool {
         switch claim.role {
-        // All of its rows have been checked.
+        // All rows of the child have been checked.
         case .chunk, .dictionary: return hasRows(child, claim)
-        // Only as many keys have been checked as were claimed.
+        // Only as many keys have been checked as the claim at that time counted.
         case .keys:
             var check = NodeCheck(node: child, claim: claim, schema: schema, isOpened: isOpened)
             return (try? check.check()) != nil
@@ -83,15 +84,15 @@ struct NodeCheck {
     /// Whether a chunk has the rows that a claim asks for.
     func hasRows(_ chunk: Node, _ claim: NodeClaim) -> Bool {
         let wanted = claim.count ?? 0
-        // Neighbouring leaves share a dictionary.
+        // Neighbouring leaves share a dictionary, so it may hold more values than one of them uses.
         if case .dictionary = claim.role { return chunk.capacity >= wanted }
         return isOpened ? chunk.capacity == wanted : chunk.capacity >= wanted
     }
 
     func isKind(_ kind: Node.Kind) -> Bool { node.kindNumber == kind.rawValue }
 
-    /// Calls `body` with each field of a node that holds a reference, until it throws, and throws the same. The node's
-    /// kind must have been checked, and its number of children, tables or columns.
+    /// Calls `body` with each field of a node that holds a reference. If `body` throws, stops and throws the same
+    /// error. The node's kind must have been checked, and its number of children, tables or columns.
     @inline(__always)
     private static func forEachRef(
         of node: Node, _ body: (UnsafeMutableRawPointer, RefField) throws(Damage) -> Void
@@ -135,7 +136,7 @@ struct NodeCheck {
         guard (0...1 << 48).contains(table.rowCount), (0...ChangesetFormat.keyLimit).contains(table.nextKey) else {
             throw Damage("a table of \(table.rowCount) rows, whose next key is \(table.nextKey)")
         }
-        // An empty leaf would have chunks without space for a row, and the code that appends assumes that they have
+        // An empty leaf would have chunks without space for a row, but the code that appends assumes that there is
         // some.
         guard (table.rows.pointee != 0) == (table.rowCount > 0) else {
             throw Damage("a table of \(table.rowCount) rows has no row tree, or has one although it has no rows")
@@ -200,7 +201,8 @@ struct NodeCheck {
         return node.level
     }
 
-    /// Adds the children of an inner node, each with its own count. Throws if something is wrong with them.
+    /// Adds claims for the children of an inner node, each with its own count. Throws if a child is missing or a count
+    /// is wrong.
     private mutating func addChildren(_ level: Int, most: Int, _ count: (Int) -> Int) throws(Damage) {
         var total = 0
         for child in 0..<node.count {
@@ -218,8 +220,8 @@ struct NodeCheck {
             "an inner node counts \(total) entries, where \(claim.count ?? 0) were expected")
     }
 
-    /// Returns how many entries a node of a level can have below it if each leaf has at most `leaf`. Never returns more
-    /// than fits in a claim.
+    /// Returns the most entries below a node of a level if each leaf has at most `leaf` entries. The result always fits
+    /// in a claim.
     private static func most(_ leaf: Int, level: Int) -> Int { leaf << min(6 * level, 46 - 10) }
 
     private mutating func rowInner(_ table: Int) throws(Damage) {

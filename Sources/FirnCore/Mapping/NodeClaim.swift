@@ -1,9 +1,11 @@
 /// What a node of a checkpoint must be, according to the node that refers to it and to the schema.
 ///
-/// A node's own bytes do not say what table or column it serves. Code that reads a node trusts its parent for that, and
-/// checks nothing again. So a parent, when it is validated, enters a claim for each of its children. A child is checked
-/// against its claim when it is validated (`NodeCheck`). Roles only lead downwards, so no path through validated nodes
-/// is a circle. Their order is: root, table, rows by falling level, leaf, chunk, tree by falling level, blob.
+/// A node's own bytes do not say to which table or column it belongs. Code that reads a node trusts the node's parent
+/// for that, and checks nothing again. So a parent, when it is validated, enters a claim for each of its children. A
+/// child is checked against its claim when it is validated (`NodeCheck`). Roles only lead downwards, so no path through
+/// validated nodes is a cycle: from `root` to `table`, then to `rows`, `pairs` or `bytes`, from the highest level of
+/// the tree down. From the leaves of `rows` they lead to `keys` and `chunk`. From there they lead to `dictionary`, or
+/// to `list` from the highest level down, and last to `blob`.
 enum NodeRole: Hashable {
     case root
     /// A table's node, by the table's number.
@@ -14,7 +16,7 @@ enum NodeRole: Hashable {
     case keys
     /// The chunk of a column.
     case chunk(CellClass)
-    /// The values that the chunks of a column refer to by number.
+    /// The dictionary of a column's chunks, which refer to its values by number.
     case dictionary(CellClass)
     /// A node of an index of numbers, or of backlinks.
     case pairs
@@ -25,8 +27,8 @@ enum NodeRole: Hashable {
     /// A value of a column, or an element of a collection: `CellClass.value`.
     case blob(CellClass)
 
-    /// Whether a version refers to the node only once, so that code that replaces it may free it. Neighbouring chunks
-    /// share a dictionary; a blob is never written to.
+    /// Whether a version has only one reference to the node, so that code that replaces the node may free it. The other
+    /// nodes may be shared: a dictionary by neighbouring chunks, a blob because it is never written to.
     var isOwned: Bool {
         switch self {
         case .root, .table, .rows, .keys, .chunk, .pairs, .bytes, .list: true
@@ -86,7 +88,7 @@ struct NodeClaims: ~Copyable {
         else { return false }
         switch claim.role {
         case .chunk, .keys, .dictionary:
-            // Several leaves, or versions of one, may count different rows of a chunk.
+            // Several leaves, or versions of one leaf, may count different numbers of rows in a chunk.
             known.count = max(known.count ?? 0, claim.count ?? 0)
         default:
             guard known.count == nil || claim.count == nil || known.count == claim.count else { return false }
@@ -99,7 +101,7 @@ struct NodeClaims: ~Copyable {
         return true
     }
 
-    /// Takes a claimed node for the node that refers to it. Returns false if another node has taken it.
+    /// Records that the one reference to an owned node was found. Returns false if there was one before.
     mutating func take(_ unit: Int) -> Bool {
         let index = index(of: unit)
         guard entries[index].value & Self.takenBit == 0 else { return false }

@@ -9,11 +9,11 @@ import FirnBytes
 /// └────────┴───────────┴───────────┴────┴────┴───────┴────────┴──────────┴────────┴─────────
 /// ```
 ///
-/// - `bytes` is a multiple of 32, and the next node of the file begins behind it: a file can be read from front to
-///   back. What the payload does not use is zero.
-/// - **CRC** is the checksum of all of the node's bytes, with the checksum itself taken as 0. **offset** says where
-///   in its mapping the node lies, in units of 32 bytes (the lower 32 bits), so that a node that was written to the
-///   wrong offset is found.
+/// - `bytes` is a multiple of 32. The next node of the file begins after that many bytes, so a file can be read from
+///   front to back. Bytes that the payload does not use are zero.
+/// - **CRC** is the checksum of all of the node's bytes, with the checksum itself taken as 0. **offset** says where in
+///   its mapping the node lies, in units of 32 bytes (the lower 32 bits). It reveals a node that was written to the
+///   wrong offset.
 /// - The kind has `Node.onDiskBit` set.
 /// - A reference is the distance from the beginning of the mapping, with the lowest bit set.
 /// - A chunk has space for the rows of its leaf and no more. In place of its marks it has: where its reference table
@@ -66,9 +66,8 @@ enum OnDiskNode {
         }
     }
 
-    /// Clears the bytes behind a node's entries that it does not use. Nodes of indexes and of backlinks and the inner
-    /// nodes of lists are made without being cleared. Also clears what earlier releases left in the header of a chunk
-    /// in a file.
+    /// Clears the unused bytes behind a node's entries. Nodes of indexes and of backlinks and the inner nodes of lists
+    /// are allocated without being cleared. Also clears what earlier releases left in the header of a chunk in a file.
     static func clearUnused(_ node: Node) {
         func clear(behind count: Int, of capacity: Int, width: Int, at offset: Int) {
             node.clear(offset + width * min(count, capacity)..<offset + width * capacity)

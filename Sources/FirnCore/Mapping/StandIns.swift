@@ -2,8 +2,8 @@ import CFirn
 
 /// Makes the nodes that are read in place of a mapping's damaged ones, by work that will throw (`DamageRecord`). A
 /// stand-in has the kind and shape that the parent expects. It has as many rows, entries or elements as the parent
-/// counts there, all of them blank. None holds a key that an object can have. Stand-ins are made on the heap when they
-/// are first needed, and live as long as their mapping. Guarded by the mapping's lock.
+/// counts in the damaged node, all of them blank. None holds a key that an object can have. Stand-ins are made on the
+/// heap when they are first needed, and live as long as their mapping. Guarded by the mapping's lock.
 final class StandIns {
     private let schema: ResolvedSchema
     private var made: [NodeClaim: Node] = [:]
@@ -160,7 +160,7 @@ final class StandIns {
         return node
     }
 
-    /// Entries of a page. Each takes a slot, and an entry of at most 24 bytes, because it has no key.
+    /// The number of entries in a page. Each takes a slot, and at most 24 bytes more, because it has no key.
     private static let pageEntries = 64
 
     private func bytesPage(_ claim: NodeClaim, _ level: Int) -> Node {
@@ -200,7 +200,7 @@ final class StandIns {
 
     // MARK: Values
 
-    /// Makes a chunk. Like a checkpoint's, it has no space for more rows, so nothing is appended to it.
+    /// Makes a chunk. Like a checkpoint's chunks, it has no space for more rows, so nothing is appended to it.
     private func chunk(_ cells: CellClass, _ rows: Int) -> Node {
         let layout = cells.column.layout
         let node = allocate(

@@ -1,8 +1,8 @@
 import FirnStorage
 import Synchronization
 
-/// What a store's compactor knows from one checkpoint to the next. That is how many bytes of the checkpoint's files are
-/// live, dead and in holes, and the thread that it works on. Everything here is guarded by itself.
+/// The state that a store's compactor keeps between checkpoints: how many bytes of the checkpoint's files are live,
+/// dead and in holes, and the thread that it works on. Each member is thread-safe by itself.
 final class CompactionState: Sendable {
     let thread = CompactorThread()
     /// The bytes of the nodes that the checkpoint's version reaches: how much data there is, for the compaction rule.
@@ -14,9 +14,9 @@ final class CompactionState: Sendable {
     let deferredHoles = DeferredHoles()
     /// Set if the file system can't punch holes.
     let cannotPunchHoles = Atomic<Bool>(false)
-    /// When a checkpoint is tried again for which there was no space.
+    /// When to retry a checkpoint for which there was no space.
     let spaceRetry = Guarded<SpaceRetry>(.innermost, SpaceRetry())
-    /// The bytes of log since the last checkpoint from which on the space on the disk is looked at.
+    /// The bytes of log since the last checkpoint above which the free disk space is checked.
     let spaceCheckAt = Atomic<Int>(Compactor.spaceCheckByteCount)
 
     /// - Parameter start: the checkpoint that the store begins with; nil if there is none.

@@ -3,7 +3,7 @@ import FirnStorage
 
 /// The checkpoints that a store writes by itself.
 extension Compactor {
-    /// What the compactor's thread did before it looks again whether something is due.
+    /// What the compactor's thread did before it checks again whether something is due.
     private enum Before {
         case nothing, removal, checkpoint, failure
     }
@@ -12,9 +12,9 @@ extension Compactor {
     @inline(never)
     func startIfDue(_ log: Log) { startIfDue(log, after: .nothing) }
 
-    /// Starts what is due. What can't have become due by the work before is left out, so that the thread doesn't work
-    /// without end. A removal doesn't follow another one. After a checkpoint, the memory that is still used is held, so
-    /// it makes nothing due.
+    /// Starts the work that is due. Work that the work before can't have made due is left out, so that the thread does
+    /// not work without end. So a removal follows no other work. After a checkpoint, the memory that is still used is
+    /// held, so it makes nothing due.
     private func startIfDue(_ log: Log, after before: Before) {
         guard log.options.usesThreads else { return }
         let rule = options.compaction
@@ -36,9 +36,10 @@ extension Compactor {
     ) -> CompactorThread.End {
         guard let compactor = reference.object?.compactor else { return CompactorThread.End() }
         let start = compactor.clock.monotonic()
-        // Measured before a checkpoint: what is deleted during it may be what the next one lacks.
+        // Measured before a checkpoint: the space that is freed while it is written may be enough for the next one.
         var needs: (needed: Int, space: Int)?
-        // Commits that come meanwhile can't ask for the next one, and may be the last.
+        // Commits that come meanwhile can't start the next checkpoint, and may be the last ones. So the thread checks
+        // by itself.
         func look(after before: Before) -> @Sendable () -> Void {
             { reference.object?.compactor.startIfDue(log, after: before) }
         }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// What the next checkpoint writes, and what it releases.
 struct CheckpointPlan {
-    /// A file that is added to those of the checkpoint before.
+    /// A file that is added to the files of the checkpoint before.
     struct Addition {
         let mapping: CheckpointMapping
         /// The offset in the mapping at which the file begins.
@@ -38,10 +38,11 @@ struct CheckpointPlan {
 ///
 /// So a compaction
 ///
-/// 1. makes holes of what the version that it writes does not reach, unless one of the others may read the file;
+/// 1. makes holes of the nodes that the version that it writes does not reach, unless another one of these may read the
+///    file;
 /// 2. writes the checkpoint, which lists the holes, and publishes it;
-/// 3. checks the others once more, and punches those blocks that no version here reaches. The first commit after a
-/// version was released punches the rest.
+/// 3. checks these others once more, and punches those blocks that no version here reaches. The first commit after a
+///    version was released punches the rest.
 ///
 /// A crash between 2 and 3 leaves blocks that are listed as holes; the first compaction after it punches them.
 extension Compactor {
@@ -70,7 +71,7 @@ extension Compactor {
         let share = compaction.garbageShare * Double(previous.byteCount - FreeSpaceMap.blockByteCount(of: holes))
         var isWasteful = Double(garbage - grown - waiting) > share
         let isLong = previous.files.count > Compactor.wantedFileCount
-        // The checkpoint's version may still have its tree on the heap: if its rebase failed after the publishing.
+        // The checkpoint's version may still have its tree on the heap, if its rebase failed after publishing.
         if previous.version == pin.version, pin.snapshot.root.isOnDisk, !isWasteful, grown <= 0 {
             try punchHoles(in: mapping, log)
             return nil
@@ -117,7 +118,7 @@ extension Compactor {
         }
         func isDropped(_ hole: Range<Int>) -> Bool { dropped.contains { $0.range.contains(hole.lowerBound) } }
         let remaining = holes.filter { !isDropped($0) }
-        // What the dropped files have outside of holes.
+        // The bytes of the dropped files outside of holes.
         let droppedByteCount =
             dropped.reduce(0) { $0 + $1.nodes.count } - FreeSpaceMap.blockByteCount(of: holes.filter(isDropped))
         return CheckpointPlan.Addition(
@@ -133,12 +134,12 @@ extension Compactor {
         }
     }
 
-    /// Marks the nodes as free that no version reaches any more.
+    /// Marks nodes as free if no version reaches them any more.
     private func reclaim(_ mapping: CheckpointMapping) {
         mapping.reclaim(active: versions.withLock { $0.entries.filter { $0.mapping === mapping }.map(\.stamp) })
     }
 
-    /// Returns the ranges of the files in a mapping that a past version may be read from.
+    /// Returns the ranges of the files in a mapping from which a past version may be read.
     private func readableByOthers(of mapping: CheckpointMapping, _ kept: [Checkpoint]) -> [Range<Int>] {
         let ids = Set(kept.flatMap { $0.files.map(\.id) })
         return mapping.files.filter { ids.contains($0.id) || fileReferences.isShared($0.id) }
@@ -207,7 +208,7 @@ extension Compactor {
         versions.withLock { table in table.entries.first { $0.mapping === mapping }?.stamp ?? .max }
     }
 
-    /// Whether a version was released on which so many blocks have waited that punching them is worth the system calls.
+    /// Whether punching is worth its system calls: many blocks were waiting for a version that has been released since.
     var mayPunchHoles: Bool {
         guard state.deferredHoles.areMany, let mapping = versions.published.mapping else { return false }
         return state.deferredHoles.blocker != oldestStamp(in: mapping)

@@ -3,29 +3,31 @@ import FirnStorage
 
 /// What the compactor does when the disk has little space left.
 ///
-/// - The log may not grow as long: a checkpoint is due once it would free a sixteenth of what is free.
+/// - The log may not grow as long: a checkpoint is due once it would free a sixteenth of the available space.
 /// - After the disk was full, a checkpoint is due as soon as it frees something and fits.
-/// - It takes the space of the reserve if it then fits for certain: afterwards there is more space than before.
-/// - Live nodes are moved only as far as there is space for them, those first that free most, and what that frees is
-///   punched before the next are moved.
+/// - A checkpoint takes the space of the reserve if it then fits for certain: afterwards there is more space than
+///   before.
+/// - Live nodes are moved only as far as there is space for them. The nodes whose moving frees most come first, and the
+///   blocks that it frees are punched before more nodes move.
 extension Compactor {
-    /// After so many more bytes of log, the space on the disk is asked for again.
+    /// After this many more bytes of log, the free disk space is checked again.
     static let spaceCheckByteCount = 64 << 10
-    /// A checkpoint that frees less is not worth its writes, if the disk has been full and if it has not.
+    /// The bytes that a checkpoint must free to be worth its writes: after the disk was full, and if it has little
+    /// space.
     private static let worthwhile = (full: 64 << 10, scarce: 512 << 10)
     /// What a checkpoint needs besides its nodes: a segment, a manifest, headers and footers.
     private static let extraByteCount = 128 << 10
-    /// More free space than this is not little, whatever happened before.
+    /// With more free space than this, the disk does not have little space, whatever happened before.
     private static let plentyByteCount = 1 << 30
 
-    /// At most how many bytes the nodes take that a checkpoint has to write: those on the heap that the newest version
-    /// reaches. In the file they are shorter.
+    /// An upper bound of the bytes that a checkpoint has to write: the size of the newest version's nodes on the heap.
+    /// In the file they are shorter.
     private var unwrittenByteCount: Int {
         let dead = versions.withLock { $0.deadByteCount }
         return max(heap.byteCount - dead, 0)
     }
 
-    /// Whether the space on the disk must be asked for to know if a checkpoint is due. Two loads.
+    /// Whether the free disk space must be checked to know if a checkpoint is due. Costs two loads.
     @inline(__always)
     func mayBeShortOfSpace(_ log: Log) -> Bool {
         log.isShortOfSpace || log.byteCountSinceCheckpoint > state.spaceCheckAt.load(ordering: .relaxed)
@@ -59,7 +61,7 @@ extension Compactor {
         byteCount / 4 < space.available || byteCount < space.available + space.reserve - Self.extraByteCount
     }
 
-    /// How many bytes a checkpoint would need now at most, and how many there are.
+    /// The most bytes that a checkpoint would need now, and how many are available.
     func spaceNeeds(_ log: Log) -> (needed: Int, space: Int) { (unwrittenByteCount, log.diskSpace.available) }
 
     /// Whether a checkpoint may be tried now, after others have failed because the disk was full.
@@ -69,10 +71,10 @@ extension Compactor {
         return state.spaceRetry.withLock { $0.isDue(at: now, needed: needed, space: space) }
     }
 
-    /// Notes that a checkpoint failed because the disk was full, and returns when the next one may be tried. That is at
-    /// once if much of what was missing has come since the failed one began.
+    /// Notes that a checkpoint failed because the disk was full, and returns when the next one may be tried. It may be
+    /// tried at once if much of the missing space has become free since the failed one began.
     ///
-    /// - Parameter needs: what it needed and found.
+    /// - Parameter needs: the space that it needed, and the space that it found.
     func noteFullDisk(_ log: Log, _ needs: (needed: Int, space: Int)) -> Int64 {
         let (now, today) = (clock.monotonic(), spaceNeeds(log))
         return state.spaceRetry.withLock { retry in
@@ -81,7 +83,8 @@ extension Compactor {
         }
     }
 
-    /// Returns how many bytes a checkpoint may take. Takes the reserve if it fits only with that, and then certainly.
+    /// Returns how many bytes a checkpoint may take. Takes the reserve if the checkpoint is sure to fit with it, but
+    /// not without it.
     ///
     /// - Throws: `.diskFull` if it can't fit. Nothing has changed then.
     func makeRoom(_ log: Log) throws(StoreError) -> Int {
@@ -106,7 +109,7 @@ extension Compactor {
     /// Whether everything can be written again: the nodes in the files, besides those on the heap.
     func fitsWhole(_ room: Int) -> Bool { liveStoredByteCount + unwrittenByteCount < room }
 
-    /// After a checkpoint on a disk that was full: the reserve is made again, if there is space.
+    /// Makes the reserve again after a checkpoint on a disk that was full, if there is space.
     func restoreReserveIfShort(_ log: Log) throws(StoreError) {
         guard log.isShortOfSpace else { return }
         var isComplete = false
@@ -117,10 +120,10 @@ extension Compactor {
 
 /// Decides whether a compaction on a disk with little space goes on with another checkpoint.
 ///
-/// What one checkpoint moves is dead once it is published, so the next one frees it, and that makes room for moving
-/// more.
+/// The nodes that one checkpoint moves are dead in the old location once it is published. So the next checkpoint frees
+/// them, and that makes room for moving more.
 struct CompactionSteps {
-    /// The fewest bytes that the store has had, and how many steps have not made it smaller since.
+    /// The fewest bytes that the store has had, and how many steps since then have not made it smaller.
     private var least: Int
     private var idleCount = 0
     private var isShort = false
@@ -129,7 +132,7 @@ struct CompactionSteps {
     init(_ byteCount: Int) { least = byteCount }
 
     /// - Parameters:
-    ///   - cleaning: what the step has moved; nil if nothing.
+    ///   - cleaning: the plan of the nodes that the step has moved; nil if it moved none.
     ///   - isShort: whether the disk has been full.
     ///   - byteCount: the bytes of the store after the step.
     mutating func note(_ cleaning: CleaningPlan?, isShort: Bool, _ byteCount: Int) {

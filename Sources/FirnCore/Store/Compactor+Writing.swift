@@ -5,9 +5,9 @@ import FirnStorage
 package struct CompactionReport: Sendable {
     /// The version of the checkpoint that the store now begins from.
     package let version: UInt64
-    /// Bytes written.
+    /// The number of bytes written.
     package let byteCount: Int
-    /// Whether everything was written. Otherwise only what has changed since the checkpoint before was.
+    /// Whether the whole version was written. If false, only its changes since the checkpoint before were.
     package let isWhole: Bool
 }
 
@@ -33,7 +33,7 @@ extension Compactor {
         if let report { options.onEvent?(.compacted(report, nanoseconds: clock.monotonic() - start)) }
     }
 
-    /// Writes a checkpoint according to the rule. One at a time: see `CompactorThread.run`.
+    /// Writes a checkpoint according to the rule. Only one is written at a time: see `CompactorThread.run`.
     @discardableResult
     func writeDueCheckpoint(_ rule: CompactionRule) throws(StoreError) -> CompactionReport? {
         try writeCheckpoint(
@@ -43,7 +43,7 @@ extension Compactor {
     }
 
     /// Removes the files that versions have released since the last time, unless another process is doing that. The
-    /// first commit after the release does it, too. Costs a load if there are none.
+    /// first commit after the release does it, too. Costs two loads if there is nothing to do.
     func removeReleased() throws(StoreError) {
         guard let log = store.log, fileReferences.hasReleased || mayPunchHoles else { return }
         fileReferences.takeReleased()
@@ -53,8 +53,8 @@ extension Compactor {
         }
     }
 
-    /// Writes a checkpoint, one at a time: see `CompactorThread.run`. Returns nil also if another process is writing
-    /// one.
+    /// Writes a checkpoint; only one is written at a time: see `CompactorThread.run`. Returns nil if there is nothing
+    /// to write, or if another process is writing one.
     private func writeCheckpoint(_ compaction: CheckpointOptions) throws(StoreError) -> CompactionReport? {
         guard let log = store.log else { return nil }
         return try withCompactorLock(log) {
@@ -70,7 +70,8 @@ extension Compactor {
                     if sum != nil, error.isDiskFull { break }
                     throw error
                 }
-                // The pin of the written version was released. If nobody else needs the files before, they can go now.
+                // The pin of the written version was released. If nobody else needs the old files, they can be removed
+                // now.
                 try removeUnneeded(log)
                 sum =
                     report.map {
@@ -96,7 +97,7 @@ extension Compactor {
         }
     }
 
-    /// - Parameter cleaning: set to what is moved.
+    /// - Parameter cleaning: set to the plan of the nodes that move.
     private func writeCheckpoint(
         _ log: Log, compaction: CheckpointOptions, cleaning: inout CleaningPlan?
     ) throws(StoreError) -> CompactionReport? {
@@ -185,7 +186,7 @@ extension Compactor {
             if let end = limiter?.restEnd(after: byteCount) { thread.rest(until: end) }
         }
         let root = try writer.write()
-        // Without its footer the file is no checkpoint.
+        // Damage is thrown before the footer is written: without its footer the file is no checkpoint.
         try DamageRecord.check()
         // A process that opens the store knows no suspects, so their bytes count as garbage until a walk finds them
         // alive.

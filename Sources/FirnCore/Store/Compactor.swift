@@ -1,10 +1,10 @@
 import FirnLog
 import FirnStorage
 
-/// Compacts a store: decides when a checkpoint is due, and what is written, moved and freed. It is made for one act;
-/// what it knows from one to the next is the store's `CompactionState`.
+/// Compacts a store: decides when a checkpoint is due, and what is written, moved and freed. A compactor is made for
+/// one task; what is kept from one task to the next is the store's `CompactionState`.
 ///
-/// One at a time: see `CompactorThread.run`.
+/// Only one checkpoint is written at a time: see `CompactorThread.run`.
 struct Compactor {
     let store: Store
 

@@ -8,10 +8,10 @@ import FirnStorage
 final class History: Sendable {
     /// How many opened past stores are kept; the least recently used one is dropped first.
     ///
-    /// They are kept because the usual next step is to continue in one of them, or to open the same version again.
-    /// Each holds in memory what has changed between its base and the versions opened. So as many are kept as take
-    /// 256 MiB together, but at least 3 and at most 16. If they take more, they first release the versions that they
-    /// have passed: a store that has reached another version shortens more replays.
+    /// They are kept because the usual next step is to continue in one of them, or to open the same version again. Each
+    /// holds in memory what has changed between its base and the versions opened. So as many are kept as take 256 MiB
+    /// together, but at least 3 and at most 16. If they take more, each first releases the versions before the one that
+    /// it has reached: another store shortens more replays than another version of the same store.
     static let storeCount = (least: 3, most: 16)
     private let byteCount: Int
 
@@ -31,7 +31,8 @@ final class History: Sendable {
     /// whichever has less to replay.
     ///
     /// - Parameter bases: oldest first.
-    /// - Throws: `.versionNotRetained` if all of them are after the version, which is only held somewhere.
+    /// - Throws: `.versionNotRetained` if all of them are after the version. Then the version is only held somewhere,
+    ///   and not retained.
     func open(
         _ number: UInt64, _ log: Log, bases: [HistoryBase], as target: StoreSchema
     ) throws(StoreError) -> PastVersion {
@@ -76,7 +77,7 @@ final class History: Sendable {
         }
     }
 
-    /// Takes out the store that has the least to replay up to a version, if it has reached at least a base.
+    /// Takes out the past store with the least to replay up to `number`; nil if none has reached `base`.
     private func take(from base: UInt64, to number: UInt64) -> PastStore? {
         opened.withLock { opened in
             let nearest = opened.indices
@@ -87,7 +88,7 @@ final class History: Sendable {
     }
 
     private func keep(_ past: PastStore) {
-        // Released outside the lock, as in `find`.
+        // These are released outside the lock, as in `find`.
         let released = opened.withLock { opened in
             opened.append(past)
             var released: (stores: [PastStore], versions: [Pin]) = ([], [])

@@ -7,8 +7,9 @@ struct HistoryBase: Sendable {
     let version: UInt64
     let time: Int64
     let schema: StoreSchema
-    /// Opens a store in memory that holds what this version holds, and takes the commits after it. Its own number is
-    /// one less, except for version 0: then the version itself can be shown in another schema, as the next one.
+    /// Opens a store in memory that has the content of this version, and that takes the commits after it. The store's
+    /// version number is one less, except for version 0. So the version itself can be shown in another schema, as the
+    /// store's next version.
     let open: @Sendable () throws(StoreError) -> Store
 
     /// The empty version that every store begins with.
@@ -41,16 +42,16 @@ package struct PastVersion {
         self.schema = schema
     }
 
-    /// Makes a past version of an active one as it is; nil if that can't be read in a schema.
+    /// Makes a past version from an active one, without a replay; nil if it can't be read in the schema `target`.
     init?(_ active: Pin?, as target: StoreSchema) {
         guard let active, active.snapshot.schema.canBeRead(as: target) else { return nil }
         self.init(pin: active, schema: active.snapshot.schema)
     }
 }
 
-/// A store in memory in which past versions of another store are replayed. It applies the commits of the other's log,
-/// forwards, up to the version wanted. Versions between are never made. Versions that somebody holds, and those opened
-/// last, share what they have in common.
+/// A store in memory in which past versions of another store are replayed. It applies the commits of the other store's
+/// log, in order, up to the requested version. No versions in between are made. Versions that somebody holds, and the
+/// versions opened last, share the nodes that they have in common.
 ///
 /// It is used by one thread at a time: the thread that took it out of `History`, or that holds the lock of `History`.
 final class PastStore: @unchecked Sendable {
@@ -89,8 +90,8 @@ final class PastStore: @unchecked Sendable {
     /// How many of these bytes only versions before the one reached need.
     var retainedByteCount: Int { store.versions.withLock { $0.deadByteCount } }
 
-    /// Forgets the versions opened before the one reached, and returns their pins. The versions go when the caller
-    /// releases the pins.
+    /// Forgets the versions opened before the one reached, and returns their pins. The versions are dropped when the
+    /// caller releases the pins.
     func forgetRecent() -> [Pin] {
         defer { recent.removeFirst(max(recent.count - 1, 0)) }
         return recent.dropLast()

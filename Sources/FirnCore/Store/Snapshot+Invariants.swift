@@ -92,7 +92,7 @@ extension Snapshot {
         )
     }
 
-    /// The same for the links in mixed values.
+    /// Checks that the backlinks of mixed values are the reversed links, and that every target exists.
     private func checkMixedBacklinks(
         _ view: TableView, layout: TableLayout, column: Int, _ visit: (Node) -> Void
     ) {
@@ -143,7 +143,7 @@ extension Snapshot {
             let tip = versions.pinForStore(.tip)
             var record = DamageRecord()
             withUnsafeMutablePointer(to: &record) { record in
-                // What it throws is in the record.
+                // The error that `verify` throws is in the record.
                 DamageRecord.with(record) { _ = Result { () throws(StoreError) in try tip.snapshot.verify() } }
             }
             if record.met?.damage == nil { tip.snapshot._checkInvariants() }

@@ -7,17 +7,17 @@ import FirnStorage
 /// position, O(positions).
 final class ChangeJournal: @unchecked Sendable {
     private let lock = Lock(.innermost)
-    /// Ascending. Each has what changed from version `after` to `version`. That is more than one step if commits of
-    /// other processes were applied together.
+    /// In ascending order. Each has what changed from version `after` to `version`. That is more than one step if
+    /// commits of other processes were applied together, or if summaries were joined.
     private var summaries: [(after: UInt64, version: UInt64, summary: ChangeSummary)] = []
-    /// By cursor.
+    /// The position of each cursor.
     private var positions: [Int: UInt64] = [:]
     /// How many cursors are at each position.
     private var cursorCounts: [UInt64: Int] = [:]
     private var lastCursor = 0
-    /// What is known of several versions together, by the version after which it begins. Observers that have seen the
-    /// same version share it. It ends with the newest version that was asked for. Kept while a cursor is at that
-    /// version.
+    /// Summaries of several versions together, by the version after which each begins, so that observers that have seen
+    /// the same version share one. A summary ends with the newest version that was requested. It is kept while a cursor
+    /// is at the version after which it begins.
     private var composed: [UInt64: Composed] = [:]
 
     private typealias Composed = (through: UInt64, summary: ChangeSummary)
@@ -26,26 +26,27 @@ final class ChangeJournal: @unchecked Sendable {
 
     var isWanted: Bool { lock.withLock { !positions.isEmpty } }
 
-    /// As many summaries are kept apart. Older ones become one. So an observer that is shown nothing for long costs
-    /// memory for the objects that change and the edits of lists, not for each commit. A version between two that
-    /// became one can only be reached by comparing, which does not find an assignment of an equal value. So they stay
-    /// apart if an observer has been shown that version, or may yet be: if somebody holds it.
+    /// Up to this number, all summaries are kept separate. Beyond it, neighbouring ones are joined. So an observer that
+    /// is shown nothing for long costs memory for the objects that change and the edits of lists, not for each commit.
+    /// Changes since the version between two joined summaries can only be found by comparing, which misses assignments
+    /// of equal values. So summaries are not joined at a version that an observer has been shown, or may yet be shown
+    /// because somebody holds it.
     private static let limit = 64
 
-    /// - Parameter active: returns the versions that somebody holds or may yet hold, ascending.
+    /// - Parameter active: returns the versions that somebody holds or may yet hold, in ascending order.
     func keep(_ new: ChangeSummary, after: UInt64, _ version: UInt64, active: () -> [UInt64] = { [] }) {
         let isFull = lock.withLock {
             summaries.append((after, version, new))
             return summaries.count > Self.limit
         }
         guard isFull else { return }
-        // A version that nobody holds any more never comes back. So this may be asked before the lock is taken.
+        // This is read before the lock is taken: a version that nobody holds any more is never held again.
         let active = active()
         func isActive(_ version: UInt64) -> Bool {
             let index = active.firstIndex(notBelow: version)
             return index < active.count && active[index] == version
         }
-        // Returned, so that what it holds is released outside of the lock.
+        // The summary is returned, so that what it holds is released outside of the lock.
         _ = lock.withLock { () -> ChangeSummary? in
             guard
                 let index = summaries.indices.dropLast().first(where: {
@@ -110,7 +111,7 @@ final class ChangeJournal: @unchecked Sendable {
         if let known { return known }
         let result = Self.compose(parts, after: after, through: through) ?? compare()
         let replaced = lock.withLock { () -> Composed? in
-            // If the last cursor at `after` has moved meanwhile, nobody needs it again.
+            // If the last cursor at `after` has moved meanwhile, nobody needs the result again.
             guard cursorCounts[after] != nil else { return nil }
             // Another thread may have been faster, or may have asked for a newer version.
             if let known = composed[after], known.through >= through { return known }

@@ -17,7 +17,7 @@ extension Store {
         if isForked { return closed.store(true, ordering: .releasing) }
         guard !closing.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var failure: StoreError?
-        // Before anything that takes long, because the process may end meanwhile.
+        // This comes before anything that takes long, because the process may end meanwhile.
         do throws(StoreError) { try syncPendingCommits() } catch { failure = error }
         do throws(StoreError) { try writeClosingCheckpoint() } catch {
             // Everything is in the log, and the next opening replays it.
@@ -45,14 +45,14 @@ extension Store {
     /// How long the exit of a process waits for a checkpoint that is being written, in nanoseconds.
     private static let exitTimeout: Int64 = 60_000_000_000
 
-    /// Writes the checkpoint that is due, after waiting for one that is being written, which no longer limits its
-    /// speed.
+    /// Writes the checkpoint that is due. If another one is being written, waits for it first, and lets it write at
+    /// full speed.
     ///
     /// Does nothing if the rule wants no checkpoint, or if nothing can be written any more. Also does nothing if
-    /// another process that can write keeps the store open, because the last of them writes the checkpoint.
+    /// another process that can write keeps the store open, because the last such process writes the checkpoint.
     func writeClosingCheckpoint() throws(StoreError) {
         guard let log, options.compaction.isAutomatic, !isReadOnly, !log.isForked else { return }
-        // Before any waiting, as in `prepareForExit`.
+        // This comes before any waiting, as in `prepareForExit`.
         let isLast = log.beginEnding()
         compaction.thread.hurry()
         try compaction.thread.run { () throws(StoreError) in if isLast { try writeClosingCheckpoint(log) } }
@@ -83,8 +83,8 @@ extension Store {
     /// it.
     package func prepareForExit() throws(StoreError) {
         guard let log, !isClosed, !log.isForked, !isReadOnly else { return }
-        // This comes first: another process that ends while this one waits must not rely on it. Then that process is
-        // the last to announce its end, and writes the checkpoint.
+        // This comes first: another process that ends while this one waits must not rely on this process. Then that
+        // process is the last to announce its end, and writes the checkpoint.
         let isLast = log.beginEnding()
         try syncPendingCommits()
         guard options.compaction.isAutomatic else { return }

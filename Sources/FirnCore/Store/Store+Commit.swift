@@ -16,7 +16,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - wakesFollower: as in `endTransaction`.
-    ///   - pins: whether the result holds the version.
+    ///   - pins: whether the result holds a pin on the version.
     private func append(
         _ transaction: WriteTransaction, wakesFollower: Bool, pins: Bool
     ) throws(StoreError) -> CommittedVersion {
@@ -39,7 +39,7 @@ extension Store {
             }
         } catch {
             transaction.cancel()
-            // A checkpoint may make room for the next one.
+            // A checkpoint may free space for the next commit.
             if error.isDiskFull { startCheckpointIfDue() }
             throw error
         }
@@ -65,7 +65,7 @@ extension Store {
         #endif
     }
 
-    /// Reports that the clock was set, as the log has noticed it. Called under no lock. Costs a load if it was not.
+    /// Reports that the clock was set, if the log has noticed that; otherwise costs one load. Called under no lock.
     @inline(__always)
     func reportClockChange() {
         guard let log, log.hasClockChange, let change = log.takeClockChange() else { return }

@@ -1,8 +1,8 @@
 import FirnLog
 
 extension Store {
-    /// Writes a checkpoint of the newest version, removes the log before it, and frees the memory that only the log's
-    /// versions took.
+    /// Writes a checkpoint of the newest version, removes the log before it, and frees the memory of that version's
+    /// nodes. These are then read from the checkpoint.
     ///
     /// Readers and the writer continue meanwhile; the writer waits for a few milliseconds while the manifest is
     /// replaced.
@@ -13,7 +13,8 @@ extension Store {
     ///
     /// Cost: O(what changed since the last checkpoint), or O(everything).
     ///
-    /// If there is no space for that, only so much is moved at a time as there is space for, several times.
+    /// If there is too little space for writing everything, it works in several steps. Each moves only as much as there
+    /// is space for.
     ///
     /// - Throws: `.log(.diskFull)` if there is not even space for what has changed. Then the store is unchanged.
     /// - Returns: nil if the store is in memory, nothing was written since the last checkpoint, or another process is
@@ -37,7 +38,7 @@ extension Store {
     }
 
     /// Removes the files that versions have released since the last time, unless another process is doing that. The
-    /// first commit after the release does it, too. Costs a load if there are none.
+    /// first commit after the release does it, too. Costs two loads if there is nothing to do.
     package func removeReleased() throws(StoreError) { try compactor.removeReleased() }
 
     /// Why the last automatic checkpoint could not be written; nil if it could. It is tried again after the next
@@ -58,7 +59,7 @@ extension Store {
         return newest.version == pin.version && newest.stamp != pin.stamp
     }
 
-    /// What compacts the store.
+    /// The store's compactor.
     var compactor: Compactor { Compactor(store: self) }
 
     /// Starts a checkpoint if the rule wants one, or the removal of files that versions have released. Called after

@@ -5,11 +5,13 @@ extension Store {
     /// Writes a version to a new store, which begins with it: with the same number and time, and without history.
     ///
     /// - Parameters:
-    ///   - folder: its parent must exist. The folder itself must not exist, unless it is a copy that was interrupted.
+    ///   - folder: its parent must exist. The folder itself must not exist, unless it is a copy that was interrupted,
+    ///     or `replacesRemains` allows it.
     ///   - fileMode: the mode of the copy's files.
     ///   - replacesRemains: whether an empty folder, or what an interrupted creation or deletion has left in one, is no
     ///     obstacle.
-    ///   - isWanted: asked after each piece; false gives the copy up, which then throws. What is there of it stays.
+    ///   - isWanted: called after each piece. If it returns false, this throws, and removes what it has made of the
+    ///     copy.
     package static func writeCopy(
         of pin: Pin, to folder: String, fileMode: FileMode = .ownerOnly, replacesRemains: Bool = false,
         storage: any Storage, randomness: any Randomness = SystemRandomness.shared,

@@ -1,6 +1,6 @@
 extension Store {
-    /// Runs `body`, which reads versions on this thread, and throws the damage that it meets, which otherwise stops the
-    /// program.
+    /// Runs `body`, which reads versions on this thread, and throws the damage that it meets. Outside of this function,
+    /// such damage stops the program.
     ///
     /// Nothing that `body` has read since `checkDamage` last returned may be shown to anybody: it may come from a
     /// stand-in.

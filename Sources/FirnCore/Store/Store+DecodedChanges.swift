@@ -49,8 +49,8 @@ extension Store {
         return result
     }
 
-    /// Runs code that reads versions of the store, for an entry that throws: damage that it meets is thrown at its
-    /// end, whatever it returns.
+    /// Runs code that reads versions of the store, for a function that throws. Damage that the code meets is thrown at
+    /// its end, whatever it returns.
     package func reading<Result>(_ body: () -> Result) throws(StoreError) -> Result {
         try DamageRecord.throwing { () throws(StoreError) in body() }
     }

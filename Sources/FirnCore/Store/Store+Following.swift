@@ -18,8 +18,8 @@ import FirnStorage
 extension Store {
     // MARK: Following
 
-    /// Applies what other processes have published since the last call. The follower's thread does so by itself;
-    /// after this call it has been done. Costs three loads if there is nothing.
+    /// Applies what other processes have published since the last call. The follower's thread does so on its own; this
+    /// call makes sure that it has been done. Costs three loads if there is nothing.
     ///
     /// Cost: O(changes).
     ///
@@ -32,7 +32,7 @@ extension Store {
                 defer { queue.release() }
                 if !log.isAboutToWrite { return try follow(log) }
             }
-            // Another thread is applying it: before it writes, or just as this one would.
+            // Another thread is applying the versions, either before it writes or in a call like this one.
             sleepThread(nanoseconds: 50_000)
         }
     }
@@ -43,7 +43,7 @@ extension Store {
         try apply(log) { body in try log.readPublished(through: limit, body) }
     }
 
-    /// Applies the commits that `read` reads, and moves the log on. The write lock is held.
+    /// Applies the commits that `read` reads, and advances the log. The write lock is held.
     private func apply(
         _ log: Log, _ read: (_ body: (inout CommitReader) throws -> Void) throws -> Log.Progress?
     ) throws(StoreError) {
@@ -74,7 +74,8 @@ extension Store {
             throw refusal
         }
         guard let progress else { return }
-        // Published before the log moves on: who finds nothing unread then finds it published (`catchUp`).
+        // The versions are published before the log advances: a thread that then finds nothing unread finds them
+        // published (`catchUp`).
         let published = versions.publish(through: progress.version)
         log.advance(to: progress)
         if let published { announce(published.version) }
@@ -192,7 +193,7 @@ extension Store {
         writeOutIfAsked()
         // An error is thrown again by the next refresh, opening or write, whose caller can handle it.
         ignoringError { () throws(StoreError) in try catchUp() }
-        // What was the newest version before may be one that is held besides it now.
+        // The version that was the newest before may now be an older one that is held.
         writeOutIfAsked()
     }
 

@@ -127,7 +127,7 @@ extension Store {
 
     // MARK: What is retained
 
-    /// What past versions of a store can be opened from at one moment.
+    /// The log and the bases from which past versions of a store can be opened at one moment.
     struct RetainedPast {
         let newest: VersionTable.Entry
         let log: Log

@@ -16,8 +16,9 @@ import Synchronization
 /// out beside the transaction (`VersionSpiller`).
 /// 5. What other processes hold counts, too, as the shared page shows it: each process writes there what it holds as
 /// soon as that changes. They wake nobody here, so a transaction that waits for them checks again every 10 ms.
-/// 6. A transaction that waits asks the other processes to write out what they hold. Those with `.spill` do so, and it
-/// no longer counts. So a transaction with `.spill` waits, too, but only for these, and not for long.
+/// 6. A transaction that waits asks the other processes to write out what they hold. Processes with `.spill` do so, and
+/// what they hold no longer counts. So a transaction with `.spill` waits, too, but only for such processes, and not for
+/// long.
 extension Store {
     /// Pins the base of the next transaction. Returns nil if more is held than the limit allows. The write lock is
     /// held.
@@ -47,7 +48,7 @@ extension Store {
     package var heldByteCount: Int { versions.withLock { $0.retainedByteCount(without: nil) } }
 
     /// Waits until what is held is within the limit, and then returns nil. At `deadline`, returns what exceeds the
-    /// limit. If `deadline` is nil, looks once.
+    /// limit. If `deadline` is nil, checks once.
     func excess(without own: Pin?, until deadline: Int64?) -> VersionExcess? {
         guard let deadline else { return currentExcess(without: own, until: nil) }
         return askForWritingOut {
@@ -91,7 +92,7 @@ extension Store {
     /// The nanoseconds after which a transaction that waits for other processes writes out what is held here by then.
     private static let spillInterval: Int64 = 50_000_000
     /// The nanoseconds for which a transaction with `.spill` waits for other processes to write out what they hold.
-    /// They need not write anything before it no longer counts, so only one that is stopped takes as long.
+    /// Held versions stop counting before they are written, so only a process that is stopped takes as long.
     private static let spillPatience: Int64 = 5_000_000_000
 
     /// How long a transaction waits for holders; nil if waiting can't help it, or if it is not to wait.
@@ -154,7 +155,7 @@ final class PostponedWrites: @unchecked Sendable {
 
     func add(_ request: Request, _ store: Store) throws(StoreError) {
         lock.lock()
-        // From the end, because nearly all requests arrive in the order of their deadlines.
+        // Searched from the end, because nearly all requests arrive in the order of their deadlines.
         let last = requests[first...].lastIndex { $0?.deadline ?? 0 <= request.deadline ?? 0 }
         requests.insert(request, at: last.map { $0 + 1 } ?? first)
         let needsThread = !hasThread
@@ -162,7 +163,7 @@ final class PostponedWrites: @unchecked Sendable {
         lock.unlock()
         guard needsThread else { return }
         do throws(StorageError) { try StorageThread.start(name: "firn-waiting") { [self] in run(store) } } catch {
-            // The only others are requests that arrived since, and they would wait for this thread.
+            // The list holds only this request and later ones, which would all wait for this thread.
             let remaining = lock.withLock {
                 hasThread = false
                 defer {
@@ -216,8 +217,8 @@ final class PostponedWrites: @unchecked Sendable {
     }
 }
 
-/// Transactions with a callback that wait until this process may write. One thread waits for all of them,
-/// and exists only while there are any.
+/// Transactions with a callback that wait until this process may write. One thread waits for all of them, and exists
+/// only while there are any.
 ///
 /// `lock` guards all state.
 final class WaitingRequests: @unchecked Sendable {

@@ -1,7 +1,7 @@
 import FirnStorage
 
-/// What is called when a version is published. `lock` guards the list; listeners are called outside of all locks, on
-/// the thread that published. Two such threads may call them at the same time.
+/// The listeners that are called when a version is published. `lock` guards the list; they are called outside of all
+/// locks, on the thread that published. Two such threads may call them at the same time.
 final class Listeners: @unchecked Sendable {
     typealias Body = @Sendable (UInt64) -> Void
 
@@ -9,7 +9,7 @@ final class Listeners: @unchecked Sendable {
     @exclusivity(unchecked) private var listeners: [(id: Int, body: Body)] = []
     private var lastID = 0
 
-    /// Returns what `remove` takes.
+    /// Returns the id that `remove` takes.
     func add(_ body: @escaping Body) -> Int {
         lock.withLock {
             lastID += 1
@@ -19,7 +19,7 @@ final class Listeners: @unchecked Sendable {
     }
 
     func remove(_ id: Int) {
-        // What its closure captures is released outside of the lock.
+        // The objects that its closure captures are released outside of the lock.
         let removed = lock.withLock { () -> Body? in
             guard let index = listeners.firstIndex(where: { $0.id == id }) else { return nil }
             return listeners.remove(at: index).body

@@ -5,10 +5,10 @@ extension Store {
     /// Removes the store at a path, if there is one: only files that Firn has made, recognised by their names.
     ///
     /// - Parameters:
-    ///   - keepsOthers: whether other files in the folder are kept. If not, they make this throw `.foreignFolder`,
-    ///     having changed nothing.
-    ///   - seen: the store that is meant. If another one stands at the path by now, or somebody has written to it
-    ///     since, it stays.
+    ///   - keepsOthers: whether other files in the folder are kept. If false, and there are others, throws
+    ///     `.foreignFolder` and changes nothing.
+    ///   - seen: the store that is meant. If another store is at the path by now, or somebody has written to the store
+    ///     since, nothing is removed.
     /// - Returns: what was there, and what stays.
     /// - Throws: the log's error; `.locked` if a process has the store open or holds a version of it.
     package static func remove(

@@ -15,8 +15,9 @@ extension Store {
         if !isReadOnly { try logged(log.setSchema(SchemaCoding.encode(schema))) }
     }
 
-    /// Applies the commits `after + 1 ... through` of a log to the store, which holds what `after` held, and publishes
-    /// `through`. If there are none, that is `after` itself, which the store must not have published yet.
+    /// Applies the commits `after + 1 ... through` of a log to the store, which has the content of version `after`, and
+    /// publishes `through`. If there are no commits, it publishes `after` itself, which the store must not have
+    /// published yet.
     ///
     /// The commits are applied in one transaction, because nobody needs the versions between them.
     ///
@@ -126,7 +127,7 @@ extension Store {
         endTransaction()
     }
 
-    /// Adds what other processes have committed, which a transaction has replayed, as the last of their versions.
+    /// Adds the commits of other processes, which a transaction has replayed, as one version: the last of theirs.
     /// Nothing is logged, and the write lock stays held.
     func finishFollowing(_ transaction: WriteTransaction, version: UInt64, time: Int64) throws(StoreError) {
         if keepsChangeSummaries {

@@ -60,7 +60,7 @@ extension Store {
         }
     }
 
-    /// Makes a thread that waits for other processes. It serves all requests that arrive meanwhile.
+    /// Makes a thread that waits for other processes. The thread handles all requests that arrive meanwhile.
     private func beginOnThread(_ request: PostponedWrites.Request) {
         guard waitingRequests.add(request) else { return }
         do throws(StorageError) {
@@ -109,7 +109,8 @@ extension Store {
     /// does so itself (`letOthersWriteIfAsked`).
     func endTransaction(wakesFollower: Bool = true) {
         queue.release()
-        // The follower also waits for the end of a time without commits, which a cancelled transaction does not begin.
+        // After a cancelled transaction, the follower must also start to wait for the idle time. Then it releases a
+        // lock that no commit has used.
         if wakesFollower, let log, log.shouldReleaseWriting || log.hasIdleTime { log.publishWaiter.wakeAll() }
     }
 }

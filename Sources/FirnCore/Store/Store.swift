@@ -11,8 +11,8 @@ import Synchronization
 /// * `versions` (guarded by its own lock) holds every active version, and publishes them in order.
 /// * `queue` is the write lock.
 /// * `limit`, `policy`, `postponed` and `spiller` limit which versions may be held: see `Store+Limits`.
-/// * `context` is what the store's transactions share.
-/// * `compaction` is what its compactor knows (`Compactor`).
+/// * `context` is the state that the store's transactions share.
+/// * `compaction` is the state of its compactor (`Compactor`).
 /// * `listeners` (guarded by itself) are called for each published version.
 /// * `history` (guarded by itself) keeps what past versions need.
 package final class Store: TransactionOwner {
@@ -32,11 +32,11 @@ package final class Store: TransactionOwner {
     let history = History()
     let clock: any Clock
     let options: StoreOptions
-    /// What the store's transactions share.
+    /// The state that the store's transactions share.
     let context: TransactionContext
     let fileReferences: CheckpointFileReferences
     let compaction: CompactionState
-    /// What the threads that work for the store know it by, so that they keep no store open.
+    /// The reference that threads which work for the store use, so that they keep no store open.
     let reference = WeakReference<Store>()
     /// Set when another process has changed the schema in a way that this process can't follow. Guarded by `queue`.
     nonisolated(unsafe) var refusedSchema: StoreError?
@@ -49,9 +49,10 @@ package final class Store: TransactionOwner {
     /// What recovery did; nil for a store in memory.
     package var recovery: RecoveryReport? { log?.recovery }
     package let isReadOnly: Bool
-    /// What tells the store's folder from all others on this machine; nil for a store in memory.
+    /// Identifies the store's folder among all folders on this machine; nil for a store in memory.
     package var folderIdentity: FileIdentity? { log?.storageFolder.identity }
-    /// The store as it is now, to be deleted only if it still is; nil if it has no files, or is opened read-only.
+    /// The store in its present state, to be deleted only if the state is still the same; nil if the store has no
+    /// files, or is opened read-only.
     package var seenStore: SeenStore? { log?.seenStore }
 
     /// Opens a store at its last durable version. Creates the store if it does not exist.
@@ -117,8 +118,8 @@ package final class Store: TransactionOwner {
         past checkpoint: Checkpoint, of log: Log, _ reading: CheckpointReading,
         _ fileReferences: CheckpointFileReferences
     ) throws(StoreError) {
-        // Once its files are counted, compactions leave them as they are. But a compaction that released the
-        // checkpoint before may already have punched holes in them.
+        // Once its files are counted, compactions leave them as they are. But a compaction that released this
+        // checkpoint earlier may already have punched holes in them.
         let files = checkpoint.files.map(\.id)
         fileReferences.retain(files)
         defer { fileReferences.release(files) }
@@ -203,7 +204,7 @@ package final class Store: TransactionOwner {
     /// The schema of the newest version.
     package var schema: StoreSchema { versions.tip.resolvedSchema.schema }
 
-    /// Waits until pins show the newest schema. Costs two loads if they do already.
+    /// Waits until pins show the newest schema. If they do already, costs taking the version table's lock twice.
     ///
     /// - Throws: if the version that introduced it could not be published.
     package func waitUntilSchemaIsPublished() throws(StoreError) {

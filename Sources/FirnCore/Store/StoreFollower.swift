@@ -7,8 +7,8 @@ import Synchronization
 /// - When they have published something, it applies that.
 /// - When they want to write, it releases the writer lock, unless a transaction does so at its end.
 ///
-/// It sleeps on the shared page's wake word, and checks nothing in between. It holds the store only while it does
-/// something for it, and while it sleeps only the wake word. So it keeps no store open.
+/// It sleeps on the shared page's wake word, and checks nothing in between. It holds the store only while it works for
+/// it. While it sleeps, it holds only the wake word, so it keeps no store open.
 ///
 /// `isStopping` and `threadID` are atomic. `thread` is set before the follower is shared, and only read afterwards.
 final class StoreFollower: @unchecked Sendable {

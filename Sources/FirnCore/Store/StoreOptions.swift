@@ -18,7 +18,7 @@ package struct StoreOptions: Sendable {
     /// A transaction is refused while held versions, in all processes together, retain more memory than this beyond
     /// what the newest version needs. Nil for no limit.
     package var maximumRetainedByteCount: Int?
-    /// What a transaction does that one of these two limits refuses.
+    /// What a transaction does if one of these two limits refuses it.
     package var activeVersionPolicy = ActiveVersionPolicy.fail
     /// Whether the files of a checkpoint are mapped. If false, the pieces that are needed are read into memory instead.
     /// This is for a volume whose device may vanish, because reading a mapping of it would then stop the program.
@@ -26,15 +26,15 @@ package struct StoreOptions: Sendable {
     /// Called with damage that a getter meets, before the program stops, because a getter can't throw. It is called
     /// on the thread that met the damage, and must not use the store.
     package var onDamage: (@Sendable (StoreDamage) -> Void)?
-    /// Called with what happens, on the thread on which it happens and under no lock.
+    /// Called with each event, on the thread on which it happens and under no lock.
     package var onEvent: (@Sendable (StoreEvent) -> Void)?
     /// When a checkpoint is written.
     package var compaction = CompactionRule()
     /// The bytes by which a transaction's nodes grow between two flushes of `StreamedInserts`. Copying the last leaf
     /// at each flush costs a fiftieth of that.
     package var streamedByteCount = 4 << 20
-    /// About how many bytes of the log are read at most to open a retained version. A checkpoint is kept for every so
-    /// many bytes of the log.
+    /// About the most bytes of the log that are read to open a retained version. One checkpoint is kept per this many
+    /// bytes of the log.
     package var historyCheckpointByteCount = 256 << 20
     /// Called while a compaction runs, between writing the checkpoint and replacing the tree that it was written from.
     var duringCompaction: (@Sendable () -> Void)?

@@ -44,7 +44,8 @@ final class PartSink {
 
     /// Takes a part, and returns memory for the next one.
     private func take(_ part: consuming ByteWriter, isLast: Bool) -> ByteWriter {
-        // The encoder is the first to read old values, so it may meet damage. Without its last part there is no commit.
+        // Encoding may be the first read of some old values, so it may meet damage. The last part is then not written,
+        // so there is no commit.
         if let met = DamageRecord.met, failure == nil {
             failure = LogError(.damage, path: log.options.folder, detail: met.text)
         }

@@ -3,11 +3,11 @@ import FirnLog
 /// New objects of a large transaction that were encoded before it commits, so that they are compressed and written
 /// while the transaction continues.
 ///
-/// - Whenever the transaction's nodes have grown by `StoreOptions.streamedByteCount`, it flushes the new leaves that
-///   are full.
+/// - Whenever the transaction's nodes have grown by `StoreOptions.streamedByteCount`, the transaction flushes the new
+///   leaves that are full.
 /// - It then continues under a new stamp. So a change or removal of a flushed row copies the row's leaf.
-/// - At the end the stamps show whether the log has what the transaction has. If not, or if the schema changed,
-///   everything written so far is cut off, and the changeset is encoded as if nothing had been flushed.
+/// - When the transaction commits, the stamps show whether the flushed rows are unchanged. If not, or if the schema
+///   changed, everything written so far is cut off, and the changeset is encoded as if nothing had been flushed.
 ///
 /// It belongs to the transaction's thread.
 final class StreamedInserts {
@@ -28,7 +28,7 @@ final class StreamedInserts {
         encoder = sink.makeEncoder()
     }
 
-    /// The first key of a table that was not flushed; nil if nothing of the table was.
+    /// The first key of a table that is not flushed; nil if no row of the table is.
     func end(of table: TableID) -> Int64? { flushes.last { $0.table == table }?.end }
 
     /// Flushes the leaves from `start` on except the last one, which is still being filled. Their stamps are at most
@@ -76,7 +76,8 @@ final class StreamedInserts {
 }
 
 extension WriteTransaction {
-    /// Flushes the full leaves of new rows of a table. Called between two objects, once enough has accumulated.
+    /// Flushes the full leaves of new rows of a table. Called between the creation of two objects, once enough has
+    /// accumulated.
     @inline(never)
     func flushFilledLeaves(of id: TableID) {
         writer.state.pointee.flushAt = writer.state.pointee.byteDelta + context.streamedByteCount
@@ -90,7 +91,7 @@ extension WriteTransaction {
         coreChanged()
     }
 
-    /// Returns what was flushed, if it is still valid. Otherwise returns nil, and nothing of it stays in the log.
+    /// Returns the streamed inserts if their rows are unchanged. Otherwise cuts them off from the log and returns nil.
     func takeStreamed(_ deltas: Deltas) -> StreamedInserts? {
         guard let streamed else { return nil }
         self.streamed = nil

@@ -56,7 +56,7 @@ final class DeferredFrees {
 
     deinit {
         heap.free(nodes)
-        // Releasing: all reads of the snapshots happen before the next writer writes to the same chunks.
+        // Release ordering, so that all reads of the snapshots happen before the next writer writes to the same chunks.
         heap.deferredFreesCount.wrappingSubtract(1, ordering: .releasing)
     }
 }
@@ -74,7 +74,7 @@ extension WriteTransaction {
     }
 
     /// Stops the program if the transaction belongs to another thread, because a release changes that thread's lists.
-    /// Who may use the realm of a queue or an actor is not known here.
+    /// Realms of queues and actors are not checked: their current thread is not known here.
     fileprivate func checkThread() {
         guard let core, (core.pointee.thread ^ firn_thread_id()) & core.pointee.mask != 0 else { return }
         stopProgram(
@@ -92,8 +92,8 @@ extension WriteTransaction {
         let before = index == 0 ? base.stamp : snapshots[index - 1].stamp
         snapshots.remove(at: index)
         writer.state.pointee.held = lastSnapshotStamp
-        // `deadBySnapshot[k]` has what died between the state before snapshot k and snapshot k. What died after the
-        // last snapshot is in `dead`.
+        // `deadBySnapshot[k]` holds the nodes that died between the snapshot or base before snapshot k, and snapshot k.
+        // Nodes that died after the last snapshot are in `dead`.
         let lists = writer.state
         let own: NodeList
         if index + 1 < lists.pointee.deadBySnapshot.count {

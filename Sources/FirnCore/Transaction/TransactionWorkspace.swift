@@ -4,17 +4,18 @@ final class TransactionWorkspace {
     @exclusivity(unchecked) private var writer: NodeWriter.Memory?
     @exclusivity(unchecked) private var encoder: ChangesetEncoder.Workspace?
     @exclusivity(unchecked) var differ = RowTree.Differ()
-    /// For each table, the first key that no transaction has used, if a cancelled transaction has used keys;
-    /// otherwise 0. Empty if there are no such tables.
+    /// A mark for each table: the first key that no transaction has used, if a cancelled transaction has used keys of
+    /// the table; otherwise 0. Empty if no table has a mark.
     ///
-    /// The marks belong to this process alone, and so do the accessors of the objects that were cancelled.
+    /// A mark keeps new objects from getting the keys of cancelled ones, whose accessors may still exist. Both the
+    /// marks and these accessors exist in this process alone.
     @exclusivity(unchecked) private(set) var keyMarks: [Int64] = []
-    /// How many tables have such a mark.
+    /// The number of tables that have a mark.
     @exclusivity(unchecked) private var markCount = 0
 
     deinit { if let writer { writer.deallocate() } }
 
-    /// - Parameter mark: above 0.
+    /// - Parameter mark: the first unused key, above 0.
     func keepKeys(below mark: Int64, of table: Int) {
         while keyMarks.count <= table { keyMarks.append(0) }
         if keyMarks[table] == 0 { markCount += 1 }

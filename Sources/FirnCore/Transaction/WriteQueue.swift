@@ -19,10 +19,10 @@ import Synchronization
 /// So a waiter is overtaken for at most `overtakeLimit` and the time of one waking and one transaction. A callback
 /// needs no waking: the lock is passed to it when it is first.
 ///
-/// A callback is called on the thread that released the lock. So a callback that ends its transaction at once calls
-/// the next one within itself. At most `nesting` callbacks are on one stack. Then a thread is made for the next one,
-/// so that it waits neither for the others to return nor for what they wait for. Every step costs O(1), however many
-/// wait.
+/// A callback is called on the thread that released the lock. So if a callback ends its transaction at once, the next
+/// callback is called within it. At most `nesting` callbacks are on one stack. Beyond that, a new thread calls the next
+/// one. So it waits neither for the others to return nor for anything that they wait for. Every step costs O(1),
+/// however many wait.
 ///
 /// `lock` guards all state, including the waiters' state. A callback is called outside of it.
 final class WriteQueue: @unchecked Sendable {
@@ -89,11 +89,11 @@ final class WriteQueue: @unchecked Sendable {
     /// Whether somebody has the lock.
     var isHeld: Bool { isTaken.load(ordering: .relaxed) }
 
-    /// Stops a debug build if nobody has the lock. It belongs to a transaction, not to a thread, so it is not known who
-    /// must have it.
+    /// Stops a debug build if nobody has the lock. Whether the caller's transaction has it is not checked, since the
+    /// lock belongs to no thread.
     @inline(__always) func assertHeld() { assert(isHeld, "Firn: the tip is changed without the write lock.") }
 
-    /// Whether there are sleeping threads or callbacks that wait.
+    /// Whether threads sleep or callbacks wait for the lock.
     var hasWaiters: Bool { lock.withLock { first != nil } }
 
     /// Whether a waiter that was overtaken for too long has claimed the lock next.
@@ -154,8 +154,8 @@ final class WriteQueue: @unchecked Sendable {
         if claimant === waiter { claimant = nil }
     }
 
-    /// Calls `ready` once the caller has the lock. That is at once if the lock is free. Otherwise the thread that
-    /// releases the lock makes the call, or a new thread does.
+    /// Calls `ready` once the lock is acquired, which is at once if it is free. Otherwise the thread that releases the
+    /// lock makes the call, or a new thread does.
     func request(_ ready: @escaping @Sendable () -> Void) {
         lock.lock()
         if isTaken.load(ordering: .relaxed) {

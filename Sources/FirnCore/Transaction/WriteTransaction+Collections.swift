@@ -7,10 +7,10 @@ package struct ListChange {
     let isMixed: Bool
     let backlinks: UnsafeMutablePointer<UInt64>
     var editor: ListEditor
-    /// Nil for an object made in this transaction and for a list in `fullyLoggedLists`: those lists are logged
-    /// completely.
+    /// Nil for a list that is logged completely: in an object made in this transaction, or in `fullyLoggedLists`.
     var script: ListScript?
-    /// The embedded objects that the collection has lost, to be deleted after the edit; nil if it owns none.
+    /// The embedded objects that the collection has lost, to be deleted after the edit; nil if the collection owns no
+    /// objects.
     var replaced: Set<Int64>?
 
     package var count: Int { editor.count }
@@ -115,8 +115,8 @@ package struct ListChange {
 }
 
 extension WriteTransaction {
-    /// Runs `body` on a list, set or map of an object. Embedded objects that the collection loses are deleted, unless
-    /// the changeset that is replayed says so, or the caller deletes them.
+    /// Runs `body` on a list, set or map of an object. Embedded objects that the collection loses are deleted, except
+    /// in replay, where the changeset lists these deletions, and if `deletesReplaced` is false.
     package func edit<R, E: Error>(
         _ id: TableID, column: Int, key: Int64, deletesReplaced: Bool = true,
         _ body: (inout ListChange) throws(E) -> R
@@ -150,7 +150,7 @@ extension WriteTransaction {
         let rows = rows(id)
         let location = locate(rows, table: id, key: key)
         let cell = CellID(table: id, column: column, key: key)
-        // A table that this transaction made is not in the base. Replay makes all tables.
+        // A table that this transaction made, as replay may do, is not in the base: all its objects are new.
         let isWhole = key >= baseTable(id).nextKey || isSchemaChanged && fullyLoggedLists.contains(cell)
         var change = ListChange(
             transaction: self, cell: cell, isLink: schema.isLink, isMixed: schema.type == .mixed,
@@ -184,8 +184,8 @@ extension WriteTransaction {
 }
 
 extension Value {
-    /// The elements of a collection, as a cell's edits have them: an entry of a map is a map of that entry. There are
-    /// none if the value is null.
+    /// The elements of a collection, in the form that `ListChange` takes: an entry of a map is a map of that entry.
+    /// Empty for null.
     package var elements: [Value] {
         switch self {
         case .list(let values), .set(let values): values

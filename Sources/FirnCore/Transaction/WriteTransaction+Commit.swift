@@ -26,14 +26,14 @@ extension WriteTransaction {
     /// Throws if the version could not be written. Then it never existed, unless the error says that the outcome is
     /// unknown.
     ///
-    /// - Parameter pins: whether the result holds the version.
+    /// - Parameter pins: whether the result holds a pin on the version.
     @discardableResult
     package func commit(pins: Bool = false) throws(StoreError) -> CommittedVersion {
         try owner.commit(self, pins: pins)
     }
 
-    /// Writes the commit to the log and does not wait. The write lock is released and the version is the tip. But
-    /// nobody sees it before `Store.waitUntilPublished` or `whenPublished` reports that it is durable.
+    /// Writes the commit to the log, and does not wait until it is durable. The write lock is released and the version
+    /// is the tip. But nobody sees it before `Store.waitUntilPublished` or `whenPublished` reports that it is durable.
     package func commitWithoutWaiting(pins: Bool = false) throws(StoreError) -> CommittedVersion {
         try owner.commitWithoutWaiting(self, pins: pins)
     }

@@ -19,13 +19,13 @@ extension WriteTransaction {
             if key >= ChangesetFormat.keyLimit - 1 { refuseKeys(of: id) }
             rows.table.nextKey = key + 1
             var location = hasMetDamage ? blankRow(rows) : rows.append(key)
-            // The row may have been appended to a node that is not the transaction's own.
+            // If damage was met while appending, the row may be in a node that is not the transaction's own.
             if hasMetDamage { location = blankRow(rows) }
             return FreshRow(table: id, key: key, leaf: location.leaf, row: location.row)
         }
     }
 
-    /// Notes that the table has no key left: a changeset can neither contain a higher key, nor a next key behind this
+    /// Notes that the table has no key left: a changeset can contain neither a higher key, nor a next key behind this
     /// one.
     @inline(never)
     private func refuseKeys(of id: TableID) {

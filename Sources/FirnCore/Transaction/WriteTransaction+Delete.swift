@@ -16,8 +16,8 @@ extension WriteTransaction {
         }
     }
 
-    /// The most objects that are deleted together. What is kept in memory is that many keys, and 16 bytes for each link
-    /// from one column to them.
+    /// The most objects that are deleted together. Memory holds that many keys, and 16 bytes for each link to them from
+    /// one column.
     private static var deletedTogether: Int { 4096 }
 
     private func delete(_ dying: DyingObjects) {
@@ -85,7 +85,8 @@ extension WriteTransaction {
     private func unlinkAll(_ origin: TableID, column: Int, dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
         guard schema.collection != .none else {
-            // No source links to several of them, so they need not be kept together.
+            // A cell without a collection links to at most one object, so the links to each object are removed
+            // separately.
             for key in dying.keys {
                 forEachSource(
                     origin, column: column, targets: CollectionOfOne(key), dying: dying, entry: { UInt64($0) }
@@ -134,13 +135,13 @@ extension WriteTransaction {
         }
     }
 
-    /// Calls `body` with each object that links from one column to objects that are deleted, ascending, and with those
-    /// links, until the transaction meets damage. Takes 16 bytes for each link.
+    /// Calls `body` with each object that links from one column to deleted objects, in ascending order, and with these
+    /// links. Stops when the transaction meets damage. Takes 16 bytes of memory for each link.
     ///
     /// - Parameters:
-    ///   - targets: those of the deleted objects whose links are wanted.
-    ///   - dying: all objects that are deleted together. `body` is not called with one of them.
-    ///   - entry: the key of an object's backlinks.
+    ///   - targets: the deleted objects whose links are wanted.
+    ///   - dying: all objects that are deleted together. `body` is not called with any of them.
+    ///   - entry: returns the key that an object's backlinks have in their index.
     func forEachSource(
         _ origin: TableID, column: Int, targets: some Collection<Int64>, dying: DyingObjects,
         entry: (Int64) -> UInt64,

@@ -48,8 +48,8 @@ extension WriteTransaction {
 
     /// Encodes everything that was not streamed before, and ends the commit.
     ///
-    /// - Parameter frees: set to whether the transaction is one that makes room, also if this throws. (The sink
-    ///   takes parts after a failure, too, so everything is encoded.)
+    /// - Parameter frees: set to whether the transaction may use the reserve, also if this throws. (The sink takes
+    ///   parts after a failure, too, so everything is encoded.)
     private func encode(
         _ deltas: Deltas, encoder: consuming ChangesetEncoder, sink: PartSink, behind streamed: StreamedInserts?,
         frees: inout Bool
@@ -61,24 +61,24 @@ extension WriteTransaction {
         }
         encoder.flush()
         frees = Self.mayUseReserve(encoder.amounts)
-        // A workspace that served a large commit would keep memory that nobody needs.
+        // A workspace that was used for a large commit would keep memory that nobody needs.
         if encoder.partCount == 1 { context.workspace.keep(encoder.workspace) }
         return try sink.seal()
     }
 
-    /// The lists that have edit scripts, for each table by column and key. Made once: searching the scripts anew for
-    /// each table and column would cost their product.
+    /// The lists that have edit scripts, by table, and in each table in the order of column and key. Made once, because
+    /// searching all scripts for each table and column would cost the product of their numbers.
     private func listsByTable() -> [TableID: [CellID]] {
         Dictionary(grouping: scripts.keys, by: \.table)
             .mapValues { cells in cells.sorted { ($0.column, $0.key) < ($1.column, $1.key) } }
     }
 
-    /// The most bytes that a commit may add which is written into the reserve.
+    /// The most bytes that a commit may add to be written into the reserve.
     private static let reserveAdded = 256 << 10
 
-    /// Whether a transaction may use the reserve. What it removes is compared with what it adds, in bytes. So a list
-    /// that is emptied counts, and so does a long text that becomes a short one. Each such commit makes the store's
-    /// values shorter, so there can't be many that give nothing back.
+    /// Whether a transaction may use the reserve. The bytes that it removes are compared with the bytes that it adds.
+    /// So a list that is emptied counts, and so does a long text that becomes a short one. Each such commit makes the
+    /// store's values shorter, so there can't be many that free nothing.
     private static func mayUseReserve(_ amounts: (added: Int, removed: Int)) -> Bool {
         amounts.added < amounts.removed && amounts.added <= reserveAdded
     }

@@ -58,8 +58,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Makes every link from the mixed values of a column to objects that are deleted null; a set loses it. The links
-    /// of those objects themselves are removed with their rows.
+    /// Replaces every link from a column's mixed values to deleted objects by null; a set loses the element instead.
+    /// The links of the deleted objects themselves are removed with their rows.
     func unlinkAllMixed(_ origin: TableID, column: Int, dying: DyingObjects) {
         let schema = resolvedSchema.tables[origin.index].columns[column]
         let entry = { MixedLinks.backlinkKey(dying.table, $0) }

@@ -17,7 +17,7 @@ extension WriteTransaction {
         }
     }
 
-    /// The columns of mixed values in which a link leads to an object.
+    /// The columns of mixed values that contain a link to an object.
     package func mixedSources(of key: Int64, in id: TableID) -> [(table: TableID, column: Int)] {
         resolvedSchema.mixed.filter { origin in
             var isSource = false
@@ -29,8 +29,8 @@ extension WriteTransaction {
         }
     }
 
-    /// The objects of some tables to which a chain of links leads that begins in another table. O(n log n) for the n
-    /// objects of these tables.
+    /// The objects of some tables that are reached by links from other tables, directly or through further objects of
+    /// the same tables. O(n log n) for the n objects of these tables.
     ///
     /// - Parameter isIgnored: whether the links of a column don't count.
     package func objects(
@@ -58,7 +58,7 @@ extension WriteTransaction {
         return found
     }
 
-    /// Calls `body` with each object of some tables to which a property of an object links, and with its column.
+    /// Calls `body` with each object in the tables `ids` to which an object links, and with the column of the link.
     package func forEachPart(
         of id: TableID, _ key: Int64, in ids: Set<TableID>, _ body: (TableID, Int64, _ column: Int) -> Void
     ) {

@@ -183,8 +183,8 @@ extension WriteTransaction {
         return !tables[id.index].columns[column].isNullable
     }
 
-    /// Returns the elements of collections whose encoding is about to change, and retires their nodes. O(elements),
-    /// also in memory.
+    /// Returns the elements of collections whose encoding is about to change, and retires their nodes. O(elements) in
+    /// time and memory.
     private func takeCollections(
         _ table: TableNode, layout: TableLayout, columns: [Int]
     ) -> [(column: Int, key: Int64, elements: [Value])] {
@@ -203,8 +203,8 @@ extension WriteTransaction {
         return result
     }
 
-    /// Drops the edit scripts of the changed columns' lists: of all tables at once, since a transaction may have many
-    /// scripts, and change many tables.
+    /// Drops the edit scripts of the lists in changed columns. One pass does so for all tables, since a transaction may
+    /// have many scripts and change many tables.
     ///
     /// The log has the schema first, and elements that were inserted under the old schema may not be valid under the
     /// new one. The lists that are still there are logged completely.
@@ -215,7 +215,8 @@ extension WriteTransaction {
             if isConverted { fullyLoggedLists.insert(cell) }
             return !isConverted && !changed.removesAll && !changed.removed.contains(cell.column)
         }
-        // Their new chunks have no marks, and some of the objects may have been deleted.
+        // The new chunks of these lists have no marks, so `ownCell` marks them. Some of the objects may have been
+        // deleted.
         for cell in fullyLoggedLists where changes[cell.table]?.converted.contains(cell.column) ?? false {
             if table(cell.table).find(cell.key) != nil { _ = ownCell(cell.table, column: cell.column, key: cell.key) }
         }
@@ -264,8 +265,8 @@ struct LeafChange {
     let oldCount: Int
     /// Columns that keep their values in the new layout; a null becomes 0 or empty where nulls are no longer allowed.
     let converted: ColumnSet
-    /// Those of them that may hold nulls, and have blank values from an earlier change of this transaction. The log has
-    /// only the last schema, with which they would be null, so it needs their values.
+    /// The converted columns that may hold nulls, but have blank values from an earlier change of this transaction. The
+    /// log has only the last schema, in which a blank value is null, so the log needs their values.
     let marked: ColumnSet
     /// Columns of collections that are emptied.
     let emptied: ColumnSet
@@ -320,7 +321,7 @@ extension RowWriter {
         writer.retire(old.node)
     }
 
-    /// Returns a chunk with the same values that can hold nulls, or no longer can.
+    /// Returns a chunk with the same values in another layout, which can hold nulls or no longer can.
     private func convert(_ old: Chunk, to layout: ChunkLayout, rows: Int) -> Chunk {
         let heap = layout.form == .variable ? old.liveHeap(rows) : 0
         let new = Chunk.make(layout, capacity: old.node.capacity, heap: heap, writer)
@@ -342,7 +343,8 @@ extension RowWriter {
 }
 
 extension Value {
-    /// The element, with another value if it is null, or if the value of a map's entry is.
+    /// The element, with `blank` in place of null. In an entry of a map, `blank` replaces the entry's value if that is
+    /// null.
     fileprivate func replacingNull(by blank: Value) -> Value {
         guard case .map(let entries) = self else { return self == .null ? blank : self }
         return .map(entries.map { MapEntry(key: $0.key, value: $0.value == .null ? blank : $0.value) })

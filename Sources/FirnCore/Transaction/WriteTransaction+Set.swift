@@ -33,8 +33,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Stops the program if a value is longer than `Limits.valueByteCount`, as Realm does. A caller that takes values
-    /// from elsewhere checks them first.
+    /// Stops the program if a value is longer than `Limits.valueByteCount`, as Realm does. A caller that must not stop
+    /// the program checks its values first.
     @inline(__always)
     func checkLength(_ bytes: UnsafeRawBufferPointer, table id: TableID, column: Int) {
         if bytes.count > Limits.valueByteCount { checkLongLength(bytes, table: id, column: column) }
@@ -76,8 +76,8 @@ extension WriteTransaction {
         }
     }
 
-    /// The greatest byte count of a text or of data that is an element, or in a mixed value. Earlier releases allowed
-    /// as many bytes as an encoded value may have, so a log may contain such values.
+    /// The most bytes of a text or of data that is an element or in a mixed value. Earlier releases allowed as many
+    /// bytes as an encoded value may have, so replay accepts such values.
     private var mostTextByteCount: Int { isReplay ? ChangesetFormat.blobByteCount : Limits.valueByteCount }
 
     @inline(never)
@@ -148,8 +148,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Changes a variable-width cell and updates its index. `write` returns where the row is afterwards: it may split
-    /// the leaf.
+    /// Changes a variable-width cell and updates its index. `write` may split the leaf, and returns where the row is
+    /// afterwards.
     private func changeVariable(
         _ id: TableID, column: Int, key: Int64, _ write: (RowWriter, Leaf, Int) -> (leaf: Leaf, row: Int)
     ) {
@@ -168,7 +168,7 @@ extension WriteTransaction {
                 rows, schema: layout.columns[column], leaf: location.leaf, row: location.row, column: column, key: key)
         }
         let (leaf, row) = write(rows, location.leaf, location.row)
-        // A fresh row is written into chunks that older versions share. It needs no mark.
+        // A fresh row may lie in a chunk that older versions share. Such a row needs no mark.
         if writer.owns(leaf.chunkNode(column)) { leaf.chunk(column).mark(row) }
         if isMixed { linkMixed(rows, schema: layout.columns[column], leaf: leaf, row: row, column: column, key: key) }
         if isIndexed {
@@ -192,7 +192,7 @@ extension WriteTransaction {
     // MARK: Links
 
     /// Sets a to-one link; -1 is nil. The target must exist. An embedded object that the link led to before is deleted,
-    /// unless the changeset that is replayed says so, or the caller deletes it.
+    /// except in replay, where the changeset lists this deletion, and if `deletesReplaced` is false.
     package func setLink(
         _ id: TableID, column: Int, key: Int64, to target: Int64, deletesReplaced: Bool = true
     ) {

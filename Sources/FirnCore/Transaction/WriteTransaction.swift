@@ -5,8 +5,8 @@ import FirnStorage
 ///
 /// Only one thread at a time uses it. Nothing that it does is visible elsewhere before `commit`.
 ///
-/// - The current state is a tree like any version's tree, under the transaction's stamp: to read inside a
-///   transaction is to read a `Snapshot`. What the transaction replaces stays for the versions that need it.
+/// - The current state is a tree like any version's tree, under the transaction's stamp: to read inside a transaction
+///   is to read a `Snapshot`. Nodes that the transaction replaces stay for the versions that need them.
 /// - Objects are made by `beginRow`, filled, and entered into indexes by `endRow`.
 /// - Objects are changed by `set...`, which marks the cell whatever the value, and updates indexes and backlinks.
 /// - Keys passed to a transaction must exist. A caller that is not sure calls `table(_:).find` first.
@@ -33,7 +33,7 @@ package final class WriteTransaction {
     /// The append plans of `resolvedSchema`. Empty once the transaction has ended, so that a later change stops the
     /// program.
     @exclusivity(unchecked) private var plans: UnsafeBufferPointer<AppendPlan>
-    /// For each table, as far as it was needed: how the table ends in the last held state (`isFresh`).
+    /// How each table ends in the last held state, as far as `isFresh` has needed it.
     @exclusivity(unchecked) private var tails: [Tail] = []
     /// Whether cancelled transactions have used keys that are in no version: see `TransactionWorkspace.keyMarks`.
     @exclusivity(unchecked) private(set) var hasKeyMarks: Bool
@@ -49,7 +49,7 @@ package final class WriteTransaction {
     /// The inserts that were written to the log before the commit.
     @exclusivity(unchecked) var streamed: StreamedInserts?
     @exclusivity(unchecked) private(set) var isOpen = true
-    /// Whether the transaction applies changesets. Some of them may come from an earlier release.
+    /// Whether the transaction applies changesets. An earlier release may have written some of them.
     @exclusivity(unchecked) var isReplay = false
     /// Whether the end of the transaction releases the write lock. False if the caller keeps the lock after it.
     @exclusivity(unchecked) var releasesWriteLock = true
@@ -77,8 +77,8 @@ package final class WriteTransaction {
 
     /// Connects a realm's accessors with the transaction.
     ///
-    /// - Parameter writesInPlace: whether the accessors may write plain cells by themselves. False if the indexes
-    ///   that they know are not those of the schema, because they would not update the others.
+    /// - Parameter writesInPlace: whether the accessors may write plain cells by themselves. False if the indexes that
+    ///   they know are not the schema's, because they would not update the missing ones.
     package func attach(_ core: UnsafeMutablePointer<firn_realm_core_t>, writesInPlace: Bool) {
         self.writesInPlace = writesInPlace
         self.core = core
@@ -135,15 +135,15 @@ package final class WriteTransaction {
 
     // MARK: Damage
 
-    /// Runs code that reads and changes trees. Damage that it meets is noted, and the commit throws it. Then the
-    /// result means nothing (`hasMetDamage`). Costs about 2 ns.
+    /// Runs code that reads and changes trees. Damage that it meets is noted, and the commit throws it. The result is
+    /// then meaningless (`hasMetDamage`). Costs about 2 ns.
     @inline(__always)
     package func recordingDamage<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
     {
         try DamageRecord.with(damageRecord, body)
     }
 
-    /// Whether damage was met. From then on, changes mean nothing, and the state can't be read.
+    /// Whether damage was met. From then on, changes are meaningless, and the state can't be read.
     @inline(__always)
     package var hasMetDamage: Bool { damageRecord.pointee.isSet }
 
@@ -196,7 +196,7 @@ package final class WriteTransaction {
     }
 
     func rows(_ id: TableID) -> RowWriter {
-        // First, because this stops the program if the transaction has ended.
+        // This comes first, because it stops the program if the transaction has ended.
         let plan = plan(id)
         return RowWriter(writer: writer, table: ownTable(id), layouts: plan.layouts)
     }
@@ -241,15 +241,14 @@ package final class WriteTransaction {
         var last: Leaf?
     }
 
-    /// Whether no version and no transaction snapshot sees a row's cell, so that it is written in place in a chunk
-    /// that they share.
+    /// Whether no version and no transaction snapshot sees a row's cell. Then the cell may be written in place, in a
+    /// chunk that they share.
     ///
-    /// That is so if the row is in the last chunk that the last held state has in the column. It must also lie behind
-    /// the last row that the state has there.
+    /// This is so if the row lies in the column's last chunk of the last held state, behind that state's last row.
     ///
-    /// The row's position decides. Its key alone says nothing: a checkpoint may contain any keys. So an object that
-    /// versions see may have a key that its table has yet to assign. But a row with a lower key is never fresh. So a
-    /// change of such an object does not read the last leaf, which may be damaged.
+    /// The row's position decides, not its key: a checkpoint may contain any keys, even keys that its table has yet to
+    /// assign. But a row is never fresh if its key is below the held state's next key. So changing such a row does not
+    /// read the last leaf, which may be damaged.
     func isFresh(_ id: TableID, column: Int, leaf: Leaf, row: Int) -> Bool {
         if id.index >= tails.count || tails[id.index].nextKey < 0 {
             while tails.count <= id.index { tails.append(Tail()) }
@@ -349,7 +348,7 @@ package final class WriteTransaction {
     struct Outcome {
         /// The nodes that died after the last held state, and the stamp of that state.
         let died: (stamp: UInt64, nodes: NodeList)
-        /// The same for the earlier held states, oldest first.
+        /// The nodes that died after each earlier held state, and the stamp of that state, oldest first.
         let diedEarlier: [(stamp: UInt64, nodes: NodeList)]
         let snapshots: [TransactionSnapshot]
     }

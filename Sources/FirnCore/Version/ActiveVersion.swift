@@ -11,7 +11,7 @@ package struct ActiveVersion: Sendable {
     package let retainedByteCount: Int
     /// The call sites that made its pins, as `file:line`, oldest first.
     package let pinnedAt: [String]
-    /// Whether what it needs is written out or is being written out, so that it counts against no limit.
+    /// Whether the memory that it needs is written out or is being written out, so that it counts against no limit.
     package let isSpilled: Bool
     /// Why it could not be written out, or cannot be now; nil if nothing is known to prevent it.
     let spillFailure: (any Error)?

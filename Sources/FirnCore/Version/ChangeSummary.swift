@@ -97,7 +97,7 @@ package struct ColumnSet: Sendable, Hashable {
         high.formUnion(other.high)
     }
 
-    /// The members, ascending.
+    /// The members, in ascending order.
     package var columns: [Int] {
         (0..<64).filter { low >> UInt64($0) & 1 == 1 } + high.sorted()
     }

@@ -1,26 +1,26 @@
 /// The nodes that died when one version was replaced by the next, in buckets by birth stamp.
 ///
-/// History is linear, so a dead node is needed exactly by the versions in [birth, death). Suppose that version p
-/// goes, and that q is the active version before it. Then p's dead nodes that were born after q are freed, and the
+/// History is linear, so a dead node is needed exactly by the versions in [birth, death). Suppose that version p is
+/// dropped, and that q is the active version before it. Then p's dead nodes that were born after q are freed, and the
 /// rest pass to q. (ZFS's dead lists follow the same rule.)
 ///
 /// A **bucket** holds the dead nodes born in (low, high], where both bounds were active when the bucket was made.
-/// Version q was active before any of p's nodes died, and bounds only ever vanish from below. So q is never strictly
-/// inside a bucket: a bucket is freed or passed on as a whole, in O(1).
+/// Version q was already active then, and buckets are only merged if no active version lies between them. So q is never
+/// strictly inside a bucket: a bucket is freed or passed on as a whole, in O(1).
 struct DeadList {
     struct Bucket {
-        /// Birth stamps in the bucket are above this stamp ...
+        /// The exclusive lower bound of the birth stamps in the bucket.
         var low: UInt64
-        /// ... and not above this one.
+        /// The inclusive upper bound of the birth stamps in the bucket.
         var high: UInt64
         var nodes: NodeList
     }
 
-    /// Ascending by birth.
+    /// In ascending order of birth stamps.
     private(set) var buckets: [Bucket] = []
 
-    /// Sorts a transaction's dead nodes by birth stamp into the intervals between `active` stamps. The stamps ascend,
-    /// and the last is the stamp of the version after which the nodes died.
+    /// Sorts a transaction's dead nodes by birth stamp into the intervals between `active` stamps. These are in
+    /// ascending order, and the last is the stamp of the version after which the nodes died.
     init(_ nodes: NodeList, active: ArraySlice<UInt64>) {
         nodes.forEach { node in
             // Nearly all dead nodes of a commit were born in the last interval, or in the interval of a node just
@@ -43,13 +43,13 @@ struct DeadList {
 
     init() {}
 
-    /// Bytes of the nodes born after `stamp`. If the active version before the list's version has that stamp, these
-    /// are the bytes that the list's version alone retains.
+    /// The number of bytes of the nodes born after `stamp`. If the active version before the list's version has that
+    /// stamp, the list's version alone retains these bytes.
     func byteCount(bornAfter stamp: UInt64) -> Int {
         buckets.reversed().prefix { $0.low >= stamp }.reduce(0) { $0 + $1.nodes.byteCount }
     }
 
-    /// Bytes of the nodes that the active version with `stamp` reaches.
+    /// The number of bytes of the nodes that the active version with `stamp` reaches.
     func byteCount(bornThrough stamp: UInt64) -> Int {
         buckets.prefix { $0.low < stamp }.reduce(0) { $0 + $1.nodes.byteCount }
     }
@@ -64,8 +64,8 @@ struct DeadList {
         return result
     }
 
-    /// Adds another list's buckets to this one's. Two buckets become one if no active version lies inside the births
-    /// of both together; `nextActive` returns the least active stamp above a given one.
+    /// Adds another list's buckets to this list. Neighbouring buckets are merged if no active version lies strictly
+    /// inside their joint interval; `nextActive` returns the least active stamp above a given one.
     mutating func join(_ other: DeadList, nextActive: (UInt64) -> UInt64) {
         guard !other.buckets.isEmpty else { return }
         var merged: [Bucket] = []

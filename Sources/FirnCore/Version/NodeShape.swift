@@ -1,5 +1,5 @@
-/// What a reference leads to, as far as the node itself does not say it. A walk over raw memory uses it to find the
-/// references of a node.
+/// The kind of node that a reference leads to, as far as the node's own bytes do not say it. A walk over raw memory
+/// uses it to find the references of a node.
 enum NodeShape {
     case root(ResolvedSchema)
     case table(TableLayout)
@@ -14,8 +14,8 @@ enum NodeShape {
     /// An index, or backlinks.
     case tree
 
-    /// Calls `body` with the address of every reference of a node on the heap, and what it leads to. A reference may
-    /// be 0, or lead to a node of a checkpoint. An address may be unaligned.
+    /// Calls `body` with the address of every reference of a node on the heap, and with the shape of its target. A
+    /// reference may be 0, or lead to a node of a checkpoint. An address may be unaligned.
     func forEachRef(of node: Node, _ body: (UnsafeMutableRawPointer, NodeShape) -> Void) {
         switch self {
         case .keys: break
@@ -60,7 +60,8 @@ enum NodeShape {
 }
 
 extension Snapshot {
-    /// Calls `body` with every node on the heap that the version reaches. O(those nodes, and cells of variable width).
+    /// Calls `body` with every node on the heap that the version reaches. O(these nodes and their cells of variable
+    /// width).
     func forEachHeapNode(_ body: (Node) -> Void) {
         var word = NodeRef(root).word
         NodeShape.root(resolvedSchema).forEachHeapNode(at: &word, body)

@@ -8,7 +8,7 @@ import FirnStorage
 package final class Pin: @unchecked Sendable {
     /// The version's number; 0 for a transaction snapshot.
     package var version: UInt64 { pinned.version }
-    /// When it was committed, in nanoseconds since 1970.
+    /// When the version was committed, in nanoseconds since 1970.
     package var time: Int64 { pinned.time }
     /// The pinned version. Reading it stops the program in a process that was forked after the pin was made. The child
     /// has its parent's memory, but what lies in files may have changed since.
@@ -16,13 +16,13 @@ package final class Pin: @unchecked Sendable {
         if isForked { stopInForkedChild("a version of a store") }
         return pinned.snapshot
     }
-    /// The call site that made it, or that moved it last.
+    /// The call site that made the pin, or that moved it last.
     package var callSite: CallSite { link?.pointee.callSite ?? CallSite("", 0) }
     /// Nil for the pin of a transaction snapshot.
     var entry: VersionTable.Entry? { pinned.entry }
     private let forkMark = ForkMark()
 
-    /// What is pinned.
+    /// The version or transaction snapshot that is pinned.
     private struct Pinned {
         let version: UInt64
         let time: Int64
@@ -50,7 +50,7 @@ package final class Pin: @unchecked Sendable {
     let table: VersionTable?
     private let release: (() -> Void)?
 
-    /// Its link in the version table's chain of the version's pins; nil for a transaction snapshot.
+    /// The pin's link in the version table's chain of the version's pins; nil for a transaction snapshot.
     let link: UnsafeMutablePointer<PinLink>?
 
     init(_ entry: VersionTable.Entry, table: VersionTable, link: UnsafeMutablePointer<PinLink>) {
@@ -88,7 +88,7 @@ package final class Pin: @unchecked Sendable {
         return table.pin(entry, at: callSite)
     }
 
-    /// Makes it the pin of another version, whose chain has its link by now.
+    /// Makes this the pin of another version, whose chain must already contain the pin's link.
     func move(to entry: VersionTable.Entry) { pinned = Pinned(entry) }
 
     /// Notes that the version could not be written out, so that it counts against the limits again.
@@ -113,13 +113,13 @@ package final class Pin: @unchecked Sendable {
 struct PinLink {
     var previous: UnsafeMutablePointer<PinLink>?
     var next: UnsafeMutablePointer<PinLink>?
-    /// Set under the lock by the pin's holder, who may therefore read it without.
+    /// Set under the lock, and only by the pin's holder, who may therefore read it without the lock.
     var callSite: CallSite
     /// False if the pin serves the store's own work.
     let isHolder: Bool
 }
 
-/// The pin of a caller that asks for another one, and will release this one.
+/// A pin whose holder requests another pin, and will then release this one.
 package struct OwnPin {
     /// Nil if the caller has none.
     let pin: Pin?
@@ -150,13 +150,13 @@ package struct CallSite: Sendable, CustomStringConvertible {
         self.line = line
     }
 
-    /// The file and the line; without a line, what stands for the file.
+    /// The file and the line; if the line is 0, only what `file` says.
     package var description: String { line == 0 ? "\(file)" : "\(file):\(line)" }
 }
 
-/// Stops the program because of a mistake at a call site, which the message begins with. A call through a protocol has
-/// no line. A call that another module of Firn passes on has that module's line. In both cases the line is found as for
-/// a call that names none.
+/// Stops the program because of a mistake at a call site. The message begins with the call site. A call through a
+/// protocol has no line, and a call that another module of Firn passes on has that module's line. In both cases the
+/// line is found as for a call that names none.
 @inline(never)
 package func stopProgram(_ message: String, at callSite: CallSite) -> Never {
     if callSite.line == 0 || CallerLine.isOwn(fileID: "\(callSite.file)") {

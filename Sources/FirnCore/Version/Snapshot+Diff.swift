@@ -57,8 +57,8 @@ extension TableSummary {
             return UnsafeRawBufferPointer(start: a.address(i), count: a.node.width)
                 .elementsEqual(UnsafeRawBufferPointer(start: b.address(j), count: b.node.width))
         case .variable:
-            // Do not compare through `a` and `b`. Once damage has been met, each value that is compared is unpacked
-            // again, and these chunks lie in memory that is reused for it.
+            // Do not compare through `a` and `b`. Once damage has been met, each compared value is decoded again, into
+            // the same memory in which these chunks lie.
             if let x = kept.old.cell(column, i).ownNode, let y = kept.new.cell(column, j).ownNode, x == y {
                 return true
             }

@@ -29,7 +29,7 @@ package struct TableView: @unchecked Sendable {
     var node: TableNode? { word == 0 ? nil : TableNode(NodeRef(word).node) }
     var rows: UInt64 { node?.rows.pointee ?? 0 }
 
-    /// Rows in the table; O(1).
+    /// The number of rows in the table; O(1).
     package var count: Int { Int(node?.rowCount ?? 0) }
 
     /// The key that the next object will get.

@@ -1,7 +1,7 @@
 /// The trees of a table in one version, found from the address of the version's root.
 ///
-/// Unlike `TableView` it knows no schema, so that no reference is counted on the way to an object. It owns nothing: it
-/// is valid while the version is pinned, or until the transaction goes on.
+/// Unlike `TableView` it knows no schema, so finding an object counts no references. It owns nothing: it is valid while
+/// the version is pinned, or in a transaction until the next change.
 package struct TableTrees {
     private let node: TableNode?
 

@@ -6,9 +6,8 @@ package struct DuplicateKey: Sendable, Equatable {
 }
 
 extension TableView {
-    /// Returns the primary keys that more than one object has: how many they are, and the first of them in ascending
-    /// order. It takes O(n log n) time for n objects, and memory for the duplicates among values that are too long for
-    /// the index.
+    /// Returns the number of primary keys that more than one object has, and the first of them in ascending order. It
+    /// takes O(n log n) time for n objects, and memory for the duplicates among values that are too long for the index.
     package func duplicatePrimaryKeys(limit: Int) -> (total: Int, first: [DuplicateKey]) {
         guard let column = layout.primaryKey else { return (0, []) }
         var total = 0
@@ -18,7 +17,7 @@ extension TableView {
             total += 1
             if first.count < limit { first.append(DuplicateKey(value: value, count: count)) }
         }
-        // Equal values that the index holds completely stand side by side in it.
+        // Equal values that the index holds completely are neighbours in it.
         var last: (value: Value, count: Int)?
         // The other values are found through the index. Each object with such a value, except the first, adds one to
         // the count, which starts at one.

@@ -27,7 +27,7 @@ extension TableView {
         }
     }
 
-    /// Calls `body` with the keys of the objects at some positions of an index, in the index's order, until it
+    /// Calls `body` with the keys of the objects at some positions of an index, in the index's order, until `body`
     /// returns false.
     package func forEachIndexed(
         _ column: Int, positions: Range<Int>, descending: Bool = false, _ body: (Int64) -> Bool

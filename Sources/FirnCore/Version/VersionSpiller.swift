@@ -1,16 +1,16 @@
 import FirnStorage
 
-/// Writes out the memory of versions that no longer count (`VersionTable.beginSpill`), on a thread that lives while
-/// there is something to write.
+/// Writes out the memory of versions that no longer count against the limits (`VersionTable.beginSpill`), on a thread
+/// that lives while there is something to write.
 ///
 /// References are addresses, and readers on any thread may be reading a held version, so the version can't be moved.
 /// Its nodes lie in mapped scratch files (`SpillHeap`): their pages are written to these files, and the system takes
 /// their memory back. The addresses stay the same; a thread that reads such a page waits for the disk.
 ///
-/// The work goes by pages. Every page with a node that was born before the version came about is written out once. What
-/// earlier versions needed has been written already. What the newest version shares with it is read back when it is
-/// used. A compaction accesses what the newest version leaves behind, so these pages are written out once more after
-/// it.
+/// The unit of work is a page. Every page with a node that was born before the version came about is written out once.
+/// Pages that earlier versions needed have been written already. Pages that the newest version shares with the version
+/// are read back when they are used. A compaction accesses nodes that the newest version then no longer needs, so their
+/// pages are written out once more after it.
 ///
 /// `lock` guards all state; nothing is written while it is held.
 final class VersionSpiller: @unchecked Sendable {
@@ -32,12 +32,12 @@ final class VersionSpiller: @unchecked Sendable {
         self.beforeWriting = beforeWriting
     }
 
-    /// Writes a version out. If that fails, the version counts again.
+    /// Writes a version out. If that fails, the version counts against the limits again.
     func add(_ pin: Pin) {
         begin { pins.append(pin) }
     }
 
-    /// Gives back the memory of nodes born at this stamp or before it that were read back in after they were written
+    /// Returns to the system the memory of nodes born up to this stamp that were read back in after they were written
     /// out.
     func writeAgain(bornThrough stamp: UInt64) {
         begin { again = stamp }
@@ -69,7 +69,7 @@ final class VersionSpiller: @unchecked Sendable {
         }
     }
 
-    /// Returns what is to be written out; nil if there is nothing, which ends the work.
+    /// Returns the next versions and pages to write out; nil if there are none, which ends the work.
     private func next() -> (pins: [Pin], again: UInt64?)? {
         lock.lock()
         defer { lock.unlock() }

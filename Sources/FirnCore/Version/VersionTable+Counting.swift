@@ -3,10 +3,10 @@ import FirnStorage
 
 /// Counts how many versions are active, and what they retain.
 ///
-/// **Active** are the versions that a holder holds (other than the store itself, such as the compactor), and the tip.
-/// The count is of the versions that will be active when all that is written is published. So a version that only waits
-/// to be published is not counted. Transaction snapshots are not versions, but what they retain counts as retained.
-/// Entries of one version count as one.
+/// A version is **active** if it is the tip, or if a holder other than the store itself (such as the compactor) holds
+/// it. The count is of the versions that will be active when all that is written is published. So a version before the
+/// tip that only waits to be published is not counted. Transaction snapshots are not versions, but what they retain
+/// counts as retained. Entries of one version count as one.
 ///
 /// The counts are updated at each change. A version is held from the first holder of any of its entries to the last one
 /// of any of them.
@@ -15,7 +15,7 @@ extension VersionTable {
     enum Spill {
         case none
         case begun
-        /// It could not be written out: it counts again, and is not tried again.
+        /// Writing it out has failed: the version counts again, and nobody tries again.
         case failed(any Error)
 
         var isBegun: Bool { if case .begun = self { true } else { false } }
@@ -72,8 +72,8 @@ extension VersionTable {
         return others - 1
     }
 
-    /// Bytes of the dead nodes that a holder still reaches. Nodes that only the store keeps, until the tip is
-    /// published, are freed by themselves and do not count.
+    /// The number of bytes of the dead nodes that a holder still reaches. Nodes that only the store keeps until the tip
+    /// is published are freed then, and do not count.
     func retainedByteCount(without own: Entry?) -> Int {
         if deadByteCount == 0 { return 0 }
         var total = 0

@@ -17,8 +17,8 @@ extension VersionTable {
 
     /// Records nodes as dead after a version that the caller holds. O(nodes), nearly all of it outside the lock.
     func addDead(_ nodes: NodeList, after stamp: UInt64) {
-        // Versions that are dropped meanwhile only leave the buckets finer than they need be; no new version comes
-        // before one that is held.
+        // The list of stamps may be stale when the lock is taken again. This is harmless: a version that is dropped
+        // meanwhile only makes buckets smaller than necessary, and a new version is newer than `stamp`.
         let active = withLock { table in table.stamps.filter { $0 <= stamp } }
         let list = DeadList(nodes, active: active[...])
         withLock { table in

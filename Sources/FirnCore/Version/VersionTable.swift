@@ -26,15 +26,15 @@ final class VersionTable: @unchecked Sendable {
         @exclusivity(unchecked) fileprivate(set) var firstPin: UnsafeMutablePointer<PinLink>?
         /// The nodes that died when the next version replaced this one.
         @exclusivity(unchecked) var dead = DeadList()
-        /// Whether the store itself keeps the entry: the newest published version, and those not yet published.
+        /// Whether the store itself keeps the entry. It keeps the newest published version and all later ones.
         @exclusivity(unchecked) var isKept = true
-        /// How many of the holders serve the store's own work, which nobody else counts as a holder.
+        /// How many of the `holders` are pins for the store's own work, which do not make the entry held (`isHeld`).
         @exclusivity(unchecked) fileprivate(set) var storePins = 0
         /// The version's first entry, if this is a later one.
         private let first: Entry?
         /// In a lead: how many of its version's entries have a holder.
         @exclusivity(unchecked) var heldEntryCount = 0
-        /// In a lead: whether its version is being written out, so that it is not counted.
+        /// In a lead: whether its version is or is being written out, so that it is not counted.
         @exclusivity(unchecked) var spill = Spill.none
 
         init(
@@ -52,7 +52,7 @@ final class VersionTable: @unchecked Sendable {
             self.first = first
         }
 
-        /// Whether anything but the store's own work holds it.
+        /// Whether anything but the store's own work holds the entry.
         var isHeld: Bool { holders > storePins }
 
         /// Gives up the mapping, because the entry is no longer active; a later entry of the version may keep the
@@ -70,7 +70,7 @@ final class VersionTable: @unchecked Sendable {
 
     let lock = Lock(.versionTable)
     let heap: NodeHeap
-    /// Ascending by stamp. The last is the tip.
+    /// In ascending order of stamps. The last one is the tip.
     @exclusivity(unchecked) private(set) var entries: [Entry]
     /// The entries' stamps, in the same order.
     @exclusivity(unchecked) private(set) var stamps: [UInt64]
@@ -82,11 +82,12 @@ final class VersionTable: @unchecked Sendable {
             publishedStamp.store(publishedEntry.stamp, ordering: .releasing)
         }
     }
-    // Of `publishedEntry`, for callers that only ask whether something newer is published. They take no lock.
+    // The number and stamp of `publishedEntry`, for callers that check, without the lock, whether something newer is
+    // published.
     private let publishedNumber: Atomic<UInt64>
     private let publishedStamp: Atomic<UInt64>
 
-    // What the limits compare, see `VersionTable+Counting`.
+    // The counts that are compared with the limits: see `VersionTable+Counting`.
     /// How many versions have a holder, without the versions that are being, or have been, written out.
     @exclusivity(unchecked) var heldVersionCount = 0
     /// Bytes of the nodes on all dead lists.
@@ -137,10 +138,10 @@ final class VersionTable: @unchecked Sendable {
     /// The published version: the newest one that readers may see.
     var published: Entry { lock.withLock { publishedEntry } }
 
-    /// Its number, without the lock.
+    /// The number of the published version, read without the lock.
     var publishedVersion: UInt64 { publishedNumber.load(ordering: .acquiring) }
 
-    /// Whether a pin is on the published version's tree. No lock: the answer may be a moment old.
+    /// Whether a pin is on the published version's tree. Takes no lock, so the answer may be a moment old.
     func isPublishedTree(_ pin: Pin) -> Bool { publishedStamp.load(ordering: .acquiring) == pin.stamp }
 
     // MARK: Pins
@@ -171,8 +172,8 @@ final class VersionTable: @unchecked Sendable {
     enum StoreVersion { case published, tip }
 
     /// Pins the tip as a transaction's base; returns nil if more is held, here and by others, than `limit` allows.
-    /// `own` is the caller's pin, which the caller will release. If it is on the tip and the caller alone has it, it
-    /// is the pin returned.
+    /// `own` is the caller's pin, which the caller will release. If that pin is on the tip, and the caller has the only
+    /// reference to it, it is returned itself.
     func pinTip(
         within limit: VersionLimit, and others: HeldByOthers, replacing own: OwnPin, at callSite: CallSite
     ) -> Pin? {
@@ -213,8 +214,8 @@ final class VersionTable: @unchecked Sendable {
         return Pin(entry, table: self, link: link)
     }
 
-    /// Moves a pin to the newest published version, as a new pin would be made and this one be released, but without
-    /// allocating. The caller has the only reference to the pin.
+    /// Moves a pin to the newest published version. The effect is as if a new pin were made and this one released, but
+    /// nothing is allocated. The caller has the only reference to the pin.
     func moveToPublished(_ pin: Pin, at callSite: CallSite) {
         guard pin.table === self, let link = pin.link, let old = pin.entry else {
             preconditionFailure("Firn: a pin was moved that is not the version table's")
@@ -223,7 +224,7 @@ final class VersionTable: @unchecked Sendable {
         let new = publishedEntry
         link.pointee.callSite = callSite
         if new === old { return lock.unlock() }
-        // What holds for a moment in between is not reported to others.
+        // The state between these two steps is not reported to other processes.
         isMoving = true
         let (garbage, mapping) = detach(link, from: old)
         attach(link, to: new)
@@ -239,7 +240,7 @@ final class VersionTable: @unchecked Sendable {
     @inline(__always)
     func reportHoldings() { if !isMoving { report?(self) } }
 
-    /// Adds a pin to those of an entry. The lock is held.
+    /// Adds a pin to an entry's chain. The lock is held.
     private func attach(_ link: UnsafeMutablePointer<PinLink>, to entry: Entry) {
         lock.assertHeld()
         link.pointee.previous = nil
@@ -272,8 +273,8 @@ final class VersionTable: @unchecked Sendable {
         heap.free(garbage)
     }
 
-    /// Removes a pin from those of an entry. Returns what the caller must release outside the lock: the nodes that
-    /// only the entry reached, and its files. The lock is held.
+    /// Removes a pin from an entry's chain. Returns what the caller must release outside the lock: the nodes that only
+    /// the entry reached, and its files. The lock is held.
     private func detach(
         _ link: UnsafeMutablePointer<PinLink>, from entry: Entry
     ) -> (garbage: NodeList, mapping: CheckpointMapping?) {
@@ -382,8 +383,8 @@ final class VersionTable: @unchecked Sendable {
         return index < entries.count ? entries[index] : nil
     }
 
-    /// Handles an entry that has lost its last counted holder, or a pin of the store's when nobody else held it.
-    /// Returns the nodes that only this entry reached. The lock is held.
+    /// Handles an entry that has lost its last counted holder, or that has lost a pin of the store and has no other
+    /// holder. Returns the nodes that only this entry reached. The lock is held.
     private func releaseHolder(_ entry: Entry, isCounted: Bool) -> NodeList {
         lock.assertHeld()
         if isCounted { countReleased(entry) }
@@ -424,7 +425,7 @@ final class VersionTable: @unchecked Sendable {
     /// The oldest active version. O(1), apart from transaction snapshots that are still held. The lock is held.
     var oldestVersion: UInt64 { entries.first { $0.version != 0 }?.version ?? 0 }
 
-    /// The active versions, ascending. O(active versions).
+    /// The active versions, in ascending order. O(active versions).
     var activeVersions: [UInt64] {
         lock.withLock { entries.filter { !$0.isTransactionSnapshot }.map(\.version) }
     }
