@@ -38,8 +38,8 @@ struct ValueFault: Error, CustomStringConvertible {
         reason = "\(Self.text(value)) (\(Swift.type(of: value))) is not a value of type \(type)"
     }
 
-    /// A value as text, shortened. A collection of collections has none here: its text may be very long, and is made
-    /// by recursion.
+    /// A value as text, shortened. A collection of collections is not converted to text, because its text may be very
+    /// long and is made by recursion.
     static func text(_ value: Any) -> String {
         let text = holdsCollections(value) ? "a collection of collections" : String(describing: value)
         return text.count > 80 ? String(text.prefix(80)) + "…" : text
@@ -67,6 +67,6 @@ struct ValueFault: Error, CustomStringConvertible {
         path.isEmpty ? "invalid value: \(reason)." : "invalid value for the property \"\(path)\": \(reason)."
     }
 
-    /// The error that is thrown for it, about an object of this class.
+    /// The error to throw for this fault in an object of a class.
     func error(_ type: Any.Type) -> Realm.Error { Realm.Error(.invalidInput, "\(type): \(description)") }
 }

@@ -15,8 +15,8 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     /// An unmanaged object with the initial values that its class declares.
     public required init() {
         _row = _Row()
-        // The initial values of the subclasses have been computed or skipped by now. Objects that the rest of their
-        // initialisers make are ordinary ones.
+        // The initial values of the subclasses have been computed or skipped by now. This ends the state in which they
+        // may be skipped: objects that the rest of the initialisers make are ordinary ones.
         if firn_is_awaiting_object() { _ = firn_set_accessor_state(UInt(bitPattern: address)) }
     }
 
