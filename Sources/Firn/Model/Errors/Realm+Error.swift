@@ -47,8 +47,8 @@ extension Realm {
             case incompatibleSession = 15
             /// The files have a newer format than this version of Firn reads.
             case unsupportedFileFormatVersion = 16
-            /// The file system refuses the operation. A part of the path is not a folder or is too long, a folder is
-            /// where a file is expected, or a folder is not empty.
+            /// The file system refuses the operation. A part of the path is not a folder or is too long. Or a folder is
+            /// not empty, or is where a file is expected.
             case fileOperationFailed = 19
             /// The files are not a store, or are damaged; the message names the file and the offset.
             case invalidDatabase = 20

@@ -91,7 +91,7 @@ extension ObjectBase {
     /// The list in the property with this name, for code that does not know the class of its elements. The result is
     /// live, like the list itself.
     ///
-    /// An element of a list of values is an object without properties that shows the value: printing the element prints
+    /// An element of a list of values is an object without properties that shows the value. Printing the element prints
     /// the value, and `element["self"]` returns the value. The list itself is `self[name]`, as in `dog["ages"] as?
     /// List<Int>`.
     ///
