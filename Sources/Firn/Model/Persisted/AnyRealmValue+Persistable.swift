@@ -120,7 +120,7 @@ extension AnyRealmValue: SortableType {}
 extension AnyRealmValue: MinMaxType, AddableType {
     /// Zero.
     public static var _zero: AnyRealmValue { .int(0) }
-    /// The result of an aggregate as a mixed value; nil for null and for a link.
+    /// The result of an aggregate as a mixed value; nil if it is neither a number nor a date.
     public init?(_aggregate: Value) {
         switch _aggregate {
         case .int(let value): self = .int(Int(value))

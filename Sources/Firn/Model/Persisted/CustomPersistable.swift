@@ -19,10 +19,10 @@
 ///
 /// It can be the type of a property, also of an optional one. It can also be the type of a collection's elements, of a
 /// primary key, and of an indexed property, if the stored type can. A property without an initial value starts with the
-/// value for the stored type's initial value. `persistableValue` is called when a property is set, for a value in a
-/// query, and for a `description`. For an element of an unmanaged collection, it is called when the collection's object
-/// is added. `init(persistedValue:)` is called at each read, on any thread that reads. Neither may end the running
-/// transaction.
+/// value that the stored type's initial value represents. `persistableValue` is called when a property is set, for a
+/// value in a query, and for a `description`. For an element of an unmanaged collection, it is called when the
+/// collection's object is added. `init(persistedValue:)` is called at each read, on any thread that reads. Neither may
+/// end the running transaction.
 ///
 /// **As an embedded object.** A type with several members is stored as an `EmbeddedObject`, which it makes anew each
 /// time:
@@ -47,14 +47,14 @@
 /// realm.objects(Order.self).where { $0.total.persistableValue.currency == "CHF" }
 /// ```
 ///
-/// The property need not be optional: if there is no object, it shows the value for a new one. Setting the property
-/// replaces the object. `==` in a query compares the members, which must not be collections.
+/// The property need not be optional: if there is no object, it shows the value that a new object represents. Setting
+/// the property replaces the object. `==` in a query compares the members, which must not be collections.
 ///
 /// Unless the type defines equality itself, two values are equal if their stored values are equal. Embedded objects are
 /// equal if their members are. The store always compares the stored values. If some stored values are invalid for the
 /// type, conform to `FailableCustomPersistable`.
 public protocol CustomPersistable: _CustomPersistable {
-    /// The value for a stored value.
+    /// The value that a stored value represents.
     init(persistedValue: PersistedType)
 }
 
@@ -75,7 +75,7 @@ public protocol CustomPersistable: _CustomPersistable {
 /// not optional, reading such a value stops the program with a message that names the value. In a new object, a
 /// property without an initial value can hold such a value.
 public protocol FailableCustomPersistable: _CustomPersistable {
-    /// The value for a stored value; nil if the stored value is invalid.
+    /// The value that a stored value represents; nil if the stored value is invalid.
     init?(persistedValue: PersistedType)
 }
 
@@ -111,12 +111,12 @@ extension _CustomPersistable {
 }
 
 extension CustomPersistable {
-    /// The value for a stored value.
+    /// The value that a stored value represents.
     public init?(_mapped: PersistedType) { self.init(persistedValue: _mapped) }
 }
 
 extension FailableCustomPersistable {
-    /// The value for a stored value; nil if the stored value is invalid.
+    /// The value that a stored value represents; nil if the stored value is invalid.
     public init?(_mapped: PersistedType) { self.init(persistedValue: _mapped) }
     /// True: an optional property shows nil for an invalid stored value.
     public static var _hidesUnknown: Bool { true }

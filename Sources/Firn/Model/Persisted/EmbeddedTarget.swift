@@ -10,8 +10,8 @@ extension EmbeddedObject: _MappingTarget {
         if firn_is_making_accessor() { return nil }
         return withoutNoting { self.init() }
     }
-    /// Runs `body` while the object that will hold the embedded one is being made. Only the outer object may be
-    /// recorded in the thread's accessor state.
+    /// Runs `body` while the object that will hold the embedded one is being made. The thread's accessor state must
+    /// record the outer object, and not one that `body` makes.
     static func withoutNoting<Result>(_ body: () -> Result) -> Result {
         let before = firn_set_accessor_state(0)
         defer { _ = firn_set_accessor_state(before) }

@@ -28,7 +28,7 @@ where _Stored == _Mapped._Stored, _OptionalStored == _Mapped._OptionalStored {
     associatedtype _Mapped: _MappingTarget
     /// The value that is stored.
     var _mapped: _Mapped { get }
-    /// The value for a stored value; nil if the stored value is invalid.
+    /// The value that a stored value represents; nil if the stored value is invalid.
     init?(_mapped: _Mapped)
     /// Whether an optional property shows nil for an invalid stored value. Otherwise reading such a value stops the
     /// program.
@@ -45,21 +45,22 @@ extension _MappedValue {
     /// False: reading an invalid stored value stops the program.
     public static var _hidesUnknown: Bool { false }
 
-    /// The value for a stored value. Stops the program if the stored value is invalid.
+    /// The value that a stored value represents. Stops the program if the stored value is invalid.
     @inlinable
     static func _known(_ stored: _Mapped) -> Self {
         guard let value = Self(_mapped: stored) else { _stopForUnknown(stored, Self.self) }
         return value
     }
 
-    /// The value for a stored value; nil if this is nil, or if it is invalid and such values are hidden.
+    /// The value that a stored value represents; nil if the latter is nil, or if it is invalid and such values are
+    /// hidden.
     @inlinable
     static func _shown(_ stored: _Mapped?) -> Self? {
         guard let stored else { return nil }
         return _hidesUnknown ? Self(_mapped: stored) : _known(stored)
     }
 
-    /// The value for a new stored object, which is shown if there is no object.
+    /// The value that a new stored object represents. It is shown if there is no object.
     fileprivate static var _ofNewObject: Self { _known(_Mapped._unwrapTarget(_Mapped._targetInitial)) }
 
     // MARK: A property
@@ -86,10 +87,10 @@ extension _MappedValue {
     /// The target's value as the wrapper holds it.
     @inlinable
     public static func _wrap(_ value: Self) -> _Mapped._Stored { _Mapped._wrap(_Mapped._making { value._mapped }) }
-    /// The value for the target's value. Stops the program if the target's value is invalid.
+    /// The value that the target's value represents. Stops the program if the target's value is invalid.
     @inlinable
     public static func _unwrap(_ stored: _Mapped._Stored) -> Self { _known(_Mapped._unwrapTarget(stored)) }
-    /// The value for the target's value. Stops the program if the target's value is invalid.
+    /// The value that the target's value represents. Stops the program if the target's value is invalid.
     @inlinable
     public static func _unwrapTarget(_ stored: _Mapped._Stored) -> Self { _unwrap(stored) }
     /// The value in a column of a current row. Stops the program if the stored value is invalid.
@@ -124,7 +125,8 @@ extension _MappedValue {
     public static func _wrapOptional(_ value: Self?) -> _Mapped._OptionalStored {
         _Mapped._wrapOptional(value.map { value in _Mapped._making { value._mapped } })
     }
-    /// The value for the target's value; nil if this is nil, or if it is invalid and such values are hidden.
+    /// The value that the target's value represents; nil if the latter is nil, or if it is invalid and such values are
+    /// hidden.
     @inlinable
     public static func _unwrapOptional(_ stored: _Mapped._OptionalStored) -> Self? {
         _shown(_Mapped._unwrapOptional(stored))
@@ -157,7 +159,8 @@ extension _MappedValue {
     public static func _any(_ value: Self) -> Any? { _Mapped._any(value._mapped) }
     /// The stored value as untyped access returns it; nil if it is nil.
     public static func _anyOptional(_ value: Self?) -> Any? { value.flatMap { _any($0) } }
-    /// The value for `any`, after its conversion to the target. Throws `ValueFault` if the target's value is invalid.
+    /// The value that `any` represents after its conversion to the target. Throws `ValueFault` if the target's value is
+    /// invalid.
     public static func _fromAny(_ any: Any?) throws -> Self {
         if let any = cast(any, to: Self.self) { return any }
         let stored = try _Mapped._fromAny(any)
@@ -170,8 +173,9 @@ extension _MappedValue {
         if _propertyType.isMapped, unwrapped(any) == nil { return _Mapped._targetInitial }
         return _wrap(try _fromAny(any))
     }
-    /// The value for `any`, after its conversion to the target; nil for nil and `NSNull`, and if the target's value is
-    /// invalid. Throws `ValueFault` if an embedded object is invalid, because its members would be lost.
+    /// The value that `any` represents after its conversion to the target. Nil for nil and `NSNull`, and if the
+    /// target's value is invalid. Throws `ValueFault` if an embedded object is invalid, because its members would be
+    /// lost.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard unwrapped(any) != nil else { return nil }
         if let value = cast(any, to: Self.self) { return value }
@@ -205,12 +209,12 @@ extension _MappedValue {
     public static func _optionalElementPropertyType() -> _PropertyType {
         _Mapped._optionalElementPropertyType().mapped(Self?.self)
     }
-    /// The element for a stored value. Stops the program if the stored value is invalid.
+    /// The element that a stored value represents. Stops the program if the stored value is invalid.
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
         value == .null ? _ofNewObject : _known(_Mapped._fromElement(value, realm))
     }
-    /// The element for a stored value; nil for null. Stops the program if the stored value is invalid, unless such
-    /// values are hidden.
+    /// The element that a stored value represents; nil for null. Stops the program if the stored value is invalid,
+    /// unless such values are hidden.
     public static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self? {
         value == .null ? nil : _shown(_Mapped._fromElement(value, realm))
     }

@@ -63,8 +63,8 @@ public enum _InlineStorage: Sendable {
 
 /// A type that a `@Persisted` property can have.
 ///
-/// Firn conforms all types that work, and enums conform through `PersistableEnum`. Do not conform other types. Only
-/// Firn calls the requirements. A "current" row is one whose `_Row.isCurrent` is true.
+/// All types that work already conform, and enums conform through `PersistableEnum`; conforming other types is of no
+/// use. Only Firn calls the requirements. A "current" row is one whose `_Row.isCurrent` is true.
 public protocol _Persistable {
     /// What the wrapper holds while the object is unmanaged.
     associatedtype _Stored
@@ -292,7 +292,7 @@ public protocol _Indexable {}
 extension Optional: _PrimaryKey where Wrapped: _PrimaryKey {}
 extension Optional: _Indexable where Wrapped: _Indexable {}
 
-/// An optional of any type, in generic constraints and in casts of values of unknown type.
+/// An optional of any type. It is used in generic constraints and in casts of values of unknown type.
 public protocol _OptionalProtocol {
     /// The type that the optional wraps.
     associatedtype Wrapped

@@ -10,9 +10,9 @@
 // ```
 
 extension Persisted: Decodable where Value: Decodable {
-    /// Decodes the property of an unmanaged object in the same way as its value: as a single value of the decoder,
-    /// whose strategies for dates and data apply. If the property is optional, null and an absent key give nil. Throws
-    /// what the decoder throws.
+    /// Decodes the property of an unmanaged object like its value: as a single value of the decoder. The decoder's
+    /// strategies for dates and data apply. If the property is optional, null and an absent key give nil. Throws what
+    /// the decoder throws.
     public init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer().decode(Value.self)
         self.init(_options: [], _stored: Value._wrap(value))

@@ -2,9 +2,9 @@ import CFirn
 public import FirnCore
 public import Foundation
 
-/// A date is stored as seconds and nanoseconds since 1970, both of one sign, and read back as the `Date` nearest to
-/// that. So a date is read back with an error of at most half a nanosecond, or exactly if a `Date` is coarser than that
-/// (more than 100 days from 2001).
+/// A date is stored as seconds and nanoseconds since 1970, both of one sign. The `Date` that is nearest to these is
+/// read back. Its error is at most half a nanosecond; it is exact if a `Date` is coarser than that (more than 100 days
+/// from 2001).
 ///
 /// A date that can't be stored is clamped when it is assigned or compared with:
 ///
@@ -12,8 +12,8 @@ public import Foundation
 /// - a date later than the latest timestamp, infinity included, becomes that timestamp (2^63 - 1 seconds after 1970);
 /// - a date earlier than 2^63 seconds before 2001 becomes the earliest timestamp.
 ///
-/// The last of these is read back as 2^63 seconds before 2001, the others as their own dates. So assigning a date that
-/// was read changes nothing, and the order of the store is the order of the dates that are read.
+/// A timestamp earlier than that date is read back as that date, any other one as the nearest date. So assigning a date
+/// that was read changes nothing, and the order of the store is the order of the dates that are read.
 extension Timestamp {
     /// Seconds between 1970 and the reference date, 2001.
     private static var reference: Int64 { 978_307_200 }

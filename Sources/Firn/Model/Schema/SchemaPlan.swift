@@ -136,8 +136,7 @@ struct SchemaPlan {
 }
 
 extension TableSchema {
-    /// Whether a column was the primary key before, and may be nil now only if it could be before, so that it has no
-    /// duplicates.
+    /// Whether a column was the primary key before, with the same optionality as now, so that it has no duplicates.
     func keepsKey(_ column: Int, of before: TableSchema) -> Bool {
         before.primaryKey == column && before.columns[column].isNullable == columns[column].isNullable
     }
