@@ -14,7 +14,7 @@
         public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
 
         /// Publishes the collection itself: once, and after each write that changes it. Modifications count only at the
-        /// given key paths; nil means all of them.
+        /// given key paths; nil means all key paths.
         public func collectionPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
@@ -29,7 +29,7 @@
         }
 
         /// Publishes the collection's changes, `.initial` first. Modifications count only at the given key paths; nil
-        /// means all of them.
+        /// means all key paths.
         public func changesetPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<RealmCollectionChange<Self>, Never> {
@@ -49,7 +49,7 @@
         public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
 
         /// Publishes the map itself: once, and after each write that changes it. Modifications of objects count only at
-        /// the given key paths; nil means all of them.
+        /// the given key paths; nil means all key paths.
         public func collectionPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
@@ -62,7 +62,7 @@
         public var changesetPublisher: RealmPublishers.Observation<RealmMapChange<Self>, Never> { changesetPublisher() }
 
         /// Publishes the map's changes, `.initial` first. Modifications of objects count only at the given key paths;
-        /// nil means all of them.
+        /// nil means all key paths.
         public func changesetPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<RealmMapChange<Self>, Never> {

@@ -7,7 +7,8 @@ import Foundation
 // reasons. Each also stops it if the values are not objects, unless its comment says otherwise.
 
 extension RealmKeyedCollection {
-    /// Whether an entry satisfies a condition that throws nothing. O(n). A witness for a protocol's requirement.
+    /// Whether an entry satisfies a condition. O(n). The condition throws nothing, so that this function can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public func contains(where predicate: (_ key: Key, _ value: Value) -> Bool) -> Bool {
         contains { predicate($0.key, $0.value) }

@@ -36,7 +36,7 @@ extension Realm {
             /// The classes differ from what the store holds, or contradict each other; the message lists every
             /// difference.
             case schemaMismatch = 10
-            /// The realm is open, but the operation needs it closed. Or another process does not finish opening it, or
+            /// The realm is open although the operation needs it closed, another process does not finish opening it, or
             /// 60 openers have it open.
             case alreadyOpen = 12
             /// A value, text or argument can't be used; for a value, the message names the property.
@@ -47,8 +47,8 @@ extension Realm {
             case incompatibleSession = 15
             /// The files have a newer format than this version of Firn reads.
             case unsupportedFileFormatVersion = 16
-            /// The file system refuses the operation. A part of the path is not a folder or is too long. Or a folder is
-            /// not empty, or is where a file is expected.
+            /// The file system refuses the operation. A part of the path is not a folder or is too long, a folder is
+            /// not empty, or a file is a folder.
             case fileOperationFailed = 19
             /// The files are not a store, or are damaged; the message names the file and the offset.
             case invalidDatabase = 20

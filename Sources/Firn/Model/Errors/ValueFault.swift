@@ -19,8 +19,8 @@ struct ValueFault: Error, CustomStringConvertible {
             "an object of \(info.name) with the primary key \(key.keyText) exists; pass update: .modified to change it"
     }
 
-    /// A link, or an element of a list, is of another class than declared. A subclass has its own table, so links to
-    /// its superclass can't lead there.
+    /// A link, or an element of a collection, is of another class than declared. A subclass has its own table, so links
+    /// to its superclass can't lead there.
     init(_ object: ObjectBase, isNoTargetOf target: ObjectBase.Type) {
         let (name, expected) = (object.modelType.className(), target.className())
         reason =
@@ -33,7 +33,7 @@ struct ValueFault: Error, CustomStringConvertible {
             "an embedded object of \(Swift.type(of: object).className()) has a parent already; copy it with init(value:)"
     }
 
-    /// A value that is not of the type that is needed.
+    /// A value that is not of the required type.
     init(_ value: Any, isNot type: Any.Type) {
         reason = "\(Self.text(value)) (\(Swift.type(of: value))) is not a value of type \(type)"
     }

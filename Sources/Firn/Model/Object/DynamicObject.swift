@@ -29,7 +29,8 @@ public final class DynamicObject: Object {
     /// Makes this new object an element of a collection of values, which shows the value.
     func hold(_ value: AnyRealmValue) { held = HeldValue(value) }
 
-    /// Whether both show the same row, or, as elements of collections of values, the same value. O(1).
+    /// Whether both hold the same value, if this is an element of a collection of values. Otherwise they are compared
+    /// as other objects are: see `ObjectBase.isEqual(_:)`. O(1) for objects.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let held else { return super.isEqual(object) }
         return instance(object, of: DynamicObject.self)?.held?.value == held.value
@@ -137,7 +138,7 @@ extension Realm {
 
     /// The object of the class with this name that has a primary key; nil if there is none. O(log n).
     ///
-    /// Stops the program as `object(ofType:forPrimaryKey:)` does.
+    /// Stops the program for the same reasons as `object(ofType:forPrimaryKey:)`.
     public func dynamicObject(ofType typeName: String, forPrimaryKey key: Any) -> DynamicObject? {
         let binding = instance.binding(named: typeName)
         return _object(binding.info.type, any: key).map { instance.dynamicAccessor(binding, $0._row.key) }

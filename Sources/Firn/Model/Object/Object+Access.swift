@@ -117,10 +117,10 @@ extension ObjectBase {
         }
     }
 
-    /// The value of the property with this name: the same as `self[key]`. Stops the program as that does.
+    /// The value of the property with this name: the same as `self[key]`, which stops the program for the same reasons.
     public final func value(forKey key: String) -> Any? { self[key] }
 
-    /// Sets the property with this name: the same as `self[key] = value`. Stops the program as that does.
+    /// Sets the property with this name: the same as `self[key] = value`, which stops the program for the same reasons.
     public final func setValue(_ value: Any?, forKey key: String) { self[key] = value }
 
     /// The property with a name. Stops the program if there is none.

@@ -42,7 +42,7 @@ extension ObjectKind {
     /// Updates the object of the default realm that has the value's primary key, or creates it:
     /// `createOrUpdate(in:withValue:)`.
     ///
-    /// Stops the program if the default realm can't be opened.
+    /// Stops the program if the default realm can't be opened, and for the reasons of `createOrUpdate(in:withValue:)`.
     @discardableResult
     public static func createOrUpdateInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line
@@ -63,7 +63,8 @@ extension ObjectKind {
     /// Updates or creates an object in the default realm, setting only what differs:
     /// `createOrUpdateModified(in:withValue:)`.
     ///
-    /// Stops the program if the default realm can't be opened.
+    /// Stops the program if the default realm can't be opened, and for the reasons of
+    /// `createOrUpdateModified(in:withValue:)`.
     @discardableResult
     public static func createOrUpdateModifiedInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line

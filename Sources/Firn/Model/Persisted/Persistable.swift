@@ -8,7 +8,7 @@ public struct _PropertyType {
     public var collection: CollectionKind
     /// Whether the value, or an element, may be nil.
     public var isNullable: Bool
-    /// The class that a link leads to; nil for other types.
+    /// The class that a link leads to, or whose objects link here, for backlinks; nil for other types.
     public var target: ObjectBase.Type?
     /// Whether the values are of a type of the application, whose code determines what is stored.
     public var callsApplication = false
@@ -281,12 +281,12 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     public static func _storedValue(_ stored: _Stored) -> Value? { Wrapped._optionalStoredValue(stored) }
 }
 
-/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, enums with such raw
-/// values, and optionals of these.
+/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, and optionals. An
+/// enum or a type of the application can be a primary key if its stored type can.
 public protocol _PrimaryKey {}
 
-/// A type that can be indexed: the types of primary keys, `Bool`, `Date`, enums with such raw values, and optionals
-/// of all these.
+/// A type that can be indexed: the types of primary keys, `Bool`, `Date`, `AnyRealmValue`, and optionals. Enums and
+/// types of the application can be indexed if their stored type can.
 public protocol _Indexable {}
 
 extension Optional: _PrimaryKey where Wrapped: _PrimaryKey {}

@@ -125,8 +125,8 @@ public struct Persisted<Value: _Persistable> {
         }
     }
 
-    /// Records in the tracer that made the object that this property was read, and continues the trace behind a link.
-    /// Nil if no tracer made the object.
+    /// Records in the object's tracer that this property was read, and continues the trace behind a link. Nil if no
+    /// tracer made the object.
     @usableFromInline @inline(never)
     func _traced(_ object: ObjectBase) -> Value? {
         guard object._row.leaf == nil else { return nil }

@@ -1,7 +1,7 @@
 public import FirnCore
 import FirnStorage
 
-/// A type whose optional `RealmProperty` can hold: every scalar, and enums.
+/// A type whose optional can be the value of a `RealmProperty`: every scalar, and enums.
 public protocol RealmOptionalType: _OptionalPersistable {}
 
 /// A type that `RealmProperty` can hold: the optional of a scalar or of an enum, and `AnyRealmValue`.

@@ -31,13 +31,13 @@ struct AccessorTemplate: @unchecked Sendable {
         let count = firn_instance_byte_count(metadata)
         byteCount = count
         let end = properties.map { $0.offset + $0.wrapper.byteCount }.max() ?? 0
-        // An instance may be rounded up to its alignment.
+        // An instance's size may be rounded up to its alignment.
         guard count >= end, count < end + Self.alignment else { return nil }
         for property in properties {
             guard property.wrapper.blankOwnsNothing, property.wrapper.alignment <= Self.alignment else { return nil }
         }
         let copy = withExtendedLifetime(blank) { () -> UnsafeMutableRawPointer? in
-            // `_row` is the first property of the base class.
+            // This verifies that `_row` is the first property of the base class.
             let key = blank._row.key
             blank._row.key = .max
             defer { blank._row.key = key }

@@ -26,7 +26,7 @@ protocol AnyPersisted {
     static func managedCollection(of object: ObjectBase, _ column: Int32) -> (any PersistedCollection)?
     /// The offset of the unmanaged value in the wrapper.
     static var valueOffset: Int { get }
-    /// The wrapper's bytes.
+    /// The wrapper's size in bytes.
     static var byteCount: Int { get }
     /// The wrapper's alignment in bytes.
     static var alignment: Int { get }

@@ -9,7 +9,7 @@ enum ClassDiscovery {
         /// The classes of the images that were loaded at the first scan; nil before it.
         var found: [ObjectBase.Type]?
     }
-    // Realms are opened on any thread; the type guards the value.
+    // Realms are opened on any thread, so a lock guards the value.
     private static var classes: GlobalGuarded<Classes> { GlobalGuarded(.discoveredClasses) { Classes() } }
 
     /// Registers classes, whether or not a scan would find them.

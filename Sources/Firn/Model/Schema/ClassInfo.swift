@@ -63,14 +63,14 @@ final class ClassInfo: @unchecked Sendable {
     /// Notes that the class's initialiser makes other objects.
     func makesOtherObjects() { needsInitialValues.store(true, ordering: .relaxed) }
 
-    // Classes are looked up on any thread; the type guards the value.
+    // Classes are looked up on any thread, so a lock guards the value.
     private static var known: GlobalGuarded<ClassMap<ClassInfo>> { GlobalGuarded(.classes) { ClassMap() } }
 
-    /// What is known about a class; found out at the first call.
+    /// What is known about a class. It is found out at the first call.
     static func of(_ type: ObjectBase.Type) -> ClassInfo {
         if let info = known.withLock({ $0[type] }) { return info }
-        // Made without the lock, since it runs the class's initialiser. If two threads do so at once, the first to
-        // enter its result wins.
+        // The info is made without the lock, since that runs the class's initialiser. If two threads do so at once, the
+        // first to enter its result wins.
         let info = ClassInfo(type)
         return known.withLock { known in
             if let earlier = known[type] { return earlier }

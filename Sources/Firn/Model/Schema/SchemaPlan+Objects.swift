@@ -18,9 +18,9 @@ extension SchemaPlan {
             "\"\(old[id].name)\": \(keys.count) of its objects \(keys.count == 1 ? "is a part of itself" : "are parts of themselves"), so no parent can have a copy: \(list)."
     }
 
-    /// Why the objects in the store do not fit the classes, one sentence for each class. Either several objects would
-    /// have one primary key, or embedded objects have no parent or several. The transaction has changed its schema from
-    /// `old`.
+    /// The reasons why the objects in the store do not fit the classes, one sentence for each class. Either several
+    /// objects would have one primary key, or embedded objects have no parent or several. The transaction has changed
+    /// its schema from `old`.
     static func objectFaults(
         in transaction: WriteTransaction, from old: StoreSchema, freed: Set<TableID> = []
     ) -> [String] {

@@ -88,7 +88,7 @@ final class TableBinding: @unchecked Sendable {
                     bound |= _BoundColumn.writesThroughStore | _BoundColumn.readsSpecially
                 }
             }
-            // The wrappers of a class that only the store describes are in no instance.
+            // A class that only the store describes has no instances with wrappers.
             if !info.isStored { binds.append(Bind(offset: Int32(property.offset), column: bound)) }
         }
         for property in info.ignored {
@@ -204,13 +204,14 @@ final class SchemaBinding: Sendable {
     let tables: [TableBinding]
     private let byType: ClassMap<TableBinding>
     private let byName: NameMap<TableBinding>
-    /// By table number; nil for tables without a class in this realm.
+    /// The bindings by table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
     let version: UInt64
     /// The number of earlier migrations that no open realm survived.
     let era: Int
 
-    /// The tables of a schema, through classes that only the store describes. No realm is opened with it.
+    /// The tables of a schema, with classes that only the store describes. A migration reads the old objects through
+    /// this binding.
     convenience init(stored schema: StoreSchema) {
         self.init(schema.tables.filter { !$0.isRemoved }.map { ClassInfo($0, in: schema) }, schema, era: -1)
     }
