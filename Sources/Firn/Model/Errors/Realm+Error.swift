@@ -48,7 +48,7 @@ extension Realm {
             /// The files have a newer format than this version of Firn reads.
             case unsupportedFileFormatVersion = 16
             /// The file system refuses the operation. A part of the path is not a folder or is too long, a folder is
-            /// not empty, or a file is a folder.
+            /// not empty, or the path of a file is a folder's.
             case fileOperationFailed = 19
             /// The files are not a store, or are damaged; the message names the file and the offset.
             case invalidDatabase = 20

@@ -23,10 +23,10 @@ import FirnStorage
 /// itself, and setting another property to it stops the program: copy it with `init(value:)`. `Realm.delete(_:)`
 /// removes it from its parent.
 ///
-/// The property may be an optional, a `List` or a `Map` of optionals. Its class may be an `Object` or an
-/// `EmbeddedObject`, even the embedded class itself. A class of embedded objects has no primary key. Apart from that,
-/// embedded objects are like an `Object`: they can link to other objects, be queried through their parents, observed,
-/// and frozen. `LinkingObjects` leads to the parent.
+/// The property may be an optional, a `List` or a `Map` of optionals, of an `Object` or of an `EmbeddedObject`, even of
+/// the same class. A class of embedded objects has no primary key. Apart from that, embedded objects are like an
+/// `Object`: they can link to other objects, be queried through their parents, observed, and frozen. `LinkingObjects`
+/// leads to the parent.
 ///
 /// If a parent is updated with `.modified`, its embedded objects are updated in place; those in a list are matched by
 /// their indices. `.all` deletes the embedded objects and makes new ones.

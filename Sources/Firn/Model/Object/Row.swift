@@ -52,7 +52,7 @@ public struct _Row {
     /// (`PropertyTracker`). No core's generation rises so far.
     static var unlocated: UInt64 { .max }
 
-    /// A managed row that is yet to be located, at its first access.
+    /// A managed row that will be located at its first access.
     static func unlocated(_ core: UnsafeMutablePointer<firn_realm_core_t>, key: Int64, table: UnsafeRawPointer) -> _Row
     {
         var row = _Row()

@@ -18,8 +18,8 @@ public import Foundation
 /// realm.objects(Setting.self).where { $0.value == .string("on") }
 /// ```
 ///
-/// - **Links.** An object is linked to, as by a property of its class. If the object is deleted, the value becomes
-///   `.none`.
+/// - **Links.** A value can link to an object, like a property of the object's class. If the object is deleted, the
+///   value becomes `.none`.
 /// - **Lists and dictionaries** may contain others, 100 levels deep. Those of a managed object are live: a change to
 ///   one changes the object, and needs a write transaction. A nested collection is found by its indices and keys, and
 ///   can't be queried or observed by itself. Each change stores the whole value again, in O(size of the value). For

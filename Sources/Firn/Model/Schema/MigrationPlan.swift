@@ -118,8 +118,8 @@ struct MigrationPlan {
     /// Notes that an object whose class becomes embedded is a part of itself.
     mutating func noteSelfContaining(_ id: TableID, key: Int64) { selfContaining[id, default: []].insert(key) }
 
-    /// The reasons why the migration can't be committed, one sentence each. The transaction has the final schema. The
-    /// reasons are:
+    /// The reasons why the migration can't be committed, one sentence each. The transaction has the final schema.
+    /// Possible reasons are:
     /// - properties that were renamed to a name which the class does not have;
     /// - objects that are parts of themselves;
     /// - objects that do not fit the classes.
