@@ -47,8 +47,8 @@ extension Realm {
             case incompatibleSession = 15
             /// The files have a newer format than this version of Firn reads.
             case unsupportedFileFormatVersion = 16
-            /// The file system refuses the operation. A part of the path is not a folder or is too long, a folder is
-            /// not empty, or the path of a file is a folder's.
+            /// The file system refuses the operation. A part of the path is not a folder or is too long. It is also
+            /// thrown if a folder is not empty, or is found instead of a file.
             case fileOperationFailed = 19
             /// The files are not a store, or are damaged; the message names the file and the offset.
             case invalidDatabase = 20
