@@ -9,17 +9,17 @@
     public import Firn
 
     extension Publisher where Output: ThreadConfined {
-        /// Freezes what is published, so that it can be handed to any thread.
+        /// Freezes the published values, so that any thread can use them.
         public func freeze() -> Publishers.Map<Self, Output> { map { $0.freeze() } }
 
-        /// Makes what is published ready for another queue: `threadSafeReference().receive(on: queue)`.
+        /// Prepares the published values for another queue: `threadSafeReference().receive(on: queue)`.
         public func threadSafeReference() -> RealmPublishers.ThreadSafe<Self> {
             RealmPublishers.ThreadSafe(upstream: self)
         }
     }
 
     extension Publisher {
-        /// Freezes what is published, so that it can be handed to any thread.
+        /// Freezes the object of each published change, so that any thread can use the change.
         public func freeze<T: Object>() -> Publishers.Map<Self, Output> where Output == ObjectChange<T> {
             map { change in
                 switch change {
@@ -29,7 +29,7 @@
             }
         }
 
-        /// Freezes what is published, so that it can be handed to any thread.
+        /// Freezes the collection of each published change, so that any thread can use the change.
         public func freeze<T: RealmCollection>() -> Publishers.Map<Self, Output>
         where Output == RealmCollectionChange<T> {
             map { change in
@@ -44,7 +44,7 @@
             }
         }
 
-        /// Freezes what is published, so that it can be handed to any thread.
+        /// Freezes the map of each published change, so that any thread can use the change.
         public func freeze<T: RealmKeyedCollection>() -> Publishers.Map<Self, Output>
         where Output == RealmMapChange<T> {
             map { change in
@@ -58,7 +58,7 @@
             }
         }
 
-        /// Freezes what is published, so that it can be handed to any thread.
+        /// Freezes the sections of each published change, so that any thread can use the change.
         public func freeze<T: RealmSectionedResult>() -> Publishers.Map<Self, Output>
         where Output == SectionedResultsChange<T> {
             map { change in
@@ -76,13 +76,13 @@
     }
 
     extension RealmPublishers {
-        /// A publisher of live values, on the way to another queue. See `Publisher.threadSafeReference()`.
+        /// A publisher that hands live values over to another queue. See `Publisher.threadSafeReference()`.
         public struct ThreadSafe<Upstream: Publisher> where Upstream.Output: ThreadConfined {
             fileprivate let upstream: Upstream
 
-            /// Publishes the values on a serial queue, as those of the queue's own realm. A value that has been deleted
-            /// meanwhile is left out. A value that comes while the realm can't be opened for the queue is left out,
-            /// too, with an error in the log. Each value holds its version until it has been received.
+            /// Publishes the values on a serial queue, as values of the queue's own realm. A value that has been
+            /// deleted meanwhile is left out. If the realm can't be opened for the queue, the value is left out, too,
+            /// and an error is logged. Each value holds its version until it has been received.
             public func receive(on queue: DispatchQueue) -> AnyPublisher<Upstream.Output, Upstream.Failure> {
                 upstream
                     .map { value in
@@ -92,7 +92,7 @@
                     .compactMap { reference, configuration in
                         guard let configuration else { return nil }
                         do { return try Realm(configuration: configuration, queue: queue).resolve(reference) } catch {
-                            // The publisher's errors are those of what it receives from.
+                            // The publisher can only fail with its upstream's errors, so this error is logged.
                             RealmLogger.shared.log(
                                 .error, "A published value was left out, because its realm can't be opened: \(error)")
                             return nil

@@ -2,7 +2,7 @@
     #if canImport(Combine)
         public import Combine
     #else
-        // The names of Combine that programs use of publishers: `AnyCancellable` and others.
+        // Programs that use the publishers need names of Combine, such as `AnyCancellable`.
         @_exported public import OpenCombine
     #endif
     public import Firn
@@ -13,8 +13,8 @@
         /// Publishes the collection itself: once, and after each write that changes it.
         public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
 
-        /// Publishes the collection itself: once, and after each write that changes it. Modifications are limited to
-        /// some key paths; nil stands for all.
+        /// Publishes the collection itself: once, and after each write that changes it. Modifications count only at the
+        /// given key paths; nil means all key paths.
         public func collectionPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
@@ -28,15 +28,15 @@
             changesetPublisher()
         }
 
-        /// Publishes the collection's changes, `.initial` first. Modifications are limited to some key paths; nil
-        /// stands for all.
+        /// Publishes the collection's changes, `.initial` first. Modifications count only at the given key paths; nil
+        /// means all key paths.
         public func changesetPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<RealmCollectionChange<Self>, Never> {
             RealmPublishers.Observation { queue, send in self.observe(keyPaths: keyPaths, on: queue) { send($0) } }
         }
 
-        /// Publishes after each write that changes the collection, when the realm shows it.
+        /// Publishes after each write that changes the collection, when the realm shows the change.
         public var objectWillChange: RealmPublishers.Observation<Void, Never> {
             RealmPublishers.Observation { queue, send in
                 self.observe(on: queue) { if case .update = $0 { send(()) } }
@@ -48,8 +48,8 @@
         /// Publishes the map itself: once, and after each write that changes it.
         public var collectionPublisher: RealmPublishers.Observation<Self, any Error> { collectionPublisher() }
 
-        /// Publishes the map itself: once, and after each write that changes it. Modifications of objects are limited
-        /// to some key paths; nil stands for all.
+        /// Publishes the map itself: once, and after each write that changes it. Modifications of objects count only at
+        /// the given key paths; nil means all key paths.
         public func collectionPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<Self, any Error> {
@@ -61,15 +61,15 @@
         /// Publishes the map's changes, `.initial` first.
         public var changesetPublisher: RealmPublishers.Observation<RealmMapChange<Self>, Never> { changesetPublisher() }
 
-        /// Publishes the map's changes, `.initial` first. Modifications of objects are limited to some key paths; nil
-        /// stands for all.
+        /// Publishes the map's changes, `.initial` first. Modifications of objects count only at the given key paths;
+        /// nil means all key paths.
         public func changesetPublisher(
             keyPaths: [String]? = nil
         ) -> RealmPublishers.Observation<RealmMapChange<Self>, Never> {
             RealmPublishers.Observation { queue, send in self.observe(keyPaths: keyPaths, on: queue) { send($0) } }
         }
 
-        /// Publishes after each write that changes the map, when the realm shows it.
+        /// Publishes after each write that changes the map, when the realm shows the change.
         public var objectWillChange: RealmPublishers.Observation<Void, Never> {
             RealmPublishers.Observation { queue, send in
                 self.observe(on: queue) { if case .update = $0 { send(()) } }
@@ -102,7 +102,7 @@
     }
 
     extension RealmCollectionChange {
-        /// The collection that an observer is given.
+        /// The collection of a change; nil for an error.
         fileprivate var collection: Collection? {
             switch self {
             case .initial(let collection), .update(let collection, _, _, _): collection
@@ -112,7 +112,7 @@
     }
 
     extension RealmMapChange {
-        /// The map that an observer is given.
+        /// The map of a change; nil for an error.
         fileprivate var collection: Collection? {
             switch self {
             case .initial(let map), .update(let map, _, _, _): map
@@ -122,7 +122,7 @@
     }
 
     extension SectionedResultsChange {
-        /// The sections, or the section, that an observer is given.
+        /// The sections, or the section, of a change.
         fileprivate var collection: Collection {
             switch self {
             case .initial(let sections), .update(let sections, _, _, _, _, _): sections
@@ -132,11 +132,12 @@
 
     // MARK: Objects
 
-    /// Publishes an object: at once, and after each write that changes it. Ends when the object is deleted.
+    /// Publishes an object: at once, except with `subscribe(on:)`, and after each write that changes the object. Ends
+    /// when the object is deleted.
     ///
     /// - Parameters:
     ///   - object: a managed object.
-    ///   - keyPaths: the properties that matter; nil for all.
+    ///   - keyPaths: the properties whose changes are published; nil for all.
     public func valuePublisher<T: Object>(
         _ object: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.Observation<T, any Error> {
@@ -161,7 +162,7 @@
     ///
     /// - Parameters:
     ///   - object: a managed object.
-    ///   - keyPaths: the properties that matter; nil for all.
+    ///   - keyPaths: the properties whose changes are published; nil for all.
     public func changesetPublisher<T: Object>(
         _ object: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.Observation<ObjectChange<T>, Never> {
@@ -174,14 +175,14 @@
     }
 
     extension Object: ObservableObject {
-        /// Publishes after each write that changes the object, when the realm shows it. An unmanaged object publishes
-        /// nothing.
+        /// Publishes after each write that changes the object, when the realm shows the change. An unmanaged object
+        /// publishes nothing.
         public var objectWillChange: RealmPublishers.Observation<Void, Never> { willChange(self) }
     }
 
     extension EmbeddedObject: ObservableObject {
-        /// Publishes after each write that changes the object, when the realm shows it. An unmanaged object publishes
-        /// nothing.
+        /// Publishes after each write that changes the object, when the realm shows the change. An unmanaged object
+        /// publishes nothing.
         public var objectWillChange: RealmPublishers.Observation<Void, Never> { willChange(self) }
     }
 
@@ -196,8 +197,8 @@
     }
 
     extension Projection: ObservableObject {
-        /// Publishes after each write that changes a projected property, when the realm shows it. A projection of an
-        /// unmanaged object publishes nothing.
+        /// Publishes after each write that changes a projected property, when the realm shows the change. A projection
+        /// of an unmanaged object publishes nothing.
         public var objectWillChange: RealmPublishers.Observation<Void, Never> {
             RealmPublishers.Observation { queue, send in
                 guard self.realm != nil else { return nil }
@@ -210,7 +211,7 @@
     }
 
     extension Realm {
-        /// Publishes after each write that anybody makes, when the realm shows it.
+        /// Publishes after each write by anybody, when the realm shows it.
         public var objectWillChange: RealmPublishers.Observation<Void, Never> {
             RealmPublishers.Observation { _, send in
                 self.observe { notification, _ in if notification == .didChange { send(()) } }

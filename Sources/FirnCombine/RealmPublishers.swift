@@ -10,15 +10,15 @@
 
     /// The publishers of objects, collections, maps, sections, projections and realms.
     ///
-    /// The module has them if the package's trait `Combine` is on. They are Combine's on Apple's platforms, and
+    /// The module contains them if the package's trait `Combine` is on. They are Combine's on Apple's platforms, and
     /// OpenCombine's on others:
     ///
     /// ```swift
     /// .package(url: "…/firn", from: "1.0.0", traits: ["Combine"])
     /// ```
     public enum RealmPublishers {
-        /// Publishes what an observer is called with. A subscription is an observer: it costs what one costs, is called
-        /// when and where one is, and stops the program when `observe` does.
+        /// Publishes the calls of an observer. A subscription is an observer: it has the same cost, and is called at
+        /// the same time on the same thread. It stops the program for the same reasons as `observe`.
         ///
         /// ```swift
         /// realm.objects(Dog.self).changesetPublisher
@@ -26,8 +26,8 @@
         ///     .store(in: &subscriptions)
         /// ```
         ///
-        /// What a subscriber has not asked for is kept until it asks. So a subscriber with a limited demand is given
-        /// every change; a live value shows the present data then. To hand changes on to another thread, freeze them
+        /// Values are kept until the subscriber demands them, so a subscriber with a limited demand receives every
+        /// change. By then, a live value shows the present data. To hand changes over to another thread, freeze them
         /// first (`freeze()`), or hand over references (`threadSafeReference()`). Or observe on the other queue from
         /// the start (`subscribe(on:)`).
         public struct Observation<Output, Failure: Error>: Publisher {
@@ -35,14 +35,14 @@
             private var queue: DispatchQueue?
             private var save: (NotificationToken) -> Void = { _ in }
 
-            /// - Parameter observe: begins to observe on a queue, or on the realm's own thread, queue or actor. It
-            ///   calls a block with what is to be published. Nil is the end. It returns nil if there is nothing to
-            ///   observe.
+            /// - Parameter observe: begins to observe on a queue; nil means the realm's own thread, queue or actor. It
+            ///   calls the block with each value to be published, and with nil at the end. It returns nil if there is
+            ///   nothing to observe.
             init(
                 _ observe: @escaping (DispatchQueue?, @escaping (Output?) -> Void) -> NotificationToken?
             ) { self.observe = observe }
 
-            /// Observes on a serial queue, with what is published belonging to that queue.
+            /// Observes on a serial queue, to which the published values then belong.
             public func subscribe(on queue: DispatchQueue) -> Self {
                 var copy = self
                 copy.queue = queue
@@ -72,11 +72,11 @@
         }
 
         /// Opens a realm without blocking the caller: `Realm.asyncOpen(configuration:callbackQueue:callback:)` as a
-        /// publisher, which publishes the realm, or the error of opening it.
+        /// publisher. It publishes the realm, or fails with the error.
         public struct AsyncOpen: Publisher {
             /// A realm of the queue.
             public typealias Output = Realm
-            /// What `Realm.init` throws.
+            /// The error that opening throws.
             public typealias Failure = any Error
 
             let configuration: Realm.Configuration
@@ -107,17 +107,17 @@
     }
 
     extension Realm {
-        /// Opens a realm without blocking the caller. Publishes it on the main queue, or on another one
+        /// Opens a realm without blocking the caller. Publishes the realm on the main queue, or on another queue
         /// (`receive(on:)`).
         public static func asyncOpen(
             configuration: Configuration = .defaultConfiguration
         ) -> RealmPublishers.AsyncOpen { RealmPublishers.AsyncOpen(configuration: configuration) }
     }
 
-    /// A subscriber, how much it has asked for, and what waits until it asks for more.
+    /// A subscriber, its demand, and the values that wait for more demand.
     ///
-    /// The subscriber is called under no lock. Calls come from the observer's thread, and from threads that ask for
-    /// more; one call at a time.
+    /// No lock is held while the subscriber is called. The observer's thread calls it, and threads that add demand;
+    /// only one at a time.
     final class ObserverSubscription<S: Subscriber>: Subscription {
         private struct State {
             /// Nil after the end.
@@ -125,11 +125,11 @@
             var demand = Subscribers.Demand.none
             var waiting: [S.Input] = []
             var completion: Subscribers.Completion<S.Failure>?
-            /// Whether a thread is calling the subscriber: it also delivers what comes meanwhile.
+            /// Whether a thread is calling the subscriber; that thread also delivers the values that arrive meanwhile.
             var isDelivering = false
             var cancel: [() -> Void] = []
         }
-        // Guarded by itself. It is held for a few instructions.
+        // The lock is held only for a few instructions.
         private let state: Guarded<State>
 
         init(_ subscriber: S) { state = Guarded(.innermost, State(subscriber: subscriber)) }
@@ -137,7 +137,8 @@
         /// Begins to observe, unless the subscriber has cancelled already.
         func start(_ observe: (@escaping (S.Input?) -> Void) -> NotificationToken?) {
             guard state.withLock({ $0.subscriber != nil }) else { return }
-            // The observer keeps the subscription, which keeps the token: both end when it is cancelled.
+            // The observer retains the subscription, and the subscription retains the token. Cancelling breaks the
+            // cycle.
             let token = observe { value in
                 if let value { self.send(value) } else { self.finish(.finished) }
             }
@@ -172,7 +173,7 @@
         func cancel() { end() }
 
         private func end() {
-            // What they hold is released outside of the lock.
+            // The content of the old state is released without the lock.
             let old = state.exchange(State())
             for cancel in old.cancel { cancel() }
         }

@@ -3,7 +3,8 @@
     import FirnCore
     public import Metrics
 
-    /// Passes measurements of stores to swift-metrics. The module has it if the package's trait `Metrics` is on:
+    /// Passes measurements of stores to swift-metrics. The module contains this type if the package's trait `Metrics`
+    /// is on:
     ///
     /// ```swift
     /// .package(url: "…/firn", from: "1.0.0", traits: ["Metrics"])
@@ -20,20 +21,20 @@
     /// | `firn.versions.retained_bytes` | gauge | memory that held versions retain beyond what the newest one needs |
     /// | `firn.stored_bytes` | gauge | the bytes of the log and of the checkpoint |
     ///
-    /// The gauges are set once in ten seconds, after a commit. A commit costs one read of the clock more, and what the
-    /// metrics system costs.
+    /// The gauges are set after a commit, at most once in ten seconds. The metrics cost each commit one more read of
+    /// the clock, and the work of the metrics system.
     public enum StoreMetrics {
         /// Measures all stores that this process opens from now on. Call it once, after `MetricsSystem.bootstrap`.
         ///
         /// - Parameters:
-        ///   - prefix: what the names begin with.
-        ///   - factory: makes the metrics; by default the one that was given to `MetricsSystem.bootstrap`.
+        ///   - prefix: the beginning of the metrics' names.
+        ///   - factory: makes the metrics; by default the factory that was given to `MetricsSystem.bootstrap`.
         public static func start(prefix: String = "firn", factory: any MetricsFactory = MetricsSystem.factory) {
             StoreMonitor.makeMeter.withLock { $0 = { Meter(prefix: prefix, store: $0, factory: factory) } }
         }
     }
 
-    /// The metrics of one store. They are made once, because a metrics system may look each up by its name.
+    /// The metrics of one store. They are made once, because a metrics system may look up each metric by its name.
     private struct Meter: StoreMeter {
         private let commit, compaction: Timer
         private let compactionBytes: Counter

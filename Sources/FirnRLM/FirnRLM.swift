@@ -1,5 +1,6 @@
-/// The names of Realm's Objective-C interface, for programs that use them from Swift. They are other names for the
-/// types of Firn, with the functions that those have.
+/// The names of Realm's Objective-C interface, for programs that use them from Swift. Most of them are other names for
+/// types of Firn, with the functions of these types. `RLMInt` and its like are types of Swift. `RLMPropertyDescriptor`
+/// and `linkingObjectsProperties()` are declared here.
 @_exported import Firn
 
 /// The base class of every model: `Object`.
@@ -45,7 +46,7 @@ public typealias RLMObjectId = ObjectId
 /// A decimal number: `Decimal128`.
 public typealias RLMDecimal128 = Decimal128
 
-// What marks the kind of an optional number in Objective-C is the number's type in Swift.
+// In Objective-C, these protocols mark the type of an optional number. In Swift, they are the number's type itself.
 
 /// An integer.
 public typealias RLMInt = Int
@@ -56,7 +57,7 @@ public typealias RLMFloat = Float
 /// A floating-point number of 64 bits.
 public typealias RLMDouble = Double
 
-/// Where a backlink property's links come from: a class and its property.
+/// The origin of a backlink property's links: a class and its property.
 public struct RLMPropertyDescriptor: Equatable, CustomStringConvertible {
     /// The name of the class whose objects link here.
     public let objectClassName: String
@@ -78,10 +79,10 @@ public struct RLMPropertyDescriptor: Equatable, CustomStringConvertible {
 }
 
 extension ObjectBase {
-    /// Where the links of each backlink property come from, by the property's name.
+    /// The origin of the links of each backlink property, by the property's name.
     ///
-    /// In Objective-C a class overrides this to declare such properties; in Swift `@Persisted(originProperty:)`
-    /// declares them, and this function says what is declared.
+    /// In Objective-C, a class overrides this to declare such properties. In Swift, `@Persisted(originProperty:)`
+    /// declares them, and this function returns what is declared.
     public class func linkingObjectsProperties() -> [String: RLMPropertyDescriptor] {
         var result: [String: RLMPropertyDescriptor] = [:]
         for property in Self().objectSchema.backlinks {

@@ -1,27 +1,31 @@
 public import Firn
 
-// RealmSwift's functions for actors, as requirements of a protocol. Such a requirement keeps the caller's isolation if
-// it is `nonisolated(nonsending)`, or if its module has the upcoming feature `NonisolatedNonsendingByDefault`. Through
-// any other one Swift leaves the caller's actor, and the function stops the program, as for a wrong thread.
+// RealmSwift's functions for actors, so that they can satisfy a protocol's requirements. A requirement keeps the
+// caller's isolation if it is `nonisolated(nonsending)`, or if its module has the upcoming feature
+// `NonisolatedNonsendingByDefault`. With any other requirement, Swift leaves the caller's actor, and the function stops
+// the program, as on a wrong thread.
 
 extension Realm {
-    /// `asyncWrite(isolation:file:line:_:)`, as a requirement of a protocol.
+    /// `asyncWrite(isolation:file:line:_:)` without `isolation`, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `asyncWrite(isolation:file:line:_:)` throws.
     @_disfavoredOverload @discardableResult
     public nonisolated(nonsending) func asyncWrite<Result>(_ block: () throws -> Result) async throws -> Result {
         try await asyncWrite(isolation: #isolation, file: throughProtocol, line: 0, block)
     }
 
-    /// `asyncRefresh(isolation:file:line:)`, as a requirement of a protocol.
+    /// `asyncRefresh(isolation:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload @discardableResult
     public nonisolated(nonsending) func asyncRefresh() async -> Bool {
         await asyncRefresh(isolation: #isolation, file: throughProtocol, line: 0)
     }
 
-    /// `open(configuration:downloadBeforeOpen:isolation:file:line:)`, as a requirement of a protocol.
+    /// `open(configuration:downloadBeforeOpen:isolation:file:line:)` without `isolation`, `file` and `line`, so that it
+    /// can satisfy a protocol's requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `open(configuration:downloadBeforeOpen:isolation:file:line:)` throws.
     @_disfavoredOverload
     public nonisolated(nonsending) static func open(
         configuration: Configuration, downloadBeforeOpen: OpenBehavior
@@ -31,18 +35,20 @@ extension Realm {
             file: throughProtocol, line: 0)
     }
 
-    /// `init(configuration:downloadBeforeOpen:file:line:)` of the main actor, as a requirement of a protocol.
+    /// `init(configuration:downloadBeforeOpen:file:line:)` of the main actor, without `file` and `line`, so that it
+    /// can satisfy a protocol's requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `init(configuration:downloadBeforeOpen:file:line:)` throws.
     @_disfavoredOverload @MainActor
     public init(configuration: Configuration, downloadBeforeOpen: OpenBehavior) async throws {
         try await self.init(
             configuration: configuration, downloadBeforeOpen: downloadBeforeOpen, file: throughProtocol, line: 0)
     }
 
-    /// `init(configuration:actor:downloadBeforeOpen:file:line:)`, as a requirement of a protocol.
+    /// `init(configuration:actor:downloadBeforeOpen:file:line:)` without `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `init(configuration:actor:downloadBeforeOpen:file:line:)` throws.
     @_disfavoredOverload
     public init<A: Actor>(
         configuration: Configuration, actor: isolated A, downloadBeforeOpen: OpenBehavior
@@ -54,7 +60,8 @@ extension Realm {
 }
 
 extension RealmCollection {
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [String]?, on actor: A,
@@ -64,7 +71,8 @@ extension RealmCollection {
             keyPaths: keyPaths, on: actor, isolation: #isolation, block, file: throughProtocol, line: 0)
     }
 
-    /// The same without key paths, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without key paths, `isolation`, `file` and `line`, so that it can
+    /// satisfy a protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         on actor: A, _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void
@@ -74,7 +82,8 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: _QueriedObject {
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, but without `isolation`, `file` and
+    /// `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Element>], on actor: A,
@@ -86,7 +95,8 @@ extension RealmCollection where Element: _QueriedObject {
 }
 
 extension RealmKeyedCollection {
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [String]?, on actor: A, _ block: @escaping @Sendable (isolated A, RealmMapChange<Self>) -> Void
@@ -97,7 +107,8 @@ extension RealmKeyedCollection {
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _QueriedObject {
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, but without `isolation`, `file` and
+    /// `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Value.Wrapped>], on actor: A,
@@ -109,7 +120,8 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _Q
 }
 
 extension SectionedResults {
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [String]?, on actor: A,
@@ -121,7 +133,8 @@ extension SectionedResults {
 }
 
 extension ResultsSection {
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [String]?, on actor: A,
@@ -133,7 +146,8 @@ extension ResultsSection {
 }
 
 extension SectionedResults where SectionElement: _QueriedObject {
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, but without `isolation`, `file` and
+    /// `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [PartialKeyPath<SectionElement>], on actor: A,
@@ -145,7 +159,8 @@ extension SectionedResults where SectionElement: _QueriedObject {
 }
 
 extension ResultsSection where Element: _QueriedObject {
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, but without `isolation`, `file` and
+    /// `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Element>], on actor: A,
@@ -157,7 +172,8 @@ extension ResultsSection where Element: _QueriedObject {
 }
 
 extension ProjectedCollection {
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [String]?, on actor: A,
@@ -169,7 +185,8 @@ extension ProjectedCollection {
 }
 
 extension ObjectBase {
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public final nonisolated(nonsending) func observe<A: Actor, T: ObjectBase>(
         keyPaths: [String]?, on actor: A, _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void
@@ -178,7 +195,8 @@ extension ObjectBase {
             keyPaths: keyPaths, on: actor, isolation: #isolation, block, file: throughProtocol, line: 0)
     }
 
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift, but without `isolation`, `file` and
+    /// `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public final nonisolated(nonsending) func observe<A: Actor, T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on actor: A, _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void
@@ -189,7 +207,8 @@ extension ObjectBase {
 }
 
 extension ProjectionObservable {
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` without `isolation`, `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>], on actor: A,
@@ -199,7 +218,8 @@ extension ProjectionObservable {
             keyPaths: keyPaths, on: actor, isolation: #isolation, block, file: throughProtocol, line: 0)
     }
 
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with names of properties, as a requirement of a protocol.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with names of properties, but without `isolation`, `file` and
+    /// `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public nonisolated(nonsending) func observe<A: Actor>(
         keyPaths: [String]?, on actor: A, _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void

@@ -6,14 +6,14 @@
     // Foundation's NSPredicate can't be made from a text on Linux. These initialisers keep the text and its arguments,
     // and queries find them again.
 
-    /// The texts of the predicates that were made from one.
+    /// Finds the text from which a predicate was made.
     ///
-    /// Foundation has no field for a text. The block of such a predicate holds it, and this finds it by the predicate:
-    /// a text goes with its predicate. A number of a predicate that is gone may become another one's, so an entry
-    /// counts only if its predicate is still there.
+    /// `NSPredicate` has no field for the text, so the predicate's block retains it, and an entry here leads to it.
+    /// Both references of an entry are weak, so that a text is released with its predicate. A new predicate may get the
+    /// identifier of a released one, so an entry counts only if its own predicate still exists.
     private final class PredicateTexts: Sendable {
         final class Text: @unchecked Sendable {
-            // Neither changes.
+            // The predicate's text and arguments never change.
             let predicate: RealmPredicate
             init(_ predicate: RealmPredicate) { self.predicate = predicate }
         }
@@ -28,7 +28,7 @@
         func keep(_ text: Text, of predicate: NSPredicate) {
             let entry = Entry(predicate: predicate, text: text)
             entries.withLock { entries in
-                // Each power of two, so that the search costs little for each predicate.
+                // The entries are cleaned at each power of two, so that the cost for each predicate is small.
                 if entries.count >= 64, entries.count & (entries.count - 1) == 0 {
                     entries = entries.filter { $0.value.predicate != nil }
                 }
@@ -59,9 +59,9 @@
     }
 
     extension RealmPredicate {
-        /// A condition with the meaning of one of Foundation's: made from a text, from a Boolean, or from other such
-        /// ones by `NSCompoundPredicate`. Stops the program if `predicate` was made from a block, or is a copy of
-        /// another one. Nobody can know what a block tests.
+        /// Converts a predicate of Foundation that was made from a text, from a Boolean, or from other such ones by
+        /// `NSCompoundPredicate`. Stops the program if `predicate` was made from a block, because nobody can know what
+        /// a block tests. Also stops it if `predicate` is a copy of another one.
         public init(_ predicate: NSPredicate) {
             if let text = PredicateTexts.shared.text(of: predicate) {
                 self = text
@@ -92,8 +92,8 @@
             return RealmPredicate(format: text, argumentArray: used.flatMap(\.arguments))
         }
 
-        /// What `NSPredicate.evaluate(with:)` says. Stops the program if the value has no properties, or lacks one that
-        /// the text names.
+        /// The result of `NSPredicate.evaluate(with:)`. Stops the program if the value has no properties, or lacks one
+        /// that the text names.
         fileprivate func evaluated(with value: Any?) -> Bool {
             guard let value else {
                 stopProgram("\"\(predicateFormat)\" was evaluated with nil. Give an object or a dictionary.")
@@ -104,45 +104,46 @@
         }
     }
 
-    /// Foundation calls its texts deprecated, because nothing on Linux reads them. Those of `NSPredicate(value:)` say
-    /// which value it is.
+    /// Reads `predicateFormat` through a protocol, because Foundation deprecates it on Linux, where nothing parses it.
+    /// The text of `NSPredicate(value:)` shows the value.
     private protocol PredicateText {
         var predicateFormat: String { get }
     }
     extension NSPredicate: PredicateText {}
 
     extension RealmCollection where Element: _QueriedObject {
-        /// The elements for which the condition holds, live: `filter(_:)` with a condition of Foundation's. Stops the
-        /// program as that does, and for a predicate that was made from a block.
+        /// The elements for which the condition holds, live: `filter(_:)` with a predicate of Foundation. Stops the
+        /// program for the same reasons as `filter(_:)`, and for a predicate that was made from a block.
         public func filter(_ predicate: NSPredicate) -> Results<Element> { filter(RealmPredicate(predicate)) }
 
-        /// The index of the first element for which the condition holds; nil if there is none. Stops the program as
-        /// `filter(_:)` does.
+        /// The index of the first element for which the condition holds; nil if there is none. Stops the program for
+        /// the same reasons as `filter(_:)`.
         public func index(matching predicate: NSPredicate) -> Int? { index(matching: RealmPredicate(predicate)) }
     }
 
     extension ProjectedCollection {
         /// The index of the first element for which the condition on its object holds; nil if there is none. Stops the
-        /// program as `RealmCollection.filter(_:)` does.
+        /// program for the same reasons as `RealmCollection.filter(_:)`.
         public func index(matching predicate: NSPredicate) -> Int? { index(matching: RealmPredicate(predicate)) }
     }
 
     extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
-        /// The objects for which the condition holds, live. Stops the program as `RealmCollection.filter(_:)` does.
+        /// The objects for which the condition holds, live. Stops the program for the same reasons as
+        /// `RealmCollection.filter(_:)`.
         public func filter(_ predicate: NSPredicate) -> Results<Value> { filter(RealmPredicate(predicate)) }
     }
 
     extension ObjectKind {
-        /// The objects of the default realm for which a condition holds, live; all for nil. Stops the program as
-        /// `filter(_:)` does.
+        /// The objects of the default realm for which a condition holds, live; all for nil. Stops the program for the
+        /// same reasons as `filter(_:)`.
         public static func objects(
             with predicate: NSPredicate?, file: StaticString = #fileID, line: UInt = #line
         ) -> Results<Self> {
             objects(with: predicate.map { RealmPredicate($0) }, file: file, line: line)
         }
 
-        /// The objects of a realm for which a condition holds, live; all for nil. Stops the program as `filter(_:)`
-        /// does.
+        /// The objects of a realm for which a condition holds, live; all for nil. Stops the program for the same
+        /// reasons as `filter(_:)`.
         public static func objects(in realm: Realm, with predicate: NSPredicate?) -> Results<Self> {
             objects(in: realm, with: predicate.map { RealmPredicate($0) })
         }

@@ -3,7 +3,7 @@ import FirnStorage
 
 // RealmSwift's functions for which Firn has another form, or none.
 
-/// Whether two errors are the same case of the same type, whatever they carry: the same domain and code.
+/// Whether two errors are the same case of the same type, whatever their associated values: the same domain and code.
 public func == (lhs: any Error, rhs: any Error) -> Bool { lhs._domain == rhs._domain && lhs._code == rhs._code }
 
 extension PersistableEnum {
@@ -15,13 +15,13 @@ extension PersistableEnum {
 }
 
 extension Object {
-    /// Whether both are the same row of the same realm: `ObjectBase.isSameObject(as:)`, as a requirement of a protocol.
+    /// `ObjectBase.isSameObject(as:)` for an `Object`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public final func isSameObject(as object: Object?) -> Bool { isSameObject(as: object as ObjectBase?) }
 }
 
 extension EmbeddedObject {
-    /// Whether both are the same row of the same realm: `ObjectBase.isSameObject(as:)`, as a requirement of a protocol.
+    /// `ObjectBase.isSameObject(as:)` for an `EmbeddedObject`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public final func isSameObject(as object: EmbeddedObject?) -> Bool { isSameObject(as: object as ObjectBase?) }
 }

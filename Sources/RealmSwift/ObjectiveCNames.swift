@@ -1,14 +1,14 @@
 public import Firn
 import Foundation
 
-// What programs name of RealmSwift's bridge to Objective-C.
+// The names of RealmSwift's bridge to Objective-C that programs use.
 
-/// A type that RealmSwift's Objective-C layer converts. Firn has no such layer, and calls neither: a type of the
-/// application is stored if it conforms to `CustomPersistable`.
+/// A type that RealmSwift's Objective-C layer converts. Firn has no such layer, and calls neither requirement: a type
+/// of the application is stored if it conforms to `CustomPersistable`.
 public protocol _ObjcBridgeable {
-    /// What a value of the Objective-C layer stands for.
+    /// The value of this type for a value of the Objective-C layer.
     static func _rlmFromObjc(_ value: Any, insideOptional: Bool) -> Self?
-    /// The value as the Objective-C layer has it.
+    /// The value of the Objective-C layer for this value.
     var _rlmObjcValue: Any { get }
 }
 
@@ -27,7 +27,7 @@ extension EmbeddedObject {
 }
 
 extension ObjectBase {
-    /// The values of these properties, by name. As in Foundation, `NSNull` stands for nil.
+    /// The values of these properties, by name. As in Foundation, nil becomes `NSNull`.
     ///
     /// ```swift
     /// let row = dog.dictionaryWithValues(forKeys: ["name", "age"])
@@ -38,15 +38,15 @@ extension ObjectBase {
         Dictionary(keys.map { ($0, self[$0] ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Sets these properties. `NSNull` stands for nil. Stops the program if the class has no property of one of the
-    /// names, or if a value doesn't fit.
+    /// Sets these properties; `NSNull` becomes nil. Stops the program if the class has no property of one of the names,
+    /// or if a value doesn't fit.
     public func setValuesForKeys(_ keyedValues: [String: Any]) {
         for (key, value) in keyedValues { self[key] = value is NSNull ? nil : value }
     }
 }
 
 /// The name of the property to which a key path leads, as in a predicate's text: `_name(for: \Dog.age)` is `"age"`.
-/// Stops the program if it leads to no stored property.
+/// Stops the program if the key path leads to no stored property.
 public func _name<T: Object>(for keyPath: KeyPath<T, some Any>) -> String { SortDescriptor(keyPath: keyPath).keyPath }
 
 extension Decimal128 {

@@ -2,7 +2,7 @@ public import Dispatch
 public import Firn
 
 extension RealmCollection {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (RealmCollectionChange<Self>) -> Void
@@ -10,7 +10,8 @@ extension RealmCollection {
         observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// The same without key paths, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without key paths, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload
     public func observe(on queue: DispatchQueue?, _ block: @escaping (RealmCollectionChange<Self>) -> Void)
         -> NotificationToken
@@ -20,7 +21,7 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: _QueriedObject {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue?,
@@ -31,7 +32,7 @@ extension RealmCollection where Element: _QueriedObject {
 }
 
 extension RealmKeyedCollection {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (RealmMapChange<Self>) -> Void
@@ -39,7 +40,8 @@ extension RealmKeyedCollection {
         observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// The same without key paths, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without key paths, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload
     public func observe(on queue: DispatchQueue?, _ block: @escaping (RealmMapChange<Self>) -> Void)
         -> NotificationToken
@@ -49,7 +51,7 @@ extension RealmKeyedCollection {
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _QueriedObject {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [PartialKeyPath<Value.Wrapped>], on queue: DispatchQueue?,
@@ -60,7 +62,7 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _Q
 }
 
 extension RealmSectionedResult {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void
@@ -68,7 +70,8 @@ extension RealmSectionedResult {
         observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// The same without key paths, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without key paths, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload
     public func observe(on queue: DispatchQueue?, _ block: @escaping (SectionedResultsChange<Self>) -> Void)
         -> NotificationToken
@@ -78,7 +81,7 @@ extension RealmSectionedResult {
 }
 
 extension SectionedResults where SectionElement: _QueriedObject {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue?,
@@ -89,7 +92,7 @@ extension SectionedResults where SectionElement: _QueriedObject {
 }
 
 extension ResultsSection where Element: _QueriedObject {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue?,
@@ -100,7 +103,7 @@ extension ResultsSection where Element: _QueriedObject {
 }
 
 extension ProjectedCollection {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]?, on queue: DispatchQueue?,
@@ -109,7 +112,8 @@ extension ProjectedCollection {
         observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// The same without key paths, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without key paths, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload
     public func observe(
         on queue: DispatchQueue?, _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void
@@ -119,7 +123,7 @@ extension ProjectedCollection {
 }
 
 extension ObjectBase {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public final func observe<T: ObjectBase>(
         keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (ObjectChange<T>) -> Void
@@ -127,7 +131,8 @@ extension ObjectBase {
         observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// The same without key paths, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without key paths, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload
     public final func observe<T: ObjectBase>(on queue: DispatchQueue?, _ block: @escaping (ObjectChange<T>) -> Void)
         -> NotificationToken
@@ -135,7 +140,7 @@ extension ObjectBase {
         observe(keyPaths: nil, on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public final func observe<T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on queue: DispatchQueue?,
@@ -146,7 +151,7 @@ extension ObjectBase {
 }
 
 extension ProjectionObservable {
-    /// `observe(keyPaths:on:_:file:line:)`, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [PartialKeyPath<Self>], on queue: DispatchQueue?, _ block: @escaping (ObjectChange<Self>) -> Void
@@ -154,14 +159,16 @@ extension ProjectionObservable {
         observe(keyPaths: keyPaths, on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// The same without key paths, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` without key paths, `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload
     public func observe(on queue: DispatchQueue?, _ block: @escaping (ObjectChange<Self>) -> Void) -> NotificationToken
     {
         observe(keyPaths: [], on: queue, block, file: throughProtocol, line: 0)
     }
 
-    /// `observe(keyPaths:on:_:file:line:)` with names of properties, as a requirement of a protocol.
+    /// `observe(keyPaths:on:_:file:line:)` with names of properties, but without `file` and `line`, so that it can
+    /// satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (ObjectChange<Self>) -> Void

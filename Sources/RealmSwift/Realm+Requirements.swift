@@ -3,29 +3,31 @@ public import Firn
 public import Foundation
 
 extension Realm {
-    /// `init(configuration:queue:file:line:)`, as a requirement of a protocol.
+    /// `init(configuration:queue:file:line:)` without `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `init(configuration:queue:file:line:)` throws.
     @_disfavoredOverload
     public init(configuration: Configuration, queue: DispatchQueue?) throws {
         try self.init(configuration: configuration, queue: queue, file: throughProtocol, line: 0)
     }
 
-    /// `init(queue:file:line:)`, as a requirement of a protocol.
+    /// `init(queue:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `init(queue:file:line:)` throws.
     @_disfavoredOverload
     public init(queue: DispatchQueue?) throws { try self.init(queue: queue, file: throughProtocol, line: 0) }
 
-    /// `init(fileURL:file:line:)`, as a requirement of a protocol.
+    /// `init(fileURL:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `init(fileURL:file:line:)` throws.
     @_disfavoredOverload
     public init(fileURL: URL) throws { try self.init(fileURL: fileURL, file: throughProtocol, line: 0) }
 
-    /// `write(withoutNotifying:_:file:line:)`, as a requirement of a protocol.
+    /// `write(withoutNotifying:_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `write(withoutNotifying:_:file:line:)` throws.
     @_disfavoredOverload @discardableResult
     public func write<Result>(
         withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
@@ -33,11 +35,12 @@ extension Realm {
         try write(withoutNotifying: tokens, block, file: throughProtocol, line: 0)
     }
 
-    /// `beginWrite(file:line:)`, as a requirement of a protocol.
+    /// `beginWrite(file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func beginWrite() { beginWrite(file: throughProtocol, line: 0) }
 
-    /// `writeAsync(file:line:_:onComplete:)`, as a requirement of a protocol.
+    /// `writeAsync(file:line:_:onComplete:)` without `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload @discardableResult
     public func writeAsync(
         _ block: @escaping () -> Void, onComplete: ((_ error: (any Swift.Error)?) -> Void)?
@@ -45,39 +48,40 @@ extension Realm {
         writeAsync(file: throughProtocol, line: 0, block, onComplete: onComplete)
     }
 
-    /// `beginAsyncWrite(file:line:_:)`, as a requirement of a protocol.
+    /// `beginAsyncWrite(file:line:_:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload @discardableResult
     public func beginAsyncWrite(_ asyncWriteBlock: @escaping () -> Void) -> AsyncTransactionId {
         beginAsyncWrite(file: throughProtocol, line: 0, asyncWriteBlock)
     }
 
-    /// `observe(_:file:line:)`, as a requirement of a protocol.
+    /// `observe(_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func observe(_ block: @escaping NotificationBlock) -> NotificationToken {
         observe(block, file: throughProtocol, line: 0)
     }
 
-    /// `refresh(file:line:)`, as a requirement of a protocol.
+    /// `refresh(file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload @discardableResult
     public func refresh() -> Bool { refresh(file: throughProtocol, line: 0) }
 
-    /// `freeze(file:line:)`, as a requirement of a protocol.
+    /// `freeze(file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func freeze() -> Realm { freeze(file: throughProtocol, line: 0) }
 
-    /// `thaw(file:line:)`, as a requirement of a protocol.
+    /// `thaw(file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func thaw() -> Realm { thaw(file: throughProtocol, line: 0) }
 
-    /// `freeze(_:file:line:)` of an object, as a requirement of a protocol.
+    /// `freeze(_:file:line:)` of an object, without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func freeze<T: ObjectBase>(_ object: T) -> T { freeze(object, file: throughProtocol, line: 0) }
 
-    /// `thaw(_:file:line:)` of an object, as a requirement of a protocol.
+    /// `thaw(_:file:line:)` of an object, without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func thaw<T: ObjectBase>(_ object: T) -> T? { thaw(object, file: throughProtocol, line: 0) }
 
-    /// `freeze(_:file:line:)` of a collection, as a requirement of a protocol.
+    /// `freeze(_:file:line:)` of a collection without `file` and `line`, so that it can satisfy a protocol's
+    /// requirement.
     @_disfavoredOverload
     public func freeze<Collection: RealmCollection>(_ collection: Collection) -> Collection {
         freeze(collection, file: throughProtocol, line: 0)
@@ -87,21 +91,22 @@ extension Realm {
     @_disfavoredOverload
     public func delete<Element: ObjectBase>(_ map: Map<String, Element?>) { delete(map.values.compactMap { $0 }) }
 
-    /// `resolve(_:file:line:)`, as a requirement of a protocol.
+    /// `resolve(_:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func resolve<Confined: ThreadConfined>(_ reference: ThreadSafeReference<Confined>) -> Confined? {
         resolve(reference, file: throughProtocol, line: 0)
     }
 
-    /// `performMigration(for:file:line:)`, as a requirement of a protocol.
+    /// `performMigration(for:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     ///
-    /// - Throws: as that does.
+    /// - Throws: what `performMigration(for:file:line:)` throws.
     @_disfavoredOverload
     public static func performMigration(for configuration: Configuration) throws {
         try performMigration(for: configuration, file: throughProtocol, line: 0)
     }
 
-    /// `asyncOpen(configuration:callbackQueue:file:line:callback:)`, as a requirement of a protocol.
+    /// `asyncOpen(configuration:callbackQueue:file:line:callback:)` without `file` and `line`, so that it can satisfy a
+    /// protocol's requirement.
     @_disfavoredOverload @discardableResult
     public static func asyncOpen(
         configuration: Configuration, callbackQueue: DispatchQueue,
@@ -114,17 +119,17 @@ extension Realm {
 }
 
 extension ThreadConfined {
-    /// `freeze(file:line:)`, as a requirement of a protocol.
+    /// `freeze(file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func freeze() -> Self { freeze(file: throughProtocol, line: 0) }
 
-    /// `thaw(file:line:)`, as a requirement of a protocol.
+    /// `thaw(file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public func thaw() -> Self? { thaw(file: throughProtocol, line: 0) }
 }
 
 extension ThreadSafeReference {
-    /// `init(to:file:line:)`, as a requirement of a protocol.
+    /// `init(to:file:line:)` without `file` and `line`, so that it can satisfy a protocol's requirement.
     @_disfavoredOverload
     public init(to threadConfined: Confined) {
         self.init(to: threadConfined, file: throughProtocol, line: 0)

@@ -7,7 +7,7 @@
 @_exported import FirnCombine
 @_exported import Foundation
 
-/// Realm's name for `RealmLogger`. Module `Firn` does not have it, because swift-log's type is called so.
+/// Realm's name for `RealmLogger`. Module `Firn` does not have it, because swift-log has a type of that name.
 public typealias Logger = RealmLogger
 
 /// The order of a property. Foundation has a type of this name, too; `RealmSwift.SortDescriptor` is always this one.

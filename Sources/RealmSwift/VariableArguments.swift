@@ -3,17 +3,18 @@
     import FirnStorage
     public import Foundation
 
-    // `NSPredicate(format: "born < %@", date as CVarArg)`: on Apple's platforms each object of Objective-C is such an
-    // argument, and each value that has one. Programs often say so, thus the values of queries are ones on Linux, too.
+    // `NSPredicate(format: "born < %@", date as CVarArg)` compiles on Apple's platforms, where objects of Objective-C,
+    // and values that are bridged to them, are variable arguments. Programs often write this cast, so the types of
+    // values in queries are variable arguments on Linux, too.
 
-    /// A value that may be a variable argument. For `%@` in Foundation's formats it is its description, as on Apple's
-    /// platforms; Firn's predicates take the value itself.
+    /// A value that may be a variable argument. `%@` in Foundation's formats shows the value's description, as on
+    /// Apple's platforms; Firn's predicates take the value itself.
     public protocol _DescribedArgument: _CVarArgObject {}
 
     extension _DescribedArgument {
         /// The description as an object, which Foundation's formats use.
         public var _cVarArgObject: any CVarArg { NSString(string: "\(self)") }
-        /// Stops the program: only a C function would ask for it, and such a function knows no such values.
+        /// Stops the program: only a C function would read this, and no C function knows such values.
         public var _cVarArgEncoding: [Int] {
             stopProgram(
                 "a value of the type \(Self.self) was given to a function of C. Give it a number, or a text's bytes."

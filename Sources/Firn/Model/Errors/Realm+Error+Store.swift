@@ -52,7 +52,7 @@ extension Realm.Error {
     init(_ error: QueryError) { self.init(.invalidInput, error.description) }
 }
 
-/// Calls a store, and turns its error into the API's.
+/// Calls a store, and converts the error that it throws to a `Realm.Error`.
 ///
 /// - Parameter url: the realm's file, which the error names.
 @inline(__always)

@@ -2,22 +2,23 @@ import FirnBytes
 public import Foundation
 
 extension Realm {
-    /// What opening, writing, history and every `validating:` function throw: what happened, where, and what to do
-    /// about it.
+    /// The error that opening, writing, history and every `validating:` function throw. It says what happened, where,
+    /// and what to do about it.
     ///
     /// ```swift
     /// do { realm = try Realm(configuration: configuration) } catch Realm.Error.schemaMismatch { … }
     /// ```
     ///
-    /// A value that may be used on any thread. Two errors are equal if their codes are; `catch
+    /// An error may be used on any thread. Two errors are equal if their codes are equal; `catch
     /// Realm.Error.fileNotFound` matches by the code.
     public struct Error: Swift.Error, CustomStringConvertible, LocalizedError, CustomNSError {
-        /// The kind of error, with RealmSwift's numbers; those from 100 on are Firn's own.
+        /// The kind of error. Numbers below 100 are RealmSwift's; those from 100 on are Firn's own.
         public enum Code: Int, Sendable, Hashable {
             /// Anything without a code of its own. For example, the store was opened read-only or has been closed, the
             /// process was forked, or the operation is not possible in a write transaction.
             case fail = 1
-            /// A file could not be read or written: the device reported an error, or too many files are open.
+            /// A file could not be read or written. The device reported an error, too many files are open, or the open
+            /// store's files were moved, replaced or removed.
             case fileAccess = 2
             /// The system denies access: by permissions, or because the file system is mounted read-only.
             case filePermissionDenied = 3
@@ -35,8 +36,8 @@ extension Realm {
             /// The classes differ from what the store holds, or contradict each other; the message lists every
             /// difference.
             case schemaMismatch = 10
-            /// The realm is open although it must not be, another process does not finish opening it, or 60 openers
-            /// have it open.
+            /// The realm is open although the operation needs it closed, another process does not finish opening it, or
+            /// 60 openers have it open.
             case alreadyOpen = 12
             /// A value, text or argument can't be used; for a value, the message names the property.
             case invalidInput = 13
@@ -46,22 +47,22 @@ extension Realm {
             case incompatibleSession = 15
             /// The files have a newer format than this version of Firn reads.
             case unsupportedFileFormatVersion = 16
-            /// The file system refuses the operation: a part of the path is not a folder, is too long, or a folder is
-            /// not empty.
+            /// The file system refuses the operation. A part of the path is not a folder or is too long. It is also
+            /// thrown if a folder is not empty, or is found instead of a file.
             case fileOperationFailed = 19
             /// The files are not a store, or are damaged; the message names the file and the offset.
             case invalidDatabase = 20
-            /// What was asked for does not exist in this version of Firn: encryption, or a store on a network file
+            /// This version of Firn does not support what was requested: encryption, or a store on a network file
             /// system.
             case unsupportedFeature = 100
             /// A write or sync failed. Whether the commit is in the store is unknown until the store is opened again;
             /// until then it takes no more writes.
             case writeFailed = 101
-            /// More is held than `maximumNumberOfActiveVersions` or `maximumRetainedBytes` allow; the message lists
-            /// the holders.
+            /// The versions that are held exceed `maximumNumberOfActiveVersions` or `maximumRetainedBytes`; the message
+            /// lists the holders.
             case tooManyActiveVersions = 102
-            /// `historyRetention` did not retain the past version that was asked for. The message names the versions
-            /// that can be opened.
+            /// `historyRetention` did not retain the requested past version. The message names the versions that can be
+            /// opened.
             case versionNotRetained = 103
         }
 
@@ -72,7 +73,7 @@ extension Realm {
         /// The store's folder, if the error is about one.
         public let fileURL: URL?
 
-        /// An error without a message: for comparing with one that was thrown.
+        /// An error without a message, for comparison with a thrown error.
         public init(_ code: Code, fileURL: URL? = nil) {
             self.init(code, "", fileURL: fileURL)
         }

@@ -27,35 +27,36 @@ private func contents(_ wrapper: Any) -> Any? {
     return value
 }
 
-/// What an optional wraps, whose type is known only now. Its cast is one to the same type.
+/// The content of an optional whose type is known only at run time. The cast can't fail, because it is to the same
+/// type.
 private func content<O: _OptionalProtocol>(_ optional: O) -> Any? { optional as! O.Wrapped? }
 
-/// The instance of a class, or of a protocol of classes, that is inside any number of optionals and `AnyHashable`s. Nil
-/// if there is none of that type.
+/// The instance of a class, or of a class-bound protocol, inside any number of optionals and `AnyHashable`s. Nil if the
+/// value is not of that type.
 ///
-/// For values of unknown type, instead of `as? SomeClass`. That cast tries to bridge a value that is no instance. On
-/// Linux it makes an object of each dictionary and array in the value, whatever the class is. The recursion that does
-/// so overflows the stack at some thousand levels.
+/// Use this for values of unknown type, instead of `as? SomeClass`. If a value is not a class instance, that cast tries
+/// to bridge it. On Linux, bridging makes an object of each dictionary and array in the value, whatever the class is.
+/// It is recursive, and overflows the stack at some thousand levels of nesting.
 func instance<T>(_ any: Any?, of type: T.Type) -> T? {
     unwrapped(any).flatMap { bareInstance($0, of: type) }
 }
 
-/// `instance` of a value that is unwrapped.
+/// `instance`, for a value that is already unwrapped.
 @inline(__always)
 func bareInstance<T>(_ value: Any, of type: T.Type) -> T? { isInstance(value) ? value as? T : nil }
 
-/// The value of a type that is inside any number of optionals and `AnyHashable`s: `instance`, for a type that may be no
-/// class.
+/// The value of a type inside any number of optionals and `AnyHashable`s; nil if the value is not of that type. Unlike
+/// for `instance`, the type need not be a class.
 func cast<T>(_ any: Any?, to type: T.Type) -> T? {
     TypeKind(type).bridges ? instance(any, of: type) : unwrapped(any) as? T
 }
 
-/// Whether a value, which is unwrapped, is an instance of a class.
+/// Whether an unwrapped value is an instance of a class.
 @inline(__always)
 func isInstance(_ value: Any) -> Bool { TypeKind(type(of: value)).mayBeClass }
 
-/// The elements of an array of unknown type as those of another one: `any as? [Element]`, without bridging what is no
-/// instance of a class (see `instance`).
+/// An array of unknown type as an array of `Element`: `any as? [Element]`. If `Element` is a class and an element is no
+/// instance, the result is nil and nothing is bridged (see `instance`).
 func elements<Element>(_ any: Any, of type: Element.Type) -> [Element]? {
     guard TypeKind(type).bridges, Swift.type(of: any) != [Element].self, let values = any as? [Any] else {
         return any as? [Element]
@@ -63,7 +64,8 @@ func elements<Element>(_ any: Any, of type: Element.Type) -> [Element]? {
     return values.allSatisfy(isNilOrInstance) ? any as? [Element] : nil
 }
 
-/// The entries of a dictionary of unknown type as those of another one: `any as? [String: Value]`, as `elements`.
+/// A dictionary of unknown type as a dictionary of `Value`: `any as? [String: Value]`, without bridging, as in
+/// `elements`.
 func entries<Value>(_ any: Any, of type: Value.Type) -> [String: Value]? {
     guard TypeKind(type).bridges, Swift.type(of: any) != [String: Value].self, let values = any as? [String: Any] else {
         return any as? [String: Value]
@@ -73,8 +75,9 @@ func entries<Value>(_ any: Any, of type: Value.Type) -> [String: Value]? {
 
 private func isNilOrInstance(_ any: Any) -> Bool { unwrapped(any).map(isInstance) ?? true }
 
-/// What a type is, by the kind with which its metadata begins (Swift's ABI documentation, "Type Metadata"). Finding
-/// that out costs a load; a cast that fails searches for conformances, and bridges a dictionary with all that is in it.
+/// The kind of a type, which is the first word of its metadata (Swift's ABI documentation, "Type Metadata"). Reading
+/// the kind costs one load. A cast that fails searches for conformances, and bridges a dictionary with all its
+/// contents.
 private struct TypeKind {
     private let kind: UInt
 
@@ -82,10 +85,10 @@ private struct TypeKind {
 
     var isOptional: Bool { kind == 0x202 }
 
-    /// Whether a cast to the type may bridge: to a class, or to an optional, which may be one of a class.
+    /// Whether a cast to the type may bridge. The type is a class, or an optional, which may wrap a class.
     var bridges: Bool { isOptional || mayBeClass }
 
-    /// Classes of Swift have no kind there, or one above those of other types; 0x203 is a foreign class, and 0x305 one
-    /// of Objective-C.
+    /// For a class of Swift, the word is 0 or a pointer, which is above the kinds of all other types. 0x203 is a
+    /// foreign class, and 0x305 a class of Objective-C.
     var mayBeClass: Bool { kind == 0 || kind > 0x7FF || kind == 0x203 || kind == 0x305 }
 }

@@ -19,8 +19,8 @@ struct ValueFault: Error, CustomStringConvertible {
             "an object of \(info.name) with the primary key \(key.keyText) exists; pass update: .modified to change it"
     }
 
-    /// A link, or an element of a list, is of another class than declared. A subclass has its own table, so links to
-    /// its superclass can't lead there.
+    /// A link, or an element of a collection, is of another class than declared. A subclass has its own table, so links
+    /// to its superclass can't lead there.
     init(_ object: ObjectBase, isNoTargetOf target: ObjectBase.Type) {
         let (name, expected) = (object.modelType.className(), target.className())
         reason =
@@ -33,13 +33,13 @@ struct ValueFault: Error, CustomStringConvertible {
             "an embedded object of \(Swift.type(of: object).className()) has a parent already; copy it with init(value:)"
     }
 
-    /// A value that is not of the type that is needed.
+    /// A value that is not of the required type.
     init(_ value: Any, isNot type: Any.Type) {
         reason = "\(Self.text(value)) (\(Swift.type(of: value))) is not a value of type \(type)"
     }
 
-    /// A value as text, shortened. A collection of collections has none here: its text may be very long, and is made
-    /// by recursion.
+    /// A value as text, shortened. A collection of collections is not converted to text, because its text may be very
+    /// long and is made by recursion.
     static func text(_ value: Any) -> String {
         let text = holdsCollections(value) ? "a collection of collections" : String(describing: value)
         return text.count > 80 ? String(text.prefix(80)) + "…" : text
@@ -67,6 +67,6 @@ struct ValueFault: Error, CustomStringConvertible {
         path.isEmpty ? "invalid value: \(reason)." : "invalid value for the property \"\(path)\": \(reason)."
     }
 
-    /// The error that is thrown for it, about an object of this class.
+    /// The error to throw for this fault in an object of a class.
     func error(_ type: Any.Type) -> Realm.Error { Realm.Error(.invalidInput, "\(type): \(description)") }
 }

@@ -17,7 +17,8 @@ extension ObjectBase {
 }
 
 func describeValue(_ any: Any?, depth: Int) -> String {
-    // What a type of the application is stored as has a depth; its own text would begin anew.
+    // An embedded object in a value of the application's type continues the count of levels. The value's own text would
+    // count from 0.
     let value = storedObject(any)
     if let object = instance(value, of: ObjectBase.self) { return object.describe(depth: depth) }
     return switch value {
@@ -50,7 +51,7 @@ extension DescribedValue {
     }
 }
 
-/// A collection whose elements are described by their indices.
+/// A collection whose elements are described with their indices.
 protocol DescribedCollection: DescribedValue, Collection {}
 
 extension DescribedCollection {

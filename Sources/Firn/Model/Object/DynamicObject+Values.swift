@@ -12,8 +12,8 @@ final class HeldValue {
 }
 
 extension DynamicObject {
-    /// The element of a collection that has a stored value where an object is wanted. It is the object that the value
-    /// links to, or one that holds the value.
+    /// A dynamic object for an element of a collection of values. It is the object that the value links to, or an
+    /// unmanaged object that holds the value.
     static func showing(_ value: Value, _ realm: _RealmInstance) -> DynamicObject {
         if case .typedLink(let table, let key) = value {
             return realm.schema.table(table).map { realm.dynamicAccessor($0, key) } ?? holding(.none)
@@ -21,7 +21,7 @@ extension DynamicObject {
         return holding(AnyRealmValue(value, realm, at: nil))
     }
 
-    /// An unmanaged object that shows a value: a mixed one that is an object as that.
+    /// An unmanaged dynamic object that shows a value. The value may be a mixed value that is an object.
     static func holding(_ value: AnyRealmValue) -> DynamicObject {
         let object = DynamicObject()
         object.hold(value)
@@ -30,11 +30,12 @@ extension DynamicObject {
 }
 
 extension ObjectBase {
-    /// What the object shows, if it is an element of a collection of values.
+    /// The value that the object shows, if the object is an element of a collection of values; otherwise nil.
     final var heldValue: HeldValue? { isDynamic ? unsafeDowncast(self, to: DynamicObject.self).held : nil }
 
-    /// The elements of an unmanaged object's collection of values, as dynamic objects by their keys in a map. Stops the
-    /// program if the property is none of the kind, or if its elements are objects, which only a realm can show so.
+    /// The elements of an unmanaged object's collection of values, as dynamic objects; in a map with their keys. Stops
+    /// the program if the property is not a collection of this kind. Also stops it if the elements are objects, because
+    /// only a realm can show these as dynamic objects.
     final func heldElements(_ name: String, _ kind: CollectionKind) -> [(key: String, element: DynamicObject?)] {
         let property = dynamicCollection(name, kind)
         guard !property.isLink else {
@@ -66,8 +67,8 @@ extension ObjectBase {
 }
 
 extension DynamicObject {
-    /// What the object is as an element of a collection of values: the value that it holds, or, in one of mixed values,
-    /// the managed object itself. Nil if it is neither.
+    /// The value that the object is as an element of a collection of values: the value that it holds. In a collection
+    /// of mixed values, it may also be the managed object itself. Otherwise nil.
     func shown(in location: CollectionLocation) -> HeldValue? {
         switch location.layout.type {
         case .link: nil
@@ -78,8 +79,8 @@ extension DynamicObject {
 }
 
 extension CollectionBase {
-    /// What a dynamic object that holds a value is stored as in this collection. Stops the program if the collection
-    /// does not take the value.
+    /// The stored form, in this collection, of the value that a dynamic object holds. Stops the program if the
+    /// collection can't contain the value.
     final func stored(_ held: HeldValue) -> Value {
         let location = location!
         let value = held.value._element(for: location.realm)

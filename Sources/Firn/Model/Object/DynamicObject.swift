@@ -8,12 +8,13 @@ import FirnStorage
 /// try realm.write { realm.dynamicCreate("Dog", value: ["name": "Rex"]).age = 4 }
 /// ```
 ///
-/// `Realm.dynamicObjects(_:)`, `dynamicObject(ofType:forPrimaryKey:)` and `dynamicCreate(_:value:update:)` return it.
-/// It shows one row, as an object of the row's class does, and the two are the same object: `isSameObject(as:)`.
-/// Reading and setting a name work as `self[name]` does, and stop the program as that does. Links lead to other dynamic
-/// objects, and collections of objects have dynamic objects as elements. An unmanaged one has no properties.
+/// `Realm.dynamicObjects(_:)`, `dynamicObject(ofType:forPrimaryKey:)` and `dynamicCreate(_:value:update:)` return
+/// dynamic objects. A dynamic object shows one row, like an object of the row's class, and the two are the same object
+/// for `isSameObject(as:)`. Reading or setting `object.name` is the same as `object["name"]`, and stops the program for
+/// the same reasons. Links lead to other dynamic objects, and collections of objects have dynamic objects as elements.
+/// An unmanaged dynamic object has no properties.
 ///
-/// Costs what access by name costs: see `ObjectBase.subscript(_:)`.
+/// An access costs as much as access by name: see `ObjectBase.subscript(_:)`.
 @dynamicMemberLookup
 public final class DynamicObject: Object {
     /// The value of the property with this name: the same as `self[member]`.
@@ -22,13 +23,14 @@ public final class DynamicObject: Object {
         set { self[member] = newValue }
     }
 
-    /// The value, for an element of a collection of values.
+    /// The value that the object shows as an element of a collection of values; nil for any other object.
     private(set) var held: HeldValue?
 
-    /// Makes the object, which is new, an element of a collection of values.
+    /// Makes this new object an element of a collection of values, which shows the value.
     func hold(_ value: AnyRealmValue) { held = HeldValue(value) }
 
-    /// Whether both show the same row, or, as elements of collections of values, the same value. O(1).
+    /// Whether both hold the same value, if this is an element of a collection of values. Otherwise they are compared
+    /// as other objects are: see `ObjectBase.isEqual(_:)`. O(1) for objects.
     public override func isEqual(_ object: Any?) -> Bool {
         guard let held else { return super.isEqual(object) }
         return instance(object, of: DynamicObject.self)?.held?.value == held.value
@@ -37,19 +39,19 @@ public final class DynamicObject: Object {
     /// A hash value that is the same for equal objects.
     public override var hash: Int { held?.value.hashValue ?? super.hash }
 
-    /// False: it is no class of its own.
+    /// False: no table stores objects of this class as such.
     public override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
 extension ObjectBase {
-    /// Whether the object is an accessor of a row of any class.
+    /// Whether the object is a dynamic one.
     @inline(__always)
     final var isDynamic: Bool { ObjectIdentifier(type(of: self)) == ObjectIdentifier(DynamicObject.self) }
 
-    /// The class of the object's row; of an unmanaged object its own.
+    /// The class of the object's row; for an unmanaged object, the object's own class.
     final var modelType: ObjectBase.Type { isDynamic ? classInfo.type : type(of: self) }
 
-    /// The value of a property of a managed object of any class.
+    /// The value of a property of a managed dynamic object, with linked objects as dynamic ones.
     final func dynamicValue(_ property: PropertyInfo) -> Any? {
         if !_row.isCurrent { _row = _relocate(_row) }
         let binding = TableBinding.of(_row)
@@ -80,20 +82,22 @@ extension ObjectBase {
         return value.flatMap { property.wrapper.any(from: $0, realm) }
     }
 
-    /// The collection of a property by its name, with dynamic objects as elements.
+    /// The location of the collection in the property with this name. Stops the program if there is no collection of
+    /// the kind.
     fileprivate final func location(_ name: String, _ kind: CollectionKind) -> CollectionLocation {
         if !_row.isCurrent { _row = _relocate(_row) }
         return CollectionLocation(_row, dynamicCollection(name, kind))
     }
 
-    /// The list in the property with this name, for code that does not know the class of its elements. Live, as the
-    /// list itself.
+    /// The list in the property with this name, for code that does not know the class of its elements. The result is
+    /// live, like the list itself.
     ///
-    /// An element of a list of values is an object without properties that shows the value: it prints it, and
-    /// `element["self"]` gives it. The list itself is `self[name]`, as in `dog["ages"] as? List<Int>`.
+    /// An element of a list of values is an object without properties that shows the value. Printing the element prints
+    /// the value, and `element["self"]` returns the value. The list itself is `self[name]`, as in `dog["ages"] as?
+    /// List<Int>`.
     ///
-    /// Of an unmanaged object, it is a copy of a list of values, O(n). Stops the program if an unmanaged object's list
-    /// has objects, if the object is gone, and if the property is not a list.
+    /// For an unmanaged object, the result is a copy of a list of values, O(n). Stops the program if an unmanaged
+    /// object's list has objects, if the object is gone, and if the property is not a list.
     public final func dynamicList(_ propertyName: String) -> List<DynamicObject> {
         if isManaged { return List(at: location(propertyName, .list)) }
         let list = List<DynamicObject>()
@@ -103,8 +107,9 @@ extension ObjectBase {
 }
 
 extension Object {
-    /// The set in the property with this name, for code that does not know the class of its elements. Live, as the set
-    /// itself. Values are shown as `dynamicList(_:)` shows them, and it stops the program as that does.
+    /// The set in the property with this name, for code that does not know the class of its elements. The result is
+    /// live, like the set itself. It shows values as `dynamicList(_:)` does. Stops the program for the same reasons as
+    /// `dynamicList(_:)`.
     public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
         if isManaged { return MutableSet(at: location(propertyName, .set)) }
         let set = MutableSet<DynamicObject>()
@@ -112,8 +117,9 @@ extension Object {
         return set
     }
 
-    /// The map in the property with this name, for code that does not know the class of its elements. Live, as the map
-    /// itself. Values are shown as `dynamicList(_:)` shows them, and it stops the program as that does.
+    /// The map in the property with this name, for code that does not know the class of its elements. The result is
+    /// live, like the map itself. It shows values as `dynamicList(_:)` does. Stops the program for the same reasons as
+    /// `dynamicList(_:)`.
     public final func dynamicMap<Key: _MapKey>(_ propertyName: String) -> Map<Key, DynamicObject?> {
         if isManaged { return Map(at: location(propertyName, .map)) }
         let map = Map<Key, DynamicObject?>()
@@ -132,7 +138,7 @@ extension Realm {
 
     /// The object of the class with this name that has a primary key; nil if there is none. O(log n).
     ///
-    /// Stops the program as `object(ofType:forPrimaryKey:)` does.
+    /// Stops the program for the same reasons as `object(ofType:forPrimaryKey:)`.
     public func dynamicObject(ofType typeName: String, forPrimaryKey key: Any) -> DynamicObject? {
         let binding = instance.binding(named: typeName)
         return _object(binding.info.type, any: key).map { instance.dynamicAccessor(binding, $0._row.key) }
@@ -141,7 +147,7 @@ extension Realm {
     /// Creates an object of the class with this name, or updates the one with its primary key. It is
     /// `create(_:value:update:)` for code that does not know the class.
     ///
-    /// Stops the program as that does, and if the class is one of embedded objects, which have parents.
+    /// Stops the program for the same reasons, and if the class is a class of embedded objects, which need parents.
     @discardableResult
     public func dynamicCreate(
         _ typeName: String, value: Any = [String: Any](), update: UpdatePolicy = .error
@@ -153,8 +159,8 @@ extension Realm {
 
     /// Creates or updates an object: `dynamicCreate(_:value:update:)`, for data that may be wrong.
     ///
-    /// - Throws: what `create(_:validating:update:)` throws. Nothing is changed then. Also `.invalidInput` if the class
-    ///   is one of embedded objects, or one that the realm does not have.
+    /// - Throws: what `create(_:validating:update:)` throws; nothing is changed then. `.invalidInput` is also thrown if
+    ///   the class is a class of embedded objects, or if the realm does not have it.
     @discardableResult
     public func dynamicCreate(
         _ typeName: String, validating value: Any, update: UpdatePolicy = .error
@@ -192,8 +198,8 @@ extension _RealmInstance {
         return binding
     }
 
-    /// The binding of the class that a property's links lead to: of two classes that show one table, the one that the
-    /// property names.
+    /// The binding of the class that a property's links lead to. If two classes show the same table, it is the class
+    /// that the property names.
     func target(of property: PropertyInfo, in binding: TableBinding) -> TableBinding {
         if !binding.info.isStored, let type = property.shape.target, let target = schema.table(of: type) {
             return target
@@ -204,10 +210,10 @@ extension _RealmInstance {
         return target
     }
 
-    /// The accessor of an object for code that does not know its class.
+    /// A dynamic accessor of the object with a key, for code that does not know the object's class.
     func dynamicAccessor(_ binding: TableBinding, _ key: Int64) -> DynamicObject {
         var row = _Row.unlocated(core, key: key, table: binding.address)
-        // As for other accessors: a frozen one is complete when made.
+        // A frozen accessor is complete when it is made, because threads may share it.
         if isFrozen, let found = locate(row) { row = found }
         let object = DynamicObject()
         object._row = row
@@ -215,7 +221,7 @@ extension _RealmInstance {
         return object
     }
 
-    /// The accessor of an object by its key, of its class or dynamic.
+    /// The accessor of the object with a key: an instance of the row's class, or a dynamic object.
     @inline(__always)
     func accessor(_ binding: TableBinding, _ key: Int64, isDynamic: Bool) -> ObjectBase {
         isDynamic ? dynamicAccessor(binding, key) : accessor(binding, key)
@@ -229,14 +235,14 @@ func isDynamic(_ element: Any.Type) -> Bool {
         || ObjectIdentifier(element) == ObjectIdentifier(DynamicObject?.self)
 }
 
-/// The object of its own class, if a value is a managed dynamic one; else the value.
+/// The object as an instance of its row's class, if the value is a managed dynamic object; otherwise the value.
 func typed(_ any: Any?) -> Any? {
     guard let object = instance(any, of: DynamicObject.self), object.isManaged else { return any }
     return _RealmInstance.of(object._row).accessor(TableBinding.of(object._row), object._row.key)
 }
 
-/// What a link is set to: as `typed`, except for an old object of a running migration. Such an object gives its new
-/// form, or nil if it was deleted.
+/// The object that a link is set to. An old object of a running migration is replaced by its new form, or by nil if
+/// that was deleted. Any other value is passed through `typed`.
 func linkTarget(_ any: Any?, as type: ObjectBase.Type) -> Any? {
     guard let object = instance(any, of: DynamicObject.self), let run = object.runningMigration else {
         return typed(any)
@@ -245,20 +251,20 @@ func linkTarget(_ any: Any?, as type: ObjectBase.Type) -> Any? {
 }
 
 extension ObjectBase {
-    /// The migration that this is an old object of, if it is running on the calling thread.
+    /// The migration that has this object as an old one, if it is running on the calling thread; otherwise nil.
     fileprivate final var runningMigration: MigrationRun? {
         guard isManaged, TableBinding.of(_row).info.isStored else { return nil }
         return _RealmInstance.of(_row).migration?.ifRunningHere
     }
 
-    /// Notes that a parent gets a copy of the object, in a migration.
+    /// In a migration, notes that a parent gets a copy of this object.
     final func noteCopy(_ copy: ObjectBase) {
         guard isManaged, let run = _RealmInstance.of(_row).migration?.ifRunningHere else { return }
         run.noteCopy(copy, of: TableBinding.of(_row).table, key: _row.key)
     }
 
-    /// Notes that the object is a part of itself, in a migration that makes its class embedded, which will be refused
-    /// for it. False outside of one.
+    /// In a migration that makes the object's class embedded, notes that the object contains itself. The migration will
+    /// then be refused. Returns false outside of such a migration.
     final func noteSelfContaining() -> Bool {
         guard isManaged, let run = _RealmInstance.of(_row).migration?.ifRunningHere else { return false }
         return run.noteSelfContaining(TableBinding.of(_row).table, key: _row.key)
@@ -267,7 +273,7 @@ extension ObjectBase {
     /// The object, or the new form of an old object of a running migration; nil if that was deleted.
     final var currentForm: ObjectBase? { currentForm(as: nil) }
 
-    /// `currentForm`, of a class if several show the object's table.
+    /// `currentForm` as an instance of the given class, for tables that several classes show.
     final func currentForm(as type: ObjectBase.Type?) -> ObjectBase? {
         guard let run = runningMigration else { return self }
         return run.new(of: self, as: type)

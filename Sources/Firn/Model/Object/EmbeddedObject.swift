@@ -23,13 +23,13 @@ import FirnStorage
 /// itself, and setting another property to it stops the program: copy it with `init(value:)`. `Realm.delete(_:)`
 /// removes it from its parent.
 ///
-/// The property may be an optional, a `List` or a `Map` of optionals, of an `Object` or of another `EmbeddedObject`, of
-/// this very class too. A class of embedded objects has no primary key. Otherwise they are what an `Object` is: they
-/// can link to other objects, be queried through their parents, observed, and frozen. `LinkingObjects` leads to the
-/// parent.
+/// The property may be an optional, a `List` or a `Map` of optionals, of an `Object` or of an `EmbeddedObject`, even of
+/// the same class. A class of embedded objects has no primary key. Apart from that, embedded objects are like an
+/// `Object`: they can link to other objects, be queried through their parents, observed, and frozen. `LinkingObjects`
+/// leads to the parent.
 ///
-/// If a parent is updated with `.modified`, its embedded objects are updated in place, in a list by their indices.
-/// `.all` deletes them and makes new ones.
+/// If a parent is updated with `.modified`, its embedded objects are updated in place; those in a list are matched by
+/// their indices. `.all` deletes the embedded objects and makes new ones.
 open class EmbeddedObject: ObjectBase, ThreadConfined {
     /// An unmanaged object with the initial values that its class declares.
     public required init() { super.init() }
@@ -43,7 +43,7 @@ open class EmbeddedObject: ObjectBase, ThreadConfined {
 
     /// An unmanaged object with values from untyped data: `init(value:)` for data that may be wrong.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, as `Object.init(validating:)`.
+    /// - Throws: `Realm.Error` with `.invalidInput`, for the same reasons as `Object.init(validating:)`.
     public convenience init(validating value: Any) throws {
         self.init()
         do { try populate(from: value) } catch let fault as ValueFault { throw fault.error(type(of: self)) }

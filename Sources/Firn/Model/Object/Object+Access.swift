@@ -78,7 +78,8 @@ extension ObjectBase {
     }
 
     /// Sets a link. Its targets are objects of exactly the class `type`; an unmanaged target is added to the realm
-    /// first. A managed embedded object has a parent, so only the link that leads to it already can be set to it.
+    /// first. A managed embedded object has a parent, so only the link that already leads to the object can be set to
+    /// it.
     final func setLink(_ target: ObjectBase?, to type: ObjectBase.Type, column: Int) {
         guard let (transaction, binding) = beginSet(column) else { return }
         let key = target.map { _RealmInstance.of(_row).linkKey(of: $0, as: type, from: (self, column)) } ?? -1
@@ -101,9 +102,9 @@ extension ObjectBase {
     ///
     /// Both stop the program if the class has no property of that name. Setting also stops it if the value does not
     /// fit, or if the property holds backlinks. Setting a property of a managed object stops it outside a write
-    /// transaction. Except in a migration, setting its primary key stops the program, too. For a managed object that is
-    /// gone, and on the wrong thread, both stop it as a typed property does. Slower than a typed property, since the
-    /// name is looked up in a dictionary and the value is boxed.
+    /// transaction. Except in a migration, setting its primary key stops the program, too. Both also stop it if a
+    /// managed object is gone, and on the wrong thread. Access by name is slower than a typed property, since the name
+    /// is looked up in a dictionary and the value is boxed.
     public final subscript(key: String) -> Any? {
         get {
             if key == "self", let heldValue { return heldValue.any }
@@ -116,10 +117,10 @@ extension ObjectBase {
         }
     }
 
-    /// The value of the property with this name: the same as `self[key]`. Stops the program as that does.
+    /// The value of the property with this name: the same as `self[key]`, which stops the program for the same reasons.
     public final func value(forKey key: String) -> Any? { self[key] }
 
-    /// Sets the property with this name: the same as `self[key] = value`. Stops the program as that does.
+    /// Sets the property with this name: the same as `self[key] = value`, which stops the program for the same reasons.
     public final func setValue(_ value: Any?, forKey key: String) { self[key] = value }
 
     /// The property with a name. Stops the program if there is none.
@@ -157,7 +158,7 @@ extension ObjectBase {
         return property.wrapper.any(from: value, realm)
     }
 
-    /// Sets a property to what an untyped value stands for. Throws `ValueFault` if the value does not fit.
+    /// Sets a property from an untyped value. Throws `ValueFault` if the value does not fit.
     private final func setAny(_ property: PropertyInfo, _ any: Any?) throws {
         if property.isCollection, let collection = instance(any, of: CollectionBase.self),
             instance(anyValue(property), of: CollectionBase.self)?.isAssignedToItself(collection) == true
@@ -176,7 +177,7 @@ extension ObjectBase {
         }
         if property.isLink {
             guard let target = property.shape.target else { return }
-            // Embedded objects are copied, those of classes that a migration makes embedded, too.
+            // Embedded objects are copied, even if only the running migration makes their class embedded.
             let any = property.isOwner ? typed(any) : linkTarget(any, as: target)
             guard let value = unwrapped(storedObject(any)) else { return setLink(nil, to: target, column: column) }
             if let object = instance(value, of: ObjectBase.self),

@@ -1,7 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// The class that a static function of `Object` is called on. Only `Object` and its subclasses conform.
+/// The protocol whose extensions have those static functions of `Object` that mention `Self`. Only `Object` and its
+/// subclasses conform.
 ///
 /// A static method of `Object` itself could not return `Results<Self>`; a protocol extension can.
 public protocol ObjectKind: Object {}
@@ -33,15 +34,15 @@ extension ObjectKind {
         create(in: defaultRealm(file, line), withValue: value)
     }
 
-    /// Creates an object in a realm that is in a write transaction, as `Realm.create(_:value:update:)` does, and
-    /// stops as it does.
+    /// Creates an object in a realm that is in a write transaction: `Realm.create(_:value:update:)`. Stops the program
+    /// for the same reasons.
     @discardableResult
     public static func create(in realm: Realm, withValue value: Any) -> Self { realm.create(Self.self, value: value) }
 
     /// Updates the object of the default realm that has the value's primary key, or creates it:
     /// `createOrUpdate(in:withValue:)`.
     ///
-    /// Stops the program if the default realm can't be opened.
+    /// Stops the program if the default realm can't be opened, and for the reasons of `createOrUpdate(in:withValue:)`.
     @discardableResult
     public static func createOrUpdateInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line
@@ -52,8 +53,8 @@ extension ObjectKind {
     /// Updates the object that has the value's primary key, or creates it: `Realm.create(_:value:update:)` with
     /// `.all`.
     ///
-    /// Every property that the value gives is set and reported to observers, also if it has that value already. Stops
-    /// the program if the class has no primary key, and as `Realm.create(_:value:update:)`.
+    /// Every property that the value gives is set and reported to observers, even if it already has that value. Stops
+    /// the program if the class has no primary key, and for the reasons of `Realm.create(_:value:update:)`.
     @discardableResult
     public static func createOrUpdate(in realm: Realm, withValue value: Any) -> Self {
         realm.create(Self.self, value: value, update: .all)
@@ -62,7 +63,8 @@ extension ObjectKind {
     /// Updates or creates an object in the default realm, setting only what differs:
     /// `createOrUpdateModified(in:withValue:)`.
     ///
-    /// Stops the program if the default realm can't be opened.
+    /// Stops the program if the default realm can't be opened, and for the reasons of
+    /// `createOrUpdateModified(in:withValue:)`.
     @discardableResult
     public static func createOrUpdateModifiedInDefaultRealm(
         withValue value: Any, file: StaticString = #fileID, line: UInt = #line
@@ -73,8 +75,9 @@ extension ObjectKind {
     /// Updates the object that has the value's primary key, or creates it: `Realm.create(_:value:update:)` with
     /// `.modified`.
     ///
-    /// Only properties whose values differ are set and reported to observers; an object that has all the values is
-    /// left alone. Stops the program if the class has no primary key, and as `Realm.create(_:value:update:)`.
+    /// Only properties whose values differ are set and reported to observers; an object that has all the values is left
+    /// alone. Stops the program if the class has no primary key, and for the reasons of
+    /// `Realm.create(_:value:update:)`.
     @discardableResult
     public static func createOrUpdateModified(in realm: Realm, withValue value: Any) -> Self {
         realm.create(Self.self, value: value, update: .modified)
@@ -87,7 +90,8 @@ extension ObjectKind {
         defaultRealm(file, line).objects(Self.self)
     }
 
-    /// All objects of the class in a realm: the same as `realm.objects(Self.self)`. O(1). Stops the program as it does.
+    /// All objects of the class in a realm: the same as `realm.objects(Self.self)`, which stops the program for the
+    /// same reasons. O(1).
     public static func allObjects(in realm: Realm) -> Results<Self> { realm.objects(Self.self) }
 
     /// The objects of the default realm that match a predicate, live.
@@ -122,7 +126,7 @@ extension ObjectKind {
     }
 
     /// The object of a realm with this primary key; nil if there is none: `Realm.object(ofType:forPrimaryKey:)`. O(log
-    /// n). Stops the program as it does.
+    /// n). Stops the program for the same reasons.
     public static func object(in realm: Realm, forPrimaryKey key: Any?) -> Self? {
         realm.object(ofType: Self.self, forPrimaryKey: key)
     }

@@ -2,15 +2,16 @@ import Foundation
 
 /// What `Object.init(value:)` and `Realm.create(_:value:update:)` read property values from.
 enum ValueSource {
-    /// The usual dictionary. Its values are found without an `AnyHashable` of each name.
+    /// The usual kind of dictionary. Its values are found without making an `AnyHashable` of each name.
     case names([String: Any])
     case dictionary([AnyHashable: Any])
     case array([Any])
     case object(ObjectBase)
-    /// An object as it was before the migration that runs. Properties that it lacks, because they were added or
-    /// renamed, are those of its new form.
+    /// An object as it was before the running migration. Properties that it lacks, because they were added or renamed,
+    /// are read from its new form.
     case old(ObjectBase, new: ObjectBase)
-    /// The labelled children of a class or struct, its superclasses' included, and the instance if it is a class's.
+    /// The children of an instance of a class or struct by their labels, with those of its superclasses. `of` is the
+    /// instance if it is of a class.
     case mirror([String: Any], of: AnyObject?)
 
     init(_ any: Any, for info: ClassInfo) throws {
@@ -21,7 +22,7 @@ enum ValueSource {
             try object.checkIsThere()
             self = .object(object)
         } else if let dictionary = instance(value, of: NSDictionary.self) {
-            // Its keys become Swift's: texts are found by the names of properties.
+            // The cast bridges the keys to Swift's types, so that a key can be found by a property's name.
             guard let entries = dictionary as? [AnyHashable: Any] else { throw ValueFault(value, isNot: info.type) }
             self = .dictionary(entries)
         } else if let array = instance(value, of: NSArray.self) {
@@ -62,7 +63,8 @@ enum ValueSource {
         }
     }
 
-    /// What the source says about a property: nothing (nil), or a value, which may itself be nil.
+    /// The source's value for a property, which may itself be nil. The outer nil means that the source has no value for
+    /// it.
     func value(_ property: PropertyInfo, at position: Int) throws -> Any?? {
         switch self {
         case .names(let names): return names[property.name].map { .some($0) }
@@ -76,10 +78,10 @@ enum ValueSource {
 
     private static func value(_ property: PropertyInfo, of object: ObjectBase) throws -> Any?? {
         guard let own = object.classInfo.property(named: property.name) else { return nil }
-        // Code of the application that ran meanwhile may have deleted it.
+        // Code of the application that ran meanwhile may have deleted the object.
         try object.checkIsThere()
         let value = object.anyValue(own)
-        // The property shows nil, so the copy has nil.
+        // Such a property shows nil for an unknown stored value, so the copy gets nil.
         return .some(own.shape.hidesUnknown && !own.wrapper.takes(value) ? nil : value)
     }
 }
@@ -91,7 +93,7 @@ extension ObjectBase {
         try checkRequired(classInfo)
     }
 
-    /// Sets a property of this unmanaged object, or the contents of its collection, to what `any` stands for.
+    /// Sets a property of this unmanaged object, or the contents of its collection, from an untyped value.
     final func setUnmanaged(_ property: PropertyInfo, _ any: Any?) throws {
         if let any, property.shape.assign(any, at: address + property.valueOffset) { return }
         try property.wrapper.set(address + property.offset, any, of: self)
@@ -99,10 +101,10 @@ extension ObjectBase {
 }
 
 extension _PropertyType {
-    /// Assigns a value of exactly the property's type, without the generic calls that convert others. False if it is of
-    /// another type, or if the property's type is not a common one.
+    /// Assigns a value of exactly the property's type, without the generic calls that convert other values. False if
+    /// the value is of another type, or if the property's type is not a common one.
     fileprivate func assign(_ any: Any, at memory: UnsafeMutableRawPointer) -> Bool {
-        // A type of the application's own may lie in memory as the value that it is stored as.
+        // `Stored` is compared with `swiftType`, because a type of the application may have the same layout in memory.
         func assign<T, Stored>(_ type: T.Type, _ store: (T) -> Stored) -> Bool {
             guard swiftType == Stored.self, Swift.type(of: any) == type, let value = any as? T else { return false }
             memory.assumingMemoryBound(to: Stored.self).pointee = store(value)

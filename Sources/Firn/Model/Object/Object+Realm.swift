@@ -5,7 +5,8 @@ extension ObjectBase {
     /// The realm that manages the object; nil if it is unmanaged. Still returned after the object was deleted. O(1).
     public final var realm: Realm? { isManaged ? Realm(_RealmInstance.of(_row)) : nil }
 
-    /// The object's class and its properties, also for an unmanaged object. Made at each call, in O(properties).
+    /// A description of the object's class and its properties, also for an unmanaged object. Each call makes a new one,
+    /// in O(properties).
     public final var objectSchema: ObjectSchema { ObjectSchema(classInfo) }
 
     /// Whether the object is gone: it was deleted, the write transaction that created it was cancelled, or its realm
@@ -42,8 +43,8 @@ extension ObjectBase {
     /// Whether both are the same row of the same realm: the same as `isSameObject(as:)`. O(1).
     public final func isEqual(to object: ObjectBase) -> Bool { isSameObject(as: object) }
 
-    /// Whether two objects count as equal because they are one row: frozen objects, and those of classes with a
-    /// primary key.
+    /// Whether two objects are equal because they show the same row. Only frozen objects, and objects of classes with a
+    /// primary key, are compared by row.
     final func equalsByRow(_ other: ObjectBase) -> Bool {
         guard isManaged, other.isManaged else { return false }
         guard classInfo.primaryKey != nil || (isFrozen && other.isFrozen) else { return false }
@@ -62,7 +63,7 @@ extension ObjectBase {
 }
 
 extension ObjectBase {
-    /// What `freeze()` does, for a call made at a line of the program.
+    /// Does the work of `freeze()`, for a call at the given line of the program.
     public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         guard isManaged else {
             stopProgram(
@@ -76,14 +77,15 @@ extension ObjectBase {
         return unsafeDowncast(object, to: Self.self)
     }
 
-    /// The same object in another realm of the store, whether it exists there or not; an unmanaged object itself.
+    /// The accessor of the same object in another realm of the store, even if the object does not exist there. An
+    /// unmanaged object is returned as it is.
     public final func _moved(to realm: _RealmInstance) -> Self {
         guard isManaged else { return self }
         let binding = realm.binding(like: TableBinding.of(_row))
         return unsafeDowncast(realm.accessor(binding, _row.key, isDynamic: isDynamic), to: Self.self)
     }
 
-    /// What `thaw()` does, for a call made at a line of the program.
+    /// Does the work of `thaw()`, for a call at the given line of the program.
     public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
         guard isManaged else {
             stopProgram(

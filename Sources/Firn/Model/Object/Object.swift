@@ -1,8 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// A type whose objects a realm has: every subclass of `Object`, and every `Projection` of one. For generic code over
-/// classes.
+/// A type of object that a realm can fetch: every subclass of `Object`, and every `Projection` of one. Generic code
+/// over classes uses it as a constraint.
 public protocol RealmFetchable: _QueriedObject {}
 
 /// The base class of stored objects.
@@ -23,10 +23,9 @@ public protocol RealmFetchable: _QueriedObject {}
 ///
 /// An object is **unmanaged** until it is added to a realm. A **managed** object is an accessor of one row, and shows
 /// that row as its realm sees it. It belongs to the thread, queue or actor of its realm, unless it is frozen. It is
-/// changed only in a write transaction. Anything else stops the program (`Realm` says what is checked when). Using one
-/// that is gone stops the program, too: see `isInvalidated`. An unmanaged object is not protected against use by two
-/// threads at once, like any other instance.
-///
+/// changed only in a write transaction. Anything else stops the program (`Realm` says what is checked when). Using an
+/// object that is gone also stops the program: see `isInvalidated`. An unmanaged object is not protected against use by
+/// two threads at once, like any other instance.
 /// Properties that are not marked `@Persisted` are ordinary ones: Firn does not store them, and each instance has its
 /// own.
 ///
@@ -73,8 +72,8 @@ open class Object: ObjectBase, ThreadConfined, RealmFetchable {
     /// do { dog = try Dog(validating: json) } catch Realm.Error.invalidInput { … }
     /// ```
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, which names the property, if a value does not fit it, or if a
-    ///   required property is nil in the end. Also if the value is an object that was deleted.
+    /// - Throws: `Realm.Error` with `.invalidInput`, if a value does not fit its property, which the message names. It
+    ///   is also thrown if a required property is nil in the end, or if the value is an object that was deleted.
     public convenience init(validating value: Any) throws {
         self.init()
         do { try populate(from: value) } catch let fault as ValueFault { throw fault.error(type(of: self)) }

@@ -6,7 +6,7 @@ import FirnStorage
 extension ObjectBase: _Persistable, _OptionalPersistable, RealmCollectionValue, _RealmCollectionValueInsideOptional {
     /// What the wrapper holds: the linked object, or nil.
     public typealias _Stored = ObjectBase?
-    /// The same: the linked object, or nil.
+    /// What the wrapper of an optional link holds: the linked object, or nil.
     public typealias _OptionalStored = ObjectBase?
 
     /// A link that is not optional, which opening a realm refuses with `.schemaMismatch`.
@@ -19,7 +19,7 @@ extension ObjectBase: _Persistable, _OptionalPersistable, RealmCollectionValue, 
     public static var _initial: ObjectBase? { nil }
     /// An unmanaged link starts as nil.
     @inlinable public static var _optionalInitial: ObjectBase? { nil }
-    /// True: no object is linked.
+    /// True: a blank link is nil, which owns nothing.
     public static var _blankOwnsNothing: Bool { true }
 }
 
@@ -35,10 +35,10 @@ extension ObjectBase {
         guard let stored else { return nil }
         return unsafeDowncast(stored, to: Self.self)
     }
-    // In a protocol's own version of these, `Self` would be `ObjectBase`.
+    // These are not in a protocol extension, because `Self` would be `ObjectBase` there.
     /// The linked object.
     public static func _anyStored(_ stored: ObjectBase?) -> Any? { stored }
-    /// The object that an untyped value is. Throws `ValueFault` for nil and for anything else.
+    /// An untyped value as an object of this class. Throws `ValueFault` for nil and for anything else.
     public static func _storedFromAny(_ any: Any?) throws -> ObjectBase? {
         guard let object = try _optionalStoredFromAny(any) else { throw ValueFault("nil is not an object of \(self)") }
         return object
@@ -47,7 +47,7 @@ extension ObjectBase {
     public static func _storedValue(_ stored: ObjectBase?) -> Value? { nil }
     /// The linked object; nil if there is none.
     public static func _anyOptionalStored(_ stored: ObjectBase?) -> Any? { stored }
-    /// The object that an untyped value is; nil for nil and `NSNull`. Throws `ValueFault` for anything else.
+    /// An untyped value as an object of this class; nil for nil and `NSNull`. Throws `ValueFault` for anything else.
     public static func _optionalStoredFromAny(_ any: Any?) throws -> ObjectBase? {
         guard let any = unwrapped(any) else { return nil }
         // A value that only describes an object has been made an object before this is called (`Resolution`).
@@ -92,7 +92,7 @@ extension _Persistable where Self: ObjectBase {
     }
     /// The object itself.
     public static func _any(_ value: Self) -> Any? { value }
-    /// The object that an untyped value is. Throws `ValueFault` for nil and for anything else.
+    /// An untyped value as an object of this class. Throws `ValueFault` for nil and for anything else.
     public static func _fromAny(_ any: Any?) throws -> Self {
         _unwrap(try _storedFromAny(any))
     }
@@ -104,14 +104,14 @@ extension _OptionalPersistable where Self: ObjectBase {
     /// The object itself.
     @inlinable @inline(__always)
     public static func _wrapOptional(_ value: Self?) -> ObjectBase? { value }
-    /// The linked object of a current row; nil if the link is.
+    /// The linked object of a current row; nil if the link is nil.
     @inlinable
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? {
         let key = row.leafView.load(column, row.row, as: Int64.self)
         return key < 0 ? nil : _linked(row, key)
     }
-    /// Sets a managed object's link. An unmanaged target is added to the realm; one of another realm, and an embedded
-    /// object that has a parent, stops the program. An embedded object that the link led to is deleted.
+    /// Sets a managed object's link. An unmanaged target is added to the realm. A target in another realm, or an
+    /// embedded object that has a parent, stops the program. An embedded object that the link led to is deleted.
     public static func _setOptional(_ object: ObjectBase, column: Int32, value: Self?) {
         object.setLink(value, to: Self.self, column: _BoundColumn.number(column))
     }
@@ -119,8 +119,8 @@ extension _OptionalPersistable where Self: ObjectBase {
     public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?? { .some(tracer.linked(Self.self) as? Self) }
     /// The object itself.
     public static func _anyOptional(_ value: Self?) -> Any? { value }
-    /// The object that an untyped value is; nil for nil and `NSNull`. Throws `ValueFault` for an object of another
-    /// class, even of a subclass.
+    /// An untyped value as an object of this class; nil for nil and `NSNull`. Throws `ValueFault` for an object of
+    /// another class, even of a subclass.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         _unwrapOptional(try _optionalStoredFromAny(any))
     }
@@ -139,7 +139,7 @@ extension RealmCollectionValue where Self: ObjectBase {
         case .link(let key): return realm.accessor(Self.self, key)
         case .typedLink(_, let key) where !Firn.isDynamic(Self.self): return realm.accessor(Self.self, key)
         default:
-            // Of a sorted collection of values.
+            // An element of a sorted collection of values is not a link to `Self`.
             if Firn.isDynamic(Self.self), let element = DynamicObject.showing(value, realm) as? Self { return element }
             stopForUnknownValue("\(value)", Self.self)
         }
@@ -151,9 +151,9 @@ extension RealmCollectionValue where Self: ObjectBase {
     public func _existingElement(in realm: _RealmInstance) -> Value? {
         isManaged && _RealmInstance.of(_row) === realm ? .link(_row.key) : nil
     }
-    /// The instance.
+    /// The instance, which identifies the object in an unmanaged set.
     public var _member: _SetMember { .instance(ObjectIdentifier(self)) }
-    /// The object's row, if the object is managed.
+    /// The object's row, which identifies a managed object in an unmanaged set; nil if the object is unmanaged.
     public var _rowMember: _SetMember? {
         isManaged ? .row(_row.core.map { UnsafeRawPointer($0) }, _row.table, _row.key) : nil
     }

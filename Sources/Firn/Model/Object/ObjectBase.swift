@@ -15,8 +15,8 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     /// An unmanaged object with the initial values that its class declares.
     public required init() {
         _row = _Row()
-        // The initial values of the subclasses have been computed or skipped by now. Objects that the rest of their
-        // initialisers make are ordinary ones.
+        // The initial values of the subclasses have been computed or skipped by now. This ends the state in which they
+        // may be skipped: objects that the rest of the initialisers make are ordinary ones.
         if firn_is_awaiting_object() { _ = firn_set_accessor_state(UInt(bitPattern: address)) }
     }
 
@@ -30,8 +30,8 @@ open class ObjectBase: Hashable, CustomStringConvertible {
     /// own name without module and outer types, but with generic arguments.
     public final class func className() -> String { _realmObjectName() ?? _typeName(self, qualified: false) }
 
-    /// The name of the class's table, if it shall differ from the class's name; nil otherwise. Override it to choose
-    /// one.
+    /// The name of the class's table, if it is to differ from the class's name; nil otherwise. Override this function
+    /// to choose a name.
     ///
     /// The name must be unique among the classes of a realm: opening throws `.schemaMismatch` otherwise. A store
     /// finds a class's objects by this name, so changing it later leaves the stored objects behind.
@@ -42,13 +42,14 @@ open class ObjectBase: Hashable, CustomStringConvertible {
 
     /// The name of the primary key property, or nil: an alternative to `@Persisted(primaryKey: true)`.
     ///
-    /// Opening throws `.schemaMismatch` if it names no `@Persisted` property, or one of a type that can't be a
-    /// primary key.
+    /// Opening throws `.schemaMismatch` if no `@Persisted` property has this name, or if its type can't be a primary
+    /// key.
     open class func primaryKey() -> String? { nil }
 
     /// The names of properties to be indexed, in addition to those with `@Persisted(indexed: true)`.
     ///
-    /// Opening throws `.schemaMismatch` if it names no `@Persisted` property, or one of a type that can't be indexed.
+    /// Opening throws `.schemaMismatch` if a name belongs to no `@Persisted` property, or to a property whose type
+    /// can't be indexed.
     open class func indexedProperties() -> [String] { [] }
 
     /// The names of `@Persisted` properties that Firn does not store: each instance keeps its own value, managed or
@@ -67,8 +68,8 @@ open class ObjectBase: Hashable, CustomStringConvertible {
 
     /// The stored names of properties, by their names in Swift, for those whose stored name differs.
     ///
-    /// Opening throws `.schemaMismatch` if it names no `@Persisted` property, or if two properties would have one
-    /// stored name.
+    /// Opening throws `.schemaMismatch` if a name in Swift belongs to no `@Persisted` property, or if two properties
+    /// would have one stored name.
     open class func propertiesMapping() -> [String: String] { [:] }
 
     /// Initial values by property name, which override the declared ones when an object is created with

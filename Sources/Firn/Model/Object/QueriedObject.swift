@@ -1,7 +1,7 @@
 /// A type with properties that a query can name: objects, and projections of them.
 ///
 /// It is a protocol, because Swift does not check the constraint to a superclass if a dynamic member is read from
-/// another type. With such a constraint, `$0.name.count` would compile, and would trace the properties of a string.
+/// another type. With such a constraint, `$0.name.count` would compile, and would record the properties of a string.
 public protocol _QueriedObject: RealmCollectionValue {
     /// The class of the stored objects.
     static var _rootType: ObjectBase.Type { get }

@@ -7,7 +7,8 @@ public import FirnCore
 ///   (`_KeyPathTracer`), `leaf` is nil and `core` is not.
 /// - Managed: valid while `generation` equals the core's. Otherwise the accessor finds its row again by `key`, once
 ///   (`_relocate`).
-/// - It holds no reference: `core` lives as long as the accessor is counted on it, `table` as long as the realm.
+/// - Nothing here is retained: `core` lives at least as long as the accessor is counted in it, and `table` as long as
+///   the realm.
 @frozen
 public struct _Row {
     /// The address of the leaf that holds the row; nil for an unmanaged object.
@@ -48,14 +49,14 @@ public struct _Row {
     }
 
     /// The generation of a row that is yet to be located, and of all rows of classes whose reads are tracked
-    /// (`PropertyTracker`). No core reaches it.
+    /// (`PropertyTracker`). No core's generation rises so far.
     static var unlocated: UInt64 { .max }
 
-    /// A managed row that is yet to be located: its first access does that.
+    /// A managed row that will be located at its first access.
     static func unlocated(_ core: UnsafeMutablePointer<firn_realm_core_t>, key: Int64, table: UnsafeRawPointer) -> _Row
     {
         var row = _Row()
-        // A leaf that is nil would mean an unmanaged object, so this is some other address. Nothing reads it.
+        // A nil leaf would mean an unmanaged object, so some other address is set. It is never read.
         row.leaf = UnsafeMutableRawPointer(core)
         row.core = core
         row.generation = unlocated
@@ -84,7 +85,7 @@ public struct _Row {
         return Chunk(Node(chunk))
     }
 
-    /// Whether it belongs to a frozen realm.
+    /// Whether the row belongs to a frozen realm.
     @inlinable
     public var isFrozen: Bool {
         @inline(__always) get { core.unsafelyUnwrapped.pointee.stamp == FIRN_STAMP_FROZEN }

@@ -6,11 +6,11 @@ extension AnyRealmValue: _Persistable, _Indexable {
     /// The value itself.
     public typealias _Stored = AnyRealmValue
 
-    /// A mixed value, which has its own way to be nothing.
+    /// A mixed value. Its type is not optional, because `.none` serves as nil.
     public static var _propertyType: _PropertyType { _PropertyType(.mixed, swiftType: AnyRealmValue.self) }
-    /// A property without an initial value starts with nothing.
+    /// A property without an initial value starts with `.none`.
     public static var _initial: AnyRealmValue { .none }
-    /// True: nothing owns nothing.
+    /// True: `.none` owns nothing.
     public static var _blankOwnsNothing: Bool { true }
     /// The value itself.
     public static func _wrap(_ value: AnyRealmValue) -> AnyRealmValue { value }
@@ -31,7 +31,7 @@ extension AnyRealmValue: _Persistable, _Indexable {
         object.set(mixed: value, column: _BoundColumn.number(column))
     }
 
-    /// The value without its case: a number as `NSNumber`, an object, a list, a map; nil for nothing.
+    /// The value without its case: a number as `NSNumber`, an object, a list, a map; nil for `.none`.
     public static func _any(_ value: AnyRealmValue) -> Any? {
         switch value {
         case .none: nil
@@ -51,8 +51,8 @@ extension AnyRealmValue: _Persistable, _Indexable {
         }
     }
 
-    /// The mixed value of an untyped one: of any type that a property can have, an array, or a dictionary with strings
-    /// as keys. Throws `ValueFault` for anything else.
+    /// An untyped value as a mixed one. It may be of any type that a property can have, an array, or a dictionary with
+    /// strings as keys. Throws `ValueFault` for anything else.
     public static func _fromAny(_ any: Any?) throws -> AnyRealmValue { try AnyRealmValue(untyped: any) }
 
     /// The value as the store keeps it; nil if there are objects in it.
@@ -86,7 +86,7 @@ extension AnyRealmValue: RealmCollectionValue {
             return .typedLink(TableBinding.of(object._row).table, object._row.key)
         }
     }
-    /// What decides whether an unmanaged set has the element: numbers are compared by value, whatever their types.
+    /// The key by which an unmanaged set compares the element: numbers are compared by value, whatever their types.
     public var _member: _SetMember {
         switch self {
         case .object(let object): object._member
@@ -101,7 +101,7 @@ extension AnyRealmValue: RealmCollectionValue {
         default: break
         }
     }
-    /// The object's row, if the element is a managed object.
+    /// The object's row, if the element is a managed object; otherwise nil.
     public var _rowMember: _SetMember? { if case .object(let object) = self { object._rowMember } else { nil } }
 }
 
@@ -120,7 +120,7 @@ extension AnyRealmValue: SortableType {}
 extension AnyRealmValue: MinMaxType, AddableType {
     /// Zero.
     public static var _zero: AnyRealmValue { .int(0) }
-    /// The result of an aggregate as a mixed value; nil for null and for a link.
+    /// The result of an aggregate as a mixed value; nil if it is neither a number nor a date.
     public init?(_aggregate: Value) {
         switch _aggregate {
         case .int(let value): self = .int(Int(value))
@@ -131,11 +131,11 @@ extension AnyRealmValue: MinMaxType, AddableType {
         default: return nil
         }
     }
-    /// The smallest value in the order of all values. Nil, NaN, objects and collections are passed over.
+    /// The smallest value in the order of all values. Nil, NaN, objects and collections are ignored.
     public static func _min(_ values: some Sequence<AnyRealmValue>) -> AnyRealmValue? {
         compared(values).min { Value.precedes($0.stored, $1.stored) }?.value
     }
-    /// The largest value in the order of all values. Nil, NaN, objects and collections are passed over.
+    /// The largest value in the order of all values. Nil, NaN, objects and collections are ignored.
     public static func _max(_ values: some Sequence<AnyRealmValue>) -> AnyRealmValue? {
         compared(values).max { Value.precedes($0.stored, $1.stored) }?.value
     }
@@ -153,11 +153,11 @@ extension AnyRealmValue: MinMaxType, AddableType {
         }
     }
 
-    /// The exact sum of the numbers, as a decimal: what is not a number, and NaN, is passed over.
+    /// The exact sum of the numbers, as a decimal. NaN, and values that are not numbers, are ignored.
     public static func _sum(_ values: some Sequence<AnyRealmValue>) -> AnyRealmValue {
         .decimal128(Decimal128._sum(numbers(values)))
     }
-    /// The average of the numbers, as a decimal: what is not a number, and NaN, is passed over.
+    /// The average of the numbers, as a decimal. NaN, and values that are not numbers, are ignored.
     public static func _average(_ values: some Collection<AnyRealmValue>) -> Value {
         Decimal128._average(numbers(values))
     }

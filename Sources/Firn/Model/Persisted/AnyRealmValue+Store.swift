@@ -1,12 +1,12 @@
 import FirnCore
 import Foundation
 
-/// What a mixed value is in the store: links name the object's table, nested collections contain other values.
+/// The stored form of a mixed value: links name the object's table, and nested collections contain other values.
 extension AnyRealmValue {
-    /// The value as the store keeps it. `link` gives each object's link.
+    /// The value as the store keeps it. `link` returns the link to an object.
     ///
-    /// - Throws: what `link` throws, and `ValueFault` if collections are nested too deep, as those are that contain
-    ///   themselves.
+    /// - Throws: what `link` throws, and `ValueFault` if an object is an embedded one, or if collections are nested too
+    ///   deep. Collections that contain themselves are nested too deep.
     func stored(_ link: (ObjectBase) throws -> Value) throws -> Value { try stored(0, link) }
 
     private func stored(_ depth: Int, _ link: (ObjectBase) throws -> Value) throws -> Value {
@@ -47,7 +47,7 @@ extension AnyRealmValue {
         throw ValueFault("a mixed value can't lead to an embedded object of \(object.modelType.className())")
     }
 
-    /// The objects in the value. Throws `ValueFault` if collections are nested too deep.
+    /// The objects in the value. Throws `ValueFault` for the same reasons as `stored`.
     var objects: [ObjectBase] {
         get throws {
             var objects: [ObjectBase] = []
@@ -83,8 +83,8 @@ extension AnyRealmValue {
         }
     }
 
-    /// The value of a stored one. `nest` is the location of it, so that a collection is live; without one it is
-    /// unmanaged. A link to a class that the realm does not have is `.none`.
+    /// Converts a stored value. With `nest`, its location, a collection is live; without a location, a collection is
+    /// unmanaged. A link to a class that the realm does not have becomes `.none`.
     init(_ value: Value, _ realm: _RealmInstance, at nest: @autoclosure () -> NestedLocation?) {
         switch value {
         case .null, .link, .set: self = .none
@@ -99,7 +99,7 @@ extension AnyRealmValue {
         case .uuid(let value): self = .uuid(UUID(_raw: value))
         case .decimal(let value): self = .decimal128(Decimal128(value))
         case .typedLink(let table, let key):
-            // The store's class may be one that this realm was opened without.
+            // The store may have a class that this realm was opened without.
             let binding = realm.schema.table(table)
             self = (binding.map { realm.accessor($0, key) } as? Object).map { .object($0) } ?? .none
         case .list(let elements):
@@ -153,7 +153,7 @@ extension AnyRealmValue {
         }
     }
 
-    /// What an instance of a class is; nil if that depends on more than its class.
+    /// Converts an instance of one of the classes below; nil for any other class.
     private init?(instance: Any) throws {
         switch instance {
         case let value as Object: self = .object(value)
@@ -170,7 +170,8 @@ extension AnyRealmValue {
         isInstance(any) ? any is NSDictionary || any is any UntypedMap : any is [AnyHashable: Any]
     }
 
-    /// A number of Objective-C's kind. Its Booleans are two instances.
+    /// Converts a number of Foundation. A Boolean is recognised by its identity, because all Booleans share two
+    /// instances.
     private init(number: NSNumber) throws {
         if number === NSNumber(value: true) || number === NSNumber(value: false) {
             self = .bool(number.boolValue)

@@ -18,10 +18,11 @@ public import Foundation
 /// realm.objects(Setting.self).where { $0.value == .string("on") }
 /// ```
 ///
-/// - **Links.** An object is linked to, as by a property of its class. If it is deleted, the value becomes `.none`.
-/// - **Lists and dictionaries** may contain others, 100 levels deep. Those read from a managed object are live: to
-///   change one changes the object, and needs a write transaction. They are found by their indices and keys, and can't
-///   be queried or observed by themselves. Each change stores the whole value again, in O(size of the value). For
+/// - **Links.** A value can link to an object, like a property of the object's class. If the object is deleted, the
+///   value becomes `.none`.
+/// - **Lists and dictionaries** may contain others, 100 levels deep. Those of a managed object are live: a change to
+///   one changes the object, and needs a write transaction. A nested collection is found by its indices and keys, and
+///   can't be queried or observed by itself. Each change stores the whole value again, in O(size of the value). For
 ///   collections that grow, declare a `List` or `Map` of `AnyRealmValue`, which costs O(log n).
 /// - **Comparison.** `==` compares type and value, so that `.int(1)` differs from `.double(1)`. Texts are equal if
 ///   their UTF-8 bytes are, as in queries, and objects if they are the same row (`isSameObject(as:)`). Queries, sorting
@@ -101,7 +102,7 @@ public enum AnyRealmValue {
     }
     /// The list; nil if the value is something else.
     public var listValue: List<AnyRealmValue>? { if case .list(let value) = self { value } else { nil } }
-    /// The object, if it is one of a class; nil if it is of another class, or if the value is something else.
+    /// The object, if it is of the given class; nil if it is of another class, or if the value is something else.
     public func object<T: Object>(_ objectType: T.Type) -> T? {
         if case .object(let object) = self { object as? T } else { nil }
     }
@@ -112,7 +113,7 @@ public enum AnyRealmValue {
         return _RealmInstance.of(object._row).dynamicAccessor(TableBinding.of(object._row), object._row.key)
     }
 
-    /// Hashes the value. All lists have one hash, and all dictionaries, because they can change.
+    /// Hashes the value. All lists have the same hash, and so have all dictionaries, because they can change.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .none: hasher.combine(0)

@@ -7,7 +7,7 @@
 /// └────────┴────────┴──────────────────┘
 /// ```
 ///
-/// - **writes**: a write concerns more than the cell, so it goes through the transaction.
+/// - **writes**: a write affects more than the cell, so it goes through the transaction.
 /// - **reads**: the cell is not read in the common way. The property is optional in Swift and required in the store, or
 ///   it is ignored.
 /// - All bits are set if the property is ignored: its value stays in the wrapper.

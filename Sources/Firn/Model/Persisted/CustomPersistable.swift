@@ -18,11 +18,11 @@
 /// ```
 ///
 /// It can be the type of a property, also of an optional one. It can also be the type of a collection's elements, of a
-/// primary key, and of an indexed property, if the stored type can. A property without an initial value starts with
-/// what the stored type's initial value stands for. `persistableValue` is called when a property is set, for a value in
-/// a query, and for a `description`. For an element of an unmanaged collection it is called when the collection's
-/// object is added. `init(persistedValue:)` is called at each read, on any thread that reads. Neither may end the
-/// running transaction.
+/// primary key, and of an indexed property, if the stored type can. A property without an initial value starts with the
+/// value that the stored type's initial value represents. `persistableValue` is called when a property is set, for a
+/// value in a query, and for a `description`. For an element of an unmanaged collection, it is called when the
+/// collection's object is added. `init(persistedValue:)` is called at each read, on any thread that reads. Neither may
+/// end the running transaction.
 ///
 /// **As an embedded object.** A type with several members is stored as an `EmbeddedObject`, which it makes anew each
 /// time:
@@ -47,18 +47,18 @@
 /// realm.objects(Order.self).where { $0.total.persistableValue.currency == "CHF" }
 /// ```
 ///
-/// The property need not be optional: if there is no object, it shows what a new one stands for. Setting it replaces
-/// the object. `==` in a query compares the members; it takes no collections in them.
+/// The property need not be optional: if there is no object, it shows the value that a new object represents. Setting
+/// the property replaces the object. `==` in a query compares the members, which must not be collections.
 ///
-/// Unless the type says otherwise, two values are equal if their stored values are, and embedded objects if their
-/// members are. The store always goes by the stored values. If not every stored value stands for something, conform to
-/// `FailableCustomPersistable`.
+/// Unless the type defines equality itself, two values are equal if their stored values are equal. Embedded objects are
+/// equal if their members are. The store always compares the stored values. If some stored values are invalid for the
+/// type, conform to `FailableCustomPersistable`.
 public protocol CustomPersistable: _CustomPersistable {
-    /// What a stored value stands for.
+    /// The value that a stored value represents.
     init(persistedValue: PersistedType)
 }
 
-/// A type of the application that is stored as one of Firn's types, which has values that stand for nothing.
+/// A type of the application that is stored as one of Firn's types, some of whose values are invalid for it.
 ///
 /// ```swift
 /// extension URL: FailableCustomPersistable {
@@ -71,15 +71,15 @@ public protocol CustomPersistable: _CustomPersistable {
 /// }
 /// ```
 ///
-/// An optional property shows nil for a stored value that stands for nothing, and queries for nil do not find it. If
-/// the property is not optional, reading such a value stops the program with a message that names the value. In a new
-/// object, a property without an initial value can hold such a value.
+/// An optional property shows nil for an invalid stored value, and queries for nil do not find it. If the property is
+/// not optional, reading such a value stops the program with a message that names the value. In a new object, a
+/// property without an initial value can hold such a value.
 public protocol FailableCustomPersistable: _CustomPersistable {
-    /// What a stored value stands for; nil if nothing.
+    /// The value that a stored value represents; nil if the stored value is invalid.
     init?(persistedValue: PersistedType)
 }
 
-/// What `CustomPersistable` and `FailableCustomPersistable` have in common.
+/// The common requirements of `CustomPersistable` and `FailableCustomPersistable`.
 public protocol _CustomPersistable: _MappedValue where _Mapped == PersistedType {
     /// The type that is stored: any that a property can have, except collections, optionals, and objects that are not
     /// embedded.
@@ -91,7 +91,7 @@ public protocol _CustomPersistable: _MappedValue where _Mapped == PersistedType 
 extension _CustomPersistable {
     /// The stored value.
     public var _mapped: PersistedType { persistableValue }
-    /// Whether the stored values are equal; embedded objects are if their members are.
+    /// Whether the stored values are equal. Embedded objects are equal if their members are.
     public static func == (a: Self, b: Self) -> Bool {
         let (a, b) = (a.persistableValue, b.persistableValue)
         if let a = instance(a, of: EmbeddedObject.self), let b = instance(b, of: EmbeddedObject.self) {
@@ -111,14 +111,14 @@ extension _CustomPersistable {
 }
 
 extension CustomPersistable {
-    /// What a stored value stands for.
+    /// The value that a stored value represents.
     public init?(_mapped: PersistedType) { self.init(persistedValue: _mapped) }
 }
 
 extension FailableCustomPersistable {
-    /// What a stored value stands for; nil if nothing.
+    /// The value that a stored value represents; nil if the stored value is invalid.
     public init?(_mapped: PersistedType) { self.init(persistedValue: _mapped) }
-    /// True: an optional property shows nil for a stored value that stands for nothing.
+    /// True: an optional property shows nil for an invalid stored value.
     public static var _hidesUnknown: Bool { true }
 }
 

@@ -34,8 +34,8 @@ public struct Decimal128: Sendable, BitwiseCopyable {
     /// Zero.
     public init() { self.init(DecimalBits(integer: 0)) }
 
-    /// The number that a text stands for, rounded to 34 digits. The text has digits with or without a sign, a point and
-    /// an exponent, as in `-1.5E+3`, or it is `Infinity` or `NaN`.
+    /// Parses a number, and rounds it to 34 digits. The text has digits with or without a sign, a point and an
+    /// exponent, as in `-1.5E+3`, or it is `Infinity` or `NaN`.
     ///
     /// - Throws: `Realm.Error` with `.invalidInput` if the text is no number.
     public init(string: String) throws {
@@ -47,14 +47,14 @@ public struct Decimal128: Sendable, BitwiseCopyable {
         self.init(bits)
     }
 
-    /// The number that an `NSNumber` has. A floating-point number is read as its shortest decimal text.
+    /// The value of an `NSNumber`. A floating-point number is read as its shortest decimal text.
     public init(number: NSNumber) {
         // Every number can be converted; see `_convert`.
         self = Decimal128._convert(number) ?? Decimal128(.nan)
     }
 
-    /// The number that a number of any type is, or that a text stands for. Stops the program for anything else; to
-    /// read texts that may be wrong, use `init(string:)`.
+    /// Converts a number of any type, or parses a text. Stops the program for anything else; to read texts that may be
+    /// wrong, use `init(string:)`.
     public init(value: Any) {
         guard let number = (value as? Decimal128) ?? Decimal128._convert(value) else {
             stopProgram("\(value) is not a decimal number; give a number, or a text such as \"12.5\".")
@@ -62,18 +62,18 @@ public struct Decimal128: Sendable, BitwiseCopyable {
         self = number
     }
 
-    /// The number farthest below zero: -9.99…E+6144.
+    /// The least number: -9.99…E+6144.
     public static var min: Decimal128 { Decimal128(.greatest(isNegative: true)) }
     /// The largest number: 9.99…E+6144.
     public static var max: Decimal128 { Decimal128(.greatest(isNegative: false)) }
 
     /// Whether this is not a number, but the result of an operation that has none, such as 0 / 0.
     public var isNaN: Bool { bits.isNaN }
-    /// Whether this is a NaN that signals. Firn's operations neither make nor signal one: their result is a quiet NaN.
+    /// Whether this is a signaling NaN. Firn's operations neither return nor signal one: their result is a quiet NaN.
     public var isSignaling: Bool { bits.isSignalingNaN }
     /// The same as `isSignaling`.
     public var isSignalingNaN: Bool { bits.isSignalingNaN }
-    /// Whether this is infinite: the result of a division by zero, or of one that is too large.
+    /// Whether this is infinite: the result of a division by zero, or of an operation whose result is too large.
     public var isInfinite: Bool { bits.isInfinite }
 
     /// The `Double` nearest to the number.
@@ -112,14 +112,14 @@ extension Decimal128: Hashable, Comparable {
 }
 
 extension Decimal128: SignedNumeric, Strideable {
-    /// The amount of a number is of the same type.
+    /// The magnitude of a number is of the same type.
     public typealias Magnitude = Decimal128
-    /// The distance of two numbers is of the same type.
+    /// The distance between two numbers is of the same type.
     public typealias Stride = Decimal128
 
-    /// The number that an integer is; nil if it has more than 34 digits that count.
+    /// Converts an integer; nil if the integer has more than 34 significant digits.
     public init?<T: BinaryInteger>(exactly source: T) {
-        // A text of 34 digits is not rounded.
+        // A longer text would be rounded, and then differs from the integer.
         guard let bits = DecimalBits(text: "\(source)"), bits.wholePart.flatMap({ T(exactly: $0) }) == source else {
             return nil
         }
@@ -150,7 +150,7 @@ extension Decimal128: SignedNumeric, Strideable {
     /// Changes the sign.
     public mutating func negate() { self = Decimal128(bits.negated) }
 
-    /// What must be added to this number to get another one.
+    /// The number that must be added to this number to get another one.
     public func distance(to other: Decimal128) -> Decimal128 { other - self }
     /// The sum of this number and a distance.
     public func advanced(by distance: Decimal128) -> Decimal128 { self + distance }
@@ -206,19 +206,19 @@ extension Decimal128: _FixedScalar {
     public static var _initial: Decimal128 { Decimal128() }
     /// The sixteen bytes, as the column stores them.
     @inlinable public var _raw: DecimalBits { bits }
-    /// The number of sixteen stored bytes.
+    /// The number that sixteen stored bytes encode.
     @inlinable public init(_raw: DecimalBits) { bits = _raw }
     /// The number as a value of the store.
     public var _value: Value { .decimal(bits) }
-    /// The number of a value of the store; nil if the value is of another type.
+    /// The number in a value of the store; nil if the value is of another type.
     public init?(_value: Value) {
         guard case .decimal(let value) = _value else { return nil }
         self.init(value)
     }
-    /// The number that a number of any type is, or that a text stands for; nil for anything else. A floating-point
-    /// number is read as its shortest decimal text.
+    /// Converts a number of any type, or parses a text; nil for anything else. A floating-point number is read as its
+    /// shortest decimal text.
     public static func _convert(_ any: Any) -> Decimal128? {
-        // On Linux a number object also passes for a Float.
+        // This test comes first, because a cast of an `NSNumber` to `Float` succeeds on Linux.
         if let number = instance(any, of: NSNumber.self) {
             return DecimalBits(text: number.stringValue).map { Decimal128($0) }
         }

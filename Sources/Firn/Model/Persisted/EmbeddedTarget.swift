@@ -1,16 +1,17 @@
 import CFirn
 
-// Embedded objects as what types of the application are stored as (`CustomPersistable`).
+// Embedded objects as the stored form of types of the application (`CustomPersistable`).
 
 extension EmbeddedObject: _MappingTarget {
-    /// A link, which shows a new object where there is none.
+    /// A link. If it is nil, the property shows a new object.
     public static var _targetType: _PropertyType { _optionalPropertyType }
-    /// A new object; none for an accessor.
+    /// A new object; nil for an accessor.
     public static var _targetInitial: ObjectBase? {
         if firn_is_making_accessor() { return nil }
         return withoutNoting { self.init() }
     }
-    /// Runs `body` while the object that holds the embedded one is being made: only that one is to be noted.
+    /// Runs `body` while the object that will hold the embedded one is being made. The thread's accessor state must
+    /// record the outer object, and not one that `body` makes.
     static func withoutNoting<Result>(_ body: () -> Result) -> Result {
         let before = firn_set_accessor_state(0)
         defer { _ = firn_set_accessor_state(before) }
@@ -27,7 +28,7 @@ extension _MappingTarget where Self: EmbeddedObject {
     public static func _making(_ body: () -> Self) -> Self { withoutNoting(body) }
 }
 
-/// The embedded object that a value of the application is stored as; anything else as it is.
+/// The embedded object that a value of a type of the application is stored as; any other value as it is.
 func storedObject(_ any: Any?) -> Any? {
     func stored(_ value: some _MappedValue) -> Any {
         let object = storedObject(value._mapped)
@@ -71,7 +72,7 @@ extension EmbeddedObject {
         }
     }
 
-    /// The value of a mixed property. Untyped access would not tell numbers of different types apart.
+    /// The value of a mixed property. Untyped access would not distinguish numbers of different types.
     private func mixedValue(_ property: PropertyInfo) -> AnyRealmValue {
         guard isManaged else { return property.wrapper.mixed(address + property.offset) ?? .none }
         if !_row.isCurrent { _row = _relocate(_row, reading: property) }

@@ -2,16 +2,16 @@ public import FirnCore
 
 /// A type that others can be stored as: every scalar, and every class of embedded objects.
 public protocol _MappingTarget: _Persistable, _RealmCollectionValueInsideOptional {
-    /// The type of a property of a type that is stored as this one.
+    /// The property type of a type that is stored as this one.
     static var _targetType: _PropertyType { get }
-    /// What a property of such a type holds, if it has no initial value.
+    /// What the wrapper of such a type's property holds, if the property has no initial value.
     static var _targetInitial: _Stored { get }
-    /// The value in a column of a current row. A new object if there is none.
+    /// The value in a column of a current row, or a new object if there is none.
     static func _getTarget(_ row: _Row, _ column: Int) -> Self
-    /// The value that a wrapper holds. A new object if it holds none.
+    /// The value that a wrapper holds, or a new object if it holds none.
     static func _unwrapTarget(_ stored: _Stored) -> Self
-    /// Whether `_store` can write a value. It is asked before the value is computed, so that the value is computed
-    /// once.
+    /// Whether `_store` can write a value. The caller checks this before it computes the value, so that the value is
+    /// computed once.
     static func _isStoredInPlace(_ row: _Row, _ column: Int32) -> Bool
     /// Runs code of the application that makes a value for a wrapper.
     static func _making(_ body: () -> Self) -> Self
@@ -28,10 +28,10 @@ where _Stored == _Mapped._Stored, _OptionalStored == _Mapped._OptionalStored {
     associatedtype _Mapped: _MappingTarget
     /// The value that is stored.
     var _mapped: _Mapped { get }
-    /// The value that a stored one stands for; nil if there is none.
+    /// The value that a stored value represents; nil if the stored value is invalid.
     init?(_mapped: _Mapped)
-    /// Whether an optional property shows nil for a stored value that stands for nothing. Otherwise reading it stops
-    /// the program.
+    /// Whether an optional property shows nil for an invalid stored value. Otherwise reading such a value stops the
+    /// program.
     static var _hidesUnknown: Bool { get }
 }
 
@@ -42,60 +42,61 @@ extension _MappingTarget {
 }
 
 extension _MappedValue {
-    /// False: reading a stored value that stands for nothing stops the program.
+    /// False: reading an invalid stored value stops the program.
     public static var _hidesUnknown: Bool { false }
 
-    /// What a stored value stands for. Stops the program if it stands for nothing.
+    /// The value that a stored value represents. Stops the program if the stored value is invalid.
     @inlinable
     static func _known(_ stored: _Mapped) -> Self {
         guard let value = Self(_mapped: stored) else { _stopForUnknown(stored, Self.self) }
         return value
     }
 
-    /// What a stored value stands for; nil if it is nil, or if it stands for nothing and that is hidden.
+    /// The value that a stored value represents; nil if the latter is nil, or if it is invalid and such values are
+    /// hidden.
     @inlinable
     static func _shown(_ stored: _Mapped?) -> Self? {
         guard let stored else { return nil }
         return _hidesUnknown ? Self(_mapped: stored) : _known(stored)
     }
 
-    /// What a new stored object stands for: what is shown where there is none.
+    /// The value that a new stored object represents. It is shown if there is no object.
     fileprivate static var _ofNewObject: Self { _known(_Mapped._unwrapTarget(_Mapped._targetInitial)) }
 
     // MARK: A property
 
-    /// The target's type, under this type's name.
+    /// The target's property type, with this type as its Swift type.
     public static var _propertyType: _PropertyType {
         var type = _Mapped._targetType.mapped(Self.self)
         type.showsNewObject = type.isMapped
         return type
     }
-    /// The same: this type can be a target, too.
+    /// The same as `_propertyType`, because this type can be a target, too.
     public static var _targetType: _PropertyType { _propertyType }
-    /// What the target's type says.
+    /// The initial value of the target's property.
     public static var _initial: _Mapped._Stored { _Mapped._targetInitial }
-    /// The same: this type can be a target, too.
+    /// The same as `_initial`, because this type can be a target, too.
     public static var _targetInitial: _Mapped._Stored { _initial }
-    /// Runs the code as the target does.
+    /// Runs the code.
     @inlinable
     public static func _making(_ body: () -> Self) -> Self { body() }
-    /// What the target's type says.
+    /// The target's blank value.
     public static var _blank: _Mapped._Stored { _Mapped._blank }
-    /// What the target's type says.
+    /// Whether the target's blank value owns nothing.
     public static var _blankOwnsNothing: Bool { _Mapped._blankOwnsNothing }
-    /// The target's value.
+    /// The target's value as the wrapper holds it.
     @inlinable
     public static func _wrap(_ value: Self) -> _Mapped._Stored { _Mapped._wrap(_Mapped._making { value._mapped }) }
-    /// What the target's value stands for. Stops the program if it stands for nothing.
+    /// The value that the target's value represents. Stops the program if the target's value is invalid.
     @inlinable
     public static func _unwrap(_ stored: _Mapped._Stored) -> Self { _known(_Mapped._unwrapTarget(stored)) }
-    /// What the target's value stands for. Stops the program if it stands for nothing.
+    /// The value that the target's value represents. Stops the program if the target's value is invalid.
     @inlinable
     public static func _unwrapTarget(_ stored: _Mapped._Stored) -> Self { _unwrap(stored) }
-    /// The value in a column of a current row. Stops the program if what is stored stands for nothing.
+    /// The value in a column of a current row. Stops the program if the stored value is invalid.
     @inlinable
     public static func _get(_ row: _Row, _ column: Int) -> Self { _known(_Mapped._getTarget(row, column)) }
-    /// The value in a column of a current row. Stops the program if what is stored stands for nothing.
+    /// The value in a column of a current row. Stops the program if the stored value is invalid.
     @inlinable
     public static func _getTarget(_ row: _Row, _ column: Int) -> Self { _get(row, column) }
     /// Writes the stored value in place, if that is possible.
@@ -111,7 +112,7 @@ extension _MappedValue {
 
     // MARK: An optional property
 
-    /// The target's optional type, under this type's name.
+    /// The target's optional property type, with this type's optional as its Swift type.
     public static var _optionalPropertyType: _PropertyType {
         var type = _Mapped._optionalPropertyType.mapped(Self?.self)
         type.hidesUnknown = _hidesUnknown
@@ -119,21 +120,22 @@ extension _MappedValue {
     }
     /// Nil.
     @inlinable public static var _optionalInitial: _Mapped._OptionalStored { _Mapped._optionalInitial }
-    /// The target's value.
+    /// The target's value as the wrapper holds it.
     @inlinable
     public static func _wrapOptional(_ value: Self?) -> _Mapped._OptionalStored {
         _Mapped._wrapOptional(value.map { value in _Mapped._making { value._mapped } })
     }
-    /// The value that the stored target value stands for; nil if that is nil, or stands for no value that is shown.
+    /// The value that the target's value represents; nil if the latter is nil, or if it is invalid and such values are
+    /// hidden.
     @inlinable
     public static func _unwrapOptional(_ stored: _Mapped._OptionalStored) -> Self? {
         _shown(_Mapped._unwrapOptional(stored))
     }
-    /// The value in a nullable column of a current row. Stops the program if what is stored stands for nothing, unless
-    /// that is hidden.
+    /// The value in a nullable column of a current row. Stops the program if the stored value is invalid, unless such
+    /// values are hidden.
     @inlinable
     public static func _getOptional(_ row: _Row, _ column: Int) -> Self? { _shown(_Mapped._getOptional(row, column)) }
-    /// As `_getOptional`, for a column that holds no nulls.
+    /// Like `_getOptional`, for a column that holds no nulls.
     public static func _getPresent(_ row: _Row, _ column: Int) -> Self? { _shown(_Mapped._getPresent(row, column)) }
     /// Writes the stored value in place, if that is possible.
     @inlinable
@@ -148,7 +150,7 @@ extension _MappedValue {
     public static func _setOptional(_ object: ObjectBase, column: Int32, value: Self?) {
         _Mapped._setOptional(object, column: column, value: value?._mapped)
     }
-    /// `.none`: what lies behind the property is not traced.
+    /// `.none`: the trace of a key path ends at the property.
     public static func _tracedOptional(by tracer: _KeyPathTracer) -> Self?? { .none }
 
     // MARK: Untyped values
@@ -157,21 +159,23 @@ extension _MappedValue {
     public static func _any(_ value: Self) -> Any? { _Mapped._any(value._mapped) }
     /// The stored value as untyped access returns it; nil if it is nil.
     public static func _anyOptional(_ value: Self?) -> Any? { value.flatMap { _any($0) } }
-    /// What the stored value that `any` stands for stands for. Throws `ValueFault` if it stands for nothing.
+    /// The value that `any` represents after its conversion to the target. Throws `ValueFault` if the target's value is
+    /// invalid.
     public static func _fromAny(_ any: Any?) throws -> Self {
         if let any = cast(any, to: Self.self) { return any }
         let stored = try _Mapped._fromAny(any)
         guard let value = Self(_mapped: stored) else { throw ValueFault(stored, isNot: Self.self) }
         return value
     }
-    /// What the wrapper holds for the stored value that `any` stands for. Where objects are stored, that is a new one
-    /// for nil. Throws `ValueFault` if the stored value stands for nothing.
+    /// What the wrapper holds for `any`, after its conversion to the target. If the target is a class of embedded
+    /// objects, nil becomes a new object. Throws `ValueFault` if the target's value is invalid.
     public static func _storedFromAny(_ any: Any?) throws -> _Mapped._Stored {
         if _propertyType.isMapped, unwrapped(any) == nil { return _Mapped._targetInitial }
         return _wrap(try _fromAny(any))
     }
-    /// What the stored value that `any` stands for stands for; nil for nil and `NSNull`, and for a value that stands
-    /// for nothing. Throws `ValueFault` if an object stands for nothing, whose members would be lost.
+    /// The value that `any` represents after its conversion to the target. Nil for nil and `NSNull`, and if the
+    /// target's value is invalid. Throws `ValueFault` if an embedded object is invalid, because its members would be
+    /// lost.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard unwrapped(any) != nil else { return nil }
         if let value = cast(any, to: Self.self) { return value }
@@ -199,18 +203,18 @@ extension _MappedValue {
 
     // MARK: An element
 
-    /// The target's type, under this type's name.
+    /// The target's element type, with this type as its Swift type.
     public static func _elementPropertyType() -> _PropertyType { _Mapped._elementPropertyType().mapped(Self.self) }
-    /// The target's optional type, under this type's name.
+    /// The target's optional element type, with this type's optional as its Swift type.
     public static func _optionalElementPropertyType() -> _PropertyType {
         _Mapped._optionalElementPropertyType().mapped(Self?.self)
     }
-    /// The element of a stored value. Stops the program if what is stored stands for nothing.
+    /// The element that a stored value represents. Stops the program if the stored value is invalid.
     public static func _fromElement(_ value: Value, _ realm: _RealmInstance) -> Self {
         value == .null ? _ofNewObject : _known(_Mapped._fromElement(value, realm))
     }
-    /// The element of a stored value; nil for null. Stops the program if what is stored stands for nothing, unless that
-    /// is hidden.
+    /// The element that a stored value represents; nil for null. Stops the program if the stored value is invalid,
+    /// unless such values are hidden.
     public static func _fromOptionalElement(_ value: Value, _ realm: _RealmInstance) -> Self? {
         value == .null ? nil : _shown(_Mapped._fromElement(value, realm))
     }
@@ -222,18 +226,18 @@ extension _MappedValue {
     public func _element(for realm: _RealmInstance) -> Value { _mapped._element(for: realm) }
     /// The stored value as the store keeps it; nil for an embedded object, which no collection has yet.
     public func _existingElement(in realm: _RealmInstance) -> Value? { _mapped._existingElement(in: realm) }
-    /// What decides whether an unmanaged set has the stored value.
+    /// The key by which an unmanaged set compares the stored value.
     public var _member: _SetMember { _mapped._member }
 }
 
-/// Stops the program: the store holds a value that stands for nothing, such as a raw value that no case has.
+/// Stops the program: the store holds an invalid value, such as a raw value that no case has.
 @usableFromInline @inline(never)
 func _stopForUnknown<Stored: _MappingTarget>(_ stored: Stored, _ type: Any.Type) -> Never {
     stopForUnknownValue(Stored._storeValue(stored).map { "\($0)" } ?? "\(stored)", type)
 }
 
 extension _PropertyType {
-    /// The type of a type of the application that is stored as this one.
+    /// The property type of a type of the application that is stored as this one.
     func mapped(_ type: Any.Type) -> _PropertyType {
         var result = self
         result.swiftType = type

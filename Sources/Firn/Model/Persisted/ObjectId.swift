@@ -7,8 +7,8 @@ import FirnStorage
 /// counter. The counter begins at a random number.
 ///
 /// An id of a later second compares greater than one of an earlier second. Two processes whose random bytes differ
-/// never make the same id; a forked child has random bytes of its own. It can be used on any thread, and as a primary
-/// key; its coded form is the text of its 24 hexadecimal digits.
+/// never make the same id; a forked child has random bytes of its own. An id can be used on any thread, and as a
+/// primary key; its coded form is the text of its 24 hexadecimal digits.
 ///
 /// ```swift
 /// @Persisted(primaryKey: true) var id = ObjectId.generate()
@@ -21,7 +21,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
     /// A new id of this moment: the same as `generate()`.
     public init() { self = ObjectId.generate() }
 
-    /// The id that 24 hexadecimal digits stand for.
+    /// The id that 24 hexadecimal digits denote.
     ///
     /// - Throws: `Realm.Error` with `.invalidInput` if the text is anything else.
     public init(string: String) throws {
@@ -128,7 +128,7 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
     /// forever if another thread was initialising it at the fork.
     private static var seed: UInt64 {
         var seed = firn_process_seed()
-        // 0 says that there is none yet.
+        // 0 means that there is no seed yet.
         while seed == 0 { seed = firn_set_process_seed(SystemRandomness.shared.next()) }
         return seed
     }
@@ -141,13 +141,14 @@ public struct ObjectId: Sendable, Hashable, Comparable, Codable, CustomStringCon
 extension ObjectId: _FixedScalar, _PrimaryKey, _Indexable {
     /// The type of the column.
     public static var _type: ColumnType { .objectID }
-    /// A property without an initial value starts with a new id. Accessors have no value of their own.
+    /// A property without an initial value starts with a new id. An accessor needs none, since it has no value of its
+    /// own.
     public static var _initial: ObjectId {
         firn_is_making_accessor() ? ObjectId(ObjectIDBytes(a: 0, b: 0, c: 0)) : .generate()
     }
     /// The twelve bytes, as the column stores them.
     @inlinable public var _raw: ObjectIDBytes { bytes }
-    /// The id of twelve stored bytes.
+    /// The id that twelve stored bytes encode.
     @inlinable public init(_raw: ObjectIDBytes) { bytes = _raw }
     /// The id as a value of the store.
     public var _value: Value { .objectID(bytes) }
@@ -156,6 +157,6 @@ extension ObjectId: _FixedScalar, _PrimaryKey, _Indexable {
         guard case .objectID(let value) = _value else { return nil }
         self.init(value)
     }
-    /// The id that a text of 24 hexadecimal digits stands for; nil for anything else.
+    /// The id that a text of 24 hexadecimal digits denotes; nil for anything else.
     public static func _convert(_ any: Any) -> ObjectId? { (any as? String).flatMap { ObjectId(hexadecimal: $0) } }
 }

@@ -8,15 +8,15 @@ public struct _PropertyType {
     public var collection: CollectionKind
     /// Whether the value, or an element, may be nil.
     public var isNullable: Bool
-    /// The class that a link leads to; nil for other types.
+    /// The class that a link leads to, or whose objects link here, for backlinks; nil for other types.
     public var target: ObjectBase.Type?
-    /// Whether the values are of a type of the application, whose code says what is stored.
+    /// Whether the values are of a type of the application, whose code determines what is stored.
     public var callsApplication = false
     /// Whether the values are of a type of the application that is stored as embedded objects.
     public var isMapped = false
-    /// Whether the property shows a new embedded object where the store has none.
+    /// Whether the property shows a new embedded object if the store has none.
     public var showsNewObject = false
-    /// Whether the property shows nil for a stored value that stands for nothing.
+    /// Whether the property shows nil for an invalid stored value.
     public var hidesUnknown = false
     /// Whether the values lie in a `RealmProperty`.
     public var isBoxed = false
@@ -63,17 +63,17 @@ public enum _InlineStorage: Sendable {
 
 /// A type that a `@Persisted` property can have.
 ///
-/// Firn conforms all types that work, and enums conform through `PersistableEnum`; conforming others is of no use.
-/// Only Firn calls the requirements. A "current" row is one whose `_Row.isCurrent` is true.
+/// All types that work already conform, and enums conform through `PersistableEnum`; conforming other types is of no
+/// use. Only Firn calls the requirements. A "current" row is one whose `_Row.isCurrent` is true.
 public protocol _Persistable {
     /// What the wrapper holds while the object is unmanaged.
     associatedtype _Stored
 
-    /// What the property's values are.
+    /// The type of the property's values.
     static var _propertyType: _PropertyType { get }
-    /// What a property without an initial value holds.
+    /// What the wrapper of a property without an initial value holds.
     static var _initial: _Stored { get }
-    /// What an accessor's wrapper holds, and so does the wrapper of an object whose link has been released.
+    /// What the wrapper holds in an accessor, and in an object whose link has been released.
     static var _blank: _Stored { get }
     /// Whether `_blank` owns nothing, so that a copy of its bytes is a copy of it.
     static var _blankOwnsNothing: Bool { get }
@@ -86,21 +86,21 @@ public protocol _Persistable {
     static func _get(_ row: _Row, _ column: Int) -> Self
     /// Whether the type has nil, which the store may refuse (`requiredProperties()`).
     static var _mayBeRequired: Bool { get }
-    /// As `_get`, for a column that holds no nulls although the type has nil.
+    /// Like `_get`, for a column that holds no nulls although the type has nil.
     static func _getRequired(_ row: _Row, _ column: Int) -> Self
     /// Writes the value in place and marks it, if the row is current and the chunk is the running transaction's own;
     /// returns false otherwise. It takes no object, so that it is specialised and inlined into the application's
     /// module.
     static func _store(_ row: _Row, column: Int32, value: Self) -> Bool
-    /// Sets the property of a managed object through the transaction. `column` is negative if a write concerns more
-    /// than the cell.
+    /// Sets the property of a managed object through the transaction. `column` is negative if a write affects more than
+    /// the cell.
     static func _set(_ object: ObjectBase, column: Int32, value: Self)
 
     /// Whether the values are collections, which are kept and filled instead of being read and replaced.
     static var _isCollection: Bool { get }
     /// The collection of a property, made and kept in `stored` at the first call.
     static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored) -> Self
-    /// The collection of a frozen object, which keeps none.
+    /// The collection of a frozen object, made at each call and not kept.
     static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self
     /// Replaces the elements of a property's collection.
     static func _replaceCollection(of object: ObjectBase, _ column: Int32, _ stored: inout _Stored, with value: Self)
@@ -108,17 +108,17 @@ public protocol _Persistable {
     /// An object that records which of its properties are read, if the type has properties.
     static func _traced(by tracer: _KeyPathTracer) -> Self?
 
-    // What code uses that knows the property only by name.
+    // The functions for code that knows the property only by name.
     /// The value as `Any`; nil if it is nil.
     static func _any(_ value: Self) -> Any?
-    /// The unmanaged value that `any` stands for. Throws `ValueFault` if there is none.
+    /// An untyped value converted to an unmanaged value of this type. Throws `ValueFault` if that is not possible.
     static func _fromAny(_ any: Any?) throws -> Self
     /// The unmanaged value as the store keeps it; nil if it consists of objects.
     static func _storeValue(_ value: Self) -> Value?
-    // The same of what the wrapper holds. If that is not the value, no value is made.
+    // The same functions for what the wrapper holds. If that is another form of the value, they do not make the value.
     /// What the wrapper holds as `Any`; nil if the value is nil.
     static func _anyStored(_ stored: _Stored) -> Any?
-    /// What the wrapper holds for the value that `any` stands for. Throws `ValueFault` if there is none.
+    /// An untyped value converted to what the wrapper holds. Throws `ValueFault` if that is not possible.
     static func _storedFromAny(_ any: Any?) throws -> _Stored
     /// What the wrapper holds as the store keeps it; nil if it consists of objects.
     static func _storedValue(_ stored: _Stored) -> Value?
@@ -166,7 +166,7 @@ extension _Persistable {
 
     /// The value that the wrapper holds, as `Any`.
     public static func _anyStored(_ stored: _Stored) -> Any? { _any(_unwrap(stored)) }
-    /// The value that `any` stands for, as the wrapper holds it. Throws `ValueFault` if there is none.
+    /// An untyped value, converted to what the wrapper holds. Throws `ValueFault` if that is not possible.
     public static func _storedFromAny(_ any: Any?) throws -> _Stored { _wrap(try _fromAny(any)) }
     /// The value that the wrapper holds, as the store keeps it.
     public static func _storedValue(_ stored: _Stored) -> Value? { _storeValue(_unwrap(stored)) }
@@ -187,24 +187,25 @@ public protocol _OptionalPersistable {
     static var _optionalPropertyType: _PropertyType { get }
     /// The value in a nullable column of a current row.
     static func _getOptional(_ row: _Row, _ column: Int) -> Self?
-    /// As `_getOptional`, for a column that holds no nulls.
+    /// Like `_getOptional`, for a column that holds no nulls.
     static func _getPresent(_ row: _Row, _ column: Int) -> Self?
-    /// As `_Persistable._store`, for a value that may be nil.
+    /// Like `_Persistable._store`, for a value that may be nil.
     static func _storeOptional(_ row: _Row, column: Int32, value: Self?) -> Bool
-    /// As `_Persistable._set`, for a value that may be nil.
+    /// Like `_Persistable._set`, for a value that may be nil.
     static func _setOptional(_ object: ObjectBase, column: Int32, value: Self?)
     /// An object that records which of its properties are read, or nil at the end of the trace; `.none` if the type has
     /// no properties.
     static func _tracedOptional(by tracer: _KeyPathTracer) -> Self??
     /// The value as `Any`; nil if it is nil.
     static func _anyOptional(_ value: Self?) -> Any?
-    /// The unmanaged value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.
+    /// An untyped value converted to an unmanaged value; nil for nil and `NSNull`. Throws `ValueFault` if that is not
+    /// possible.
     static func _optionalFromAny(_ any: Any?) throws -> Self?
     /// The unmanaged value as the store keeps it; nil if it is an object.
     static func _optionalStoreValue(_ value: Self?) -> Value?
     /// What the wrapper holds as `Any`; nil if the value is nil.
     static func _anyOptionalStored(_ stored: _OptionalStored) -> Any?
-    /// What the wrapper holds for the value that `any` stands for. Throws `ValueFault` if there is none.
+    /// An untyped value converted to what the wrapper holds. Throws `ValueFault` if that is not possible.
     static func _optionalStoredFromAny(_ any: Any?) throws -> _OptionalStored
     /// What the wrapper holds as the store keeps it; nil if it is an object.
     static func _optionalStoredValue(_ stored: _OptionalStored) -> Value?
@@ -220,7 +221,7 @@ extension _OptionalPersistable {
 
     /// The value that the wrapper holds, as `Any`.
     public static func _anyOptionalStored(_ stored: _OptionalStored) -> Any? { _anyOptional(_unwrapOptional(stored)) }
-    /// The value that `any` stands for, as the wrapper holds it. Throws `ValueFault` if there is none.
+    /// An untyped value converted to what the wrapper holds. Throws `ValueFault` if that is not possible.
     public static func _optionalStoredFromAny(_ any: Any?) throws -> _OptionalStored {
         _wrapOptional(try _optionalFromAny(any))
     }
@@ -231,10 +232,10 @@ extension _OptionalPersistable {
 }
 
 extension Optional: _Persistable where Wrapped: _OptionalPersistable {
-    /// What the wrapped type says about its optional.
+    /// What the wrapper of an optional property holds, as the wrapped type defines it.
     public typealias _Stored = Wrapped._OptionalStored
 
-    /// What the wrapped type says about its optional.
+    /// The optional property type of the wrapped type.
     public static var _propertyType: _PropertyType { Wrapped._optionalPropertyType }
     /// An optional property without an initial value starts with nil.
     @inlinable public static var _initial: _Stored { @inline(__always) get { Wrapped._optionalInitial } }
@@ -268,30 +269,30 @@ extension Optional: _Persistable where Wrapped: _OptionalPersistable {
     public static func _traced(by tracer: _KeyPathTracer) -> Wrapped?? { Wrapped._tracedOptional(by: tracer) }
     /// The value as `Any`; nil if it is nil.
     public static func _any(_ value: Wrapped?) -> Any? { Wrapped._anyOptional(value) }
-    /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` if there is none.
+    /// An untyped value converted to this type; nil for nil and `NSNull`. Throws `ValueFault` if that is not possible.
     public static func _fromAny(_ any: Any?) throws -> Wrapped? { try Wrapped._optionalFromAny(any) }
     /// The value as the store keeps it; nil for an object.
     public static func _storeValue(_ value: Wrapped?) -> Value? { Wrapped._optionalStoreValue(value) }
     /// What the wrapper holds as `Any`; nil if the value is nil.
     public static func _anyStored(_ stored: _Stored) -> Any? { Wrapped._anyOptionalStored(stored) }
-    /// What the wrapper holds for the value that `any` stands for. Throws `ValueFault` if there is none.
+    /// An untyped value converted to what the wrapper holds. Throws `ValueFault` if that is not possible.
     public static func _storedFromAny(_ any: Any?) throws -> _Stored { try Wrapped._optionalStoredFromAny(any) }
     /// What the wrapper holds as the store keeps it; nil for an object.
     public static func _storedValue(_ stored: _Stored) -> Value? { Wrapped._optionalStoredValue(stored) }
 }
 
-/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, enums with such raw
-/// values, and optionals of these.
+/// A type that a primary key can have: `Int` and its narrower forms, `String`, `ObjectId`, `UUID`, and optionals. An
+/// enum or a type of the application can be a primary key if its stored type can.
 public protocol _PrimaryKey {}
 
-/// A type that can be indexed: the types of primary keys, `Bool`, `Date`, enums with such raw values, and optionals
-/// of all these.
+/// A type that can be indexed: the types of primary keys, `Bool`, `Date`, `AnyRealmValue`, and optionals. Enums and
+/// types of the application can be indexed if their stored type can.
 public protocol _Indexable {}
 
 extension Optional: _PrimaryKey where Wrapped: _PrimaryKey {}
 extension Optional: _Indexable where Wrapped: _Indexable {}
 
-/// An optional, for generic constraints and in values of unknown type.
+/// An optional of any type. It is used in generic constraints and in casts of values of unknown type.
 public protocol _OptionalProtocol {
     /// The type that the optional wraps.
     associatedtype Wrapped

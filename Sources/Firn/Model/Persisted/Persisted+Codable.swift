@@ -10,9 +10,9 @@
 // ```
 
 extension Persisted: Decodable where Value: Decodable {
-    /// The property of an unmanaged object, decoded as its value is: in one value of the decoder, whose strategies for
-    /// dates and data apply. If the property is optional, null and an absent key give nil. Throws what the decoder
-    /// throws.
+    /// Decodes the property of an unmanaged object like its value: as a single value of the decoder. The decoder's
+    /// strategies for dates and data apply. If the property is optional, null and an absent key give nil. Throws what
+    /// the decoder throws.
     public init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer().decode(Value.self)
         self.init(_options: [], _stored: Value._wrap(value))
@@ -20,10 +20,10 @@ extension Persisted: Decodable where Value: Decodable {
 }
 
 extension Persisted: Encodable where Value: Encodable {
-    /// Encodes the property of an unmanaged object as its value is.
+    /// Encodes the property of an unmanaged object in the same way as its value.
     ///
     /// The wrapper alone can't read a managed object. To encode one, write its class's `encode(to:)`, or encode an
-    /// unmanaged copy, as `Dog(value: dog)`.
+    /// unmanaged copy, such as `Dog(value: dog)`.
     ///
     /// - Throws: `EncodingError.invalidValue` if the object is managed, and what the encoder throws.
     public func encode(to encoder: any Encoder) throws {

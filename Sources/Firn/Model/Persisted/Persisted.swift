@@ -29,9 +29,9 @@ import FirnStorage
 /// its first case.
 ///
 /// A string or data value has at most 16 MiB; storing a longer one stops the program. A `Date` is stored to the
-/// nanosecond, so a date within 100 days of 2001 is rounded to that. NaN is stored as the start of 1970. A date beyond
-/// 2^63 seconds, infinity included, is stored as the latest or earliest date that can be stored. What is read is what
-/// is stored, and queries convert the dates that they compare with in the same way.
+/// nanosecond, so a date within 100 days of 2001 is rounded to nanoseconds. NaN is stored as the start of 1970. A date
+/// beyond 2^63 seconds, infinity included, is stored as the latest or earliest date that can be stored. Reading returns
+/// the date that is stored, and queries convert the dates that they compare with in the same way.
 ///
 /// A managed property may be read only on the thread, queue or actor of the object's realm, unless it is frozen. It
 /// may be set only there, in a write transaction. Anything else stops the program (`Realm` says what is checked when).
@@ -57,8 +57,8 @@ public struct Persisted<Value: _Persistable> {
     @inlinable @inline(__always)
     public init() { self.init(_options: [], _stored: Value._initial) }
 
-    // The value is no autoclosure: with one, an initialiser could not set the property before `super.init()`. It can't
-    // set a property with an option then anyway, so those wrappers still have one.
+    // The value is not an autoclosure, because an initialiser could then not set the property before `super.init()`. A
+    // property with an option can't be set there anyway, so the initialisers with options take an autoclosure.
     /// A property with an initial value. It is computed for each unmanaged object. For managed ones it is computed only
     /// if the class also has properties that Firn does not store, or if its initialiser makes other objects.
     @inlinable @inline(__always)
@@ -71,16 +71,16 @@ public struct Persisted<Value: _Persistable> {
         set { stopProgram("@Persisted works on properties of Object subclasses only.") }
     }
 
-    /// The value of the property: what the compiler calls for each access to it.
+    /// The value of the property. The compiler calls this for each access to the property.
     public static subscript<Owner: ObjectBase>(
         _enclosingInstance object: Owner,
         wrapped _: ReferenceWritableKeyPath<Owner, Value>,
         storage storage: ReferenceWritableKeyPath<Owner, Persisted<Value>>
     ) -> Value {
         @inlinable @inline(__always) get {
-            // The bits of a _BoundColumn, as numbers. If this code is small, the compiler inlines it into the
-            // application's function, where the object is not even retained. And it counts each helper that it has
-            // inlined here. An ignored property's value stays in the wrapper.
+            // The bits of a `_BoundColumn` are numbers here, to keep this code small: each helper that is inlined here
+            // counts. If the code is small, the compiler inlines it into the application's function, where the object
+            // is not even retained. An ignored property's value stays in the wrapper.
             if object._row.leaf != nil, object[keyPath: storage]._column != -1 {
                 if Value._isCollection {
                     // Threads may share a frozen object, so its wrappers are not even borrowed for writing.
@@ -125,8 +125,8 @@ public struct Persisted<Value: _Persistable> {
         }
     }
 
-    /// Records in the tracer that made the object that this property was read, and continues the trace behind a link.
-    /// Nil if no tracer made the object.
+    /// Records in the object's tracer that this property was read, and continues the trace behind a link. Nil if no
+    /// tracer made the object.
     @usableFromInline @inline(never)
     func _traced(_ object: ObjectBase) -> Value? {
         guard object._row.leaf == nil else { return nil }
@@ -136,12 +136,12 @@ public struct Persisted<Value: _Persistable> {
     }
 }
 
-/// What a property is declared to be.
+/// The options with which a property is declared.
 @frozen
 public struct _PersistedOptions: OptionSet, Sendable {
     /// The bits: 1 for `primaryKey`, 2 for `indexed`.
     public let rawValue: UInt8
-    /// The options of some bits.
+    /// The options with the given bits.
     @inlinable @inline(__always) public init(rawValue: UInt8) { self.rawValue = rawValue }
     /// The property is the class's primary key.
     @inlinable public static var primaryKey: _PersistedOptions { @inline(__always) get { .init(rawValue: 1) } }
@@ -151,13 +151,13 @@ public struct _PersistedOptions: OptionSet, Sendable {
 
 extension Persisted where Value: _PrimaryKey {
     /// The class's primary key. It is unique and indexed, so that an object is found by it in O(log n). It can't be
-    /// changed once the object is managed. With `false` an ordinary property. A class with two primary keys is refused:
-    /// opening throws `.schemaMismatch`.
+    /// changed once the object is managed. With `false`, the property is an ordinary one. A class with two primary keys
+    /// is refused: opening throws `.schemaMismatch`.
     @inlinable @inline(__always)
     public init(primaryKey: Bool) { self.init(_options: primaryKey ? .primaryKey : [], _stored: Value._initial) }
 
-    /// The class's primary key with an initial value, which is computed for each unmanaged object. With `false` an
-    /// ordinary property.
+    /// The class's primary key with an initial value, which is computed for each unmanaged object. With `false`, the
+    /// property is an ordinary one.
     @inlinable @inline(__always)
     public init(wrappedValue: @autoclosure () -> Value, primaryKey: Bool) {
         self.init(
@@ -168,13 +168,13 @@ extension Persisted where Value: _PrimaryKey {
 
 extension Persisted where Value: _Indexable {
     /// A property with an index. A query for a value or a range finds each of its objects in O(log n), if that costs
-    /// less than looking at all objects. Adding, changing or deleting an object costs O(log n) more. With `false` an
-    /// ordinary property.
+    /// less than looking at all objects. Adding, changing or deleting an object costs O(log n) more. With `false`, the
+    /// property is an ordinary one.
     @inlinable @inline(__always)
     public init(indexed: Bool) { self.init(_options: indexed ? .indexed : [], _stored: Value._initial) }
 
-    /// An indexed property with an initial value, which is computed for each unmanaged object. With `false` an
-    /// ordinary property.
+    /// An indexed property with an initial value, which is computed for each unmanaged object. With `false`, the
+    /// property is an ordinary one.
     @inlinable @inline(__always)
     public init(wrappedValue: @autoclosure () -> Value, indexed: Bool) {
         self.init(

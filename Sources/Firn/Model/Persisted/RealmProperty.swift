@@ -1,7 +1,7 @@
 public import FirnCore
 import FirnStorage
 
-/// A type whose optional `RealmProperty` can hold: every scalar, and enums.
+/// A type whose optional can be the value of a `RealmProperty`: every scalar, and enums.
 public protocol RealmOptionalType: _OptionalPersistable {}
 
 /// A type that `RealmProperty` can hold: the optional of a scalar or of an enum, and `AnyRealmValue`.
@@ -28,15 +28,15 @@ public typealias RealmOptional<Value: RealmOptionalType> = RealmProperty<Value?>
 /// dog.age.value = 3
 /// ```
 ///
-/// The box of an unmanaged object holds the value; it belongs to the realm once the object does. The box of a managed
-/// object is made at each access, and `value` costs what the property costs. Assigning a box to the property copies
-/// its value. Access by name, queries by text, notifications and copies know the value and not the box; `where { }`
-/// takes `$0.age.value`.
+/// The box of an unmanaged object holds the value. When the object is added to a realm, its box becomes managed, too.
+/// The box of a managed object is made at each access, and `value` costs what the property costs. Assigning a box to
+/// the property copies its value. Access by name, queries by text, notifications and copies use the value and not the
+/// box; `where { }` takes `$0.age.value`.
 @available(*, deprecated, message: "Declare the property with the value's type: @Persisted var age: Int?")
 public final class RealmProperty<Value: RealmPropertyType> {
-    /// What the wrapper of a property without a box would hold. It counts while the box is unmanaged.
+    /// The value of an unmanaged box, as the wrapper of a property without a box would hold it.
     private var stored: Value._Stored
-    /// Where the value of a managed box is.
+    /// The location of a managed box's value; nil for an unmanaged box.
     private var location: CollectionLocation?
 
     /// A box with its type's empty value: nil, or `.none`. O(1).
@@ -53,8 +53,8 @@ public final class RealmProperty<Value: RealmPropertyType> {
 
     deinit { location?.release() }
 
-    /// The value. The box of a managed object reads and sets its property, and stops the program where the property
-    /// itself does.
+    /// The value. The box of a managed object reads and sets its property, and stops the program for the same reasons
+    /// as the property itself.
     public var value: Value {
         get {
             guard let location else { return Value._unwrap(stored) }
@@ -108,7 +108,7 @@ protocol PropertyBox: AnyObject {
     static var contents: any _Persistable.Type { get }
     /// The mixed value of an unmanaged box; nil if it holds another type.
     var mixed: AnyRealmValue? { get }
-    /// Sets an unmanaged box to the value that `any` stands for. Throws `ValueFault` if there is none.
+    /// Sets an unmanaged box to an untyped value. Throws `ValueFault` if the value does not fit.
     func assign(_ any: Any?) throws
     /// Turns an unmanaged box into the box of a managed row's property.
     func adopt(_ row: _Row, _ property: PropertyInfo)
@@ -132,10 +132,10 @@ extension RealmProperty: PropertyBox {
 
 @available(*, deprecated)
 extension RealmProperty: _Persistable {
-    /// The box; nil until it is asked for.
+    /// The box; nil until it is first read.
     public typealias _Stored = RealmProperty?
 
-    /// What the value's type says.
+    /// The property type of the value, marked as boxed.
     public static var _propertyType: _PropertyType {
         var type = Value._propertyType
         type.memory = .opaque
@@ -143,7 +143,7 @@ extension RealmProperty: _Persistable {
         type.isBoxed = true
         return type
     }
-    /// Nil: the box is made when it is first asked for.
+    /// Nil: the box is made when it is first read.
     public static var _initial: RealmProperty? { nil }
     /// True: nil owns nothing.
     public static var _blankOwnsNothing: Bool { true }
@@ -162,7 +162,7 @@ extension RealmProperty: _Persistable {
 
     /// True: the box is kept, and its value is replaced.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
-    /// The box of a property: made at each call if the object is managed, otherwise at the first one.
+    /// The box of a property: made at each call if the object is managed, otherwise at the first call.
     public static func _collection(
         of object: ObjectBase, _ column: Int32, _ stored: inout RealmProperty?
     ) -> RealmProperty {
@@ -187,7 +187,7 @@ extension RealmProperty: _Persistable {
 
     /// The box's value as untyped access returns it.
     public static func _any(_ value: RealmProperty) -> Any? { Value._any(value.value) }
-    /// An unmanaged box with the value that `any` stands for. Throws `ValueFault` if there is none.
+    /// An unmanaged box with an untyped value. Throws `ValueFault` if the value does not fit.
     public static func _fromAny(_ any: Any?) throws -> RealmProperty {
         let box = RealmProperty()
         try box.assign(any)
@@ -201,7 +201,7 @@ extension RealmProperty: _Persistable {
     }
 }
 
-/// A box that a query names.
+/// A box that a query can name.
 public protocol _QueriedBox {
     /// The type of the value.
     associatedtype Value

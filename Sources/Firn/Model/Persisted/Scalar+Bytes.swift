@@ -94,8 +94,8 @@ func cellBytes(_ cell: VariableCell) -> UnsafeRawBufferPointer {
     cell.bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
 }
 
-// One call out of line each, so that the getter around it is small enough to be inlined. The bytes are decoded where
-// they lie.
+// Each of these is a call that is not inlined, so that the getter around it is small enough to be inlined. The bytes
+// are decoded in place.
 @usableFromInline
 @_effects(releasenone) @inline(never)
 func _readString(_ leaf: UnsafeMutableRawPointer, row: Int, column: Int) -> String {

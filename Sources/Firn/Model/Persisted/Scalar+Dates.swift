@@ -2,9 +2,9 @@ import CFirn
 public import FirnCore
 public import Foundation
 
-/// A date is stored as seconds and nanoseconds since 1970, both of one sign, and read back as the `Date` nearest to
-/// that. So a date comes back to half a nanosecond, or exactly if a `Date` is coarser than that (more than 100
-/// days from 2001).
+/// A date is stored as seconds and nanoseconds since 1970, both of one sign. The `Date` that is nearest to these is
+/// read back. Its error is at most half a nanosecond; it is exact if a `Date` is coarser than that (more than 100 days
+/// from 2001).
 ///
 /// A date that can't be stored is clamped when it is assigned or compared with:
 ///
@@ -12,15 +12,15 @@ public import Foundation
 /// - a date later than the latest timestamp, infinity included, becomes that timestamp (2^63 - 1 seconds after 1970);
 /// - a date earlier than 2^63 seconds before 2001 becomes the earliest timestamp.
 ///
-/// These timestamps are read back as the dates that they are. So assigning what was read changes nothing, and the order
-/// of the store is the order of the dates that are read.
+/// A timestamp earlier than that date is read back as that date, any other one as the nearest date. So assigning a date
+/// that was read changes nothing, and the order of the store is the order of the dates that are read.
 extension Timestamp {
     /// Seconds between 1970 and the reference date, 2001.
     private static var reference: Int64 { 978_307_200 }
 
     /// The timestamp that is stored for a date.
     init(_ date: Date) {
-        // Uses no Double that counts from 1970, which would lose bits.
+        // A `Double` that counts from 1970 would lose bits, so none is used.
         let interval = date.timeIntervalSinceReferenceDate
         let whole = interval.rounded(.down)
         guard whole > -0x1p63, whole < Timestamp.latest else {
@@ -33,7 +33,7 @@ extension Timestamp {
             seconds += 1
             nanoseconds = 0
         }
-        // Both have one sign.
+        // Both must have one sign.
         if seconds < 0 && nanoseconds > 0 {
             seconds += 1
             nanoseconds -= 1_000_000_000
@@ -41,10 +41,10 @@ extension Timestamp {
         self.init(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// The latest timestamp as a date. The `Double` before it is the last that is stored exactly.
+    /// The latest timestamp in seconds after 2001. The `Double` before it is the last that is stored exactly.
     private static let latest = Double(Int64.max - reference)
 
-    /// The date that is read.
+    /// The date that is read for the timestamp.
     var date: Date {
         let (whole, isTooEarly) = seconds.subtractingReportingOverflow(Timestamp.reference)
         return Date(
@@ -77,7 +77,8 @@ extension Date: _FixedScalar, _Indexable {
 extension UUID: _FixedScalar, _PrimaryKey, _Indexable {
     /// The type of the column.
     public static var _type: ColumnType { .uuid }
-    /// A property without an initial value starts with a new random UUID. Accessors have no value of their own.
+    /// A property without an initial value starts with a new random UUID. An accessor needs none, since it has no value
+    /// of its own.
     public static var _initial: UUID {
         firn_is_making_accessor() ? UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)) : UUID()
     }

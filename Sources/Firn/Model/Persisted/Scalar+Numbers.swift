@@ -47,7 +47,7 @@ extension _IntegerScalar {
         guard case .int(let value) = _value, let narrow = Self(exactly: value) else { return nil }
         self = narrow
     }
-    /// The number that a number or a Boolean of any type is; nil if this type can't hold it exactly.
+    /// Converts a number or a Boolean of any type; nil if this type can't hold the number exactly.
     public static func _convert(_ any: Any) -> Self? { integer(any).flatMap { Self(exactly: $0) } }
 }
 
@@ -106,8 +106,8 @@ extension Float: _FixedScalar {
     }
     /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
-    /// The number that a number or a Boolean of any type is, the nearest one for an integer. Nil if a `Float` is
-    /// neither equal to a floating-point number nor has the same decimal text.
+    /// Converts a number or a Boolean of any type. An integer becomes the nearest `Float`. A floating-point number
+    /// becomes a `Float` that is equal or has the same decimal text, or nil if there is none.
     public static func _convert(_ any: Any) -> Float? {
         guard let number = floating(any) else { return nearest(any) }
         let narrow = Float(number)
@@ -139,11 +139,11 @@ extension Double: _FixedScalar {
     }
     /// The number as an `NSNumber`.
     public var _boxed: Any { NSNumber(value: self) }
-    /// The number that a number or a Boolean of any type is, the nearest one for an integer.
+    /// Converts a number or a Boolean of any type. An integer becomes the nearest `Double`.
     public static func _convert(_ any: Any) -> Double? { floating(any) ?? nearest(any) }
 }
 
-/// The integer that a number or a Boolean of any type is; nil if it is not exactly one.
+/// A number or a Boolean of any type as an integer; nil if the value is not exactly an integer.
 func integer(_ any: Any) -> Int64? {
     switch any {
     case let value as Bool: return value ? 1 : 0
@@ -170,7 +170,7 @@ private func nearest<F: BinaryFloatingPoint>(_ any: Any) -> F? {
     return instance(any, of: NSNumber.self).flatMap { $0.objCType.pointee == 0x51 ? F($0.uint64Value) : nil }
 }
 
-/// The number that a floating-point value of any type is; nil for anything else.
+/// A floating-point value of any type as a `Double`; nil for anything else.
 func floating(_ any: Any) -> Double? {
     if let value = any as? any BinaryFloatingPoint { return Double(value) }
     guard let value = instance(any, of: NSNumber.self), [0x66, 0x64].contains(value.objCType.pointee) else {

@@ -13,12 +13,12 @@ public protocol _Scalar: _MappingTarget, RealmOptionalType where _Stored == Self
     static var _optionalInlineStorage: _InlineStorage { get }
     /// The value as a value of the store.
     var _value: Value { get }
-    /// Nil if the stored value is of another type, or has no meaning for this one.
+    /// Nil if the stored value is of another type, or is invalid for this one.
     init?(_value: Value)
     /// The value as untyped access returns it: numbers as `NSNumber`.
     var _boxed: Any { get }
-    /// The value that `any` stands for, if it is of another type; nil if it does not fit exactly. Numbers and
-    /// Booleans are converted if nothing is lost; text is parsed for `ObjectId` and `UUID`.
+    /// Converts a value of another type; nil if it does not fit exactly. Numbers and Booleans are converted if nothing
+    /// is lost; text is parsed for `ObjectId` and `UUID`.
     static func _convert(_ any: Any) -> Self?
 }
 
@@ -61,21 +61,22 @@ extension _Scalar {
     /// The value as a value of the store; null if it is nil.
     public static func _optionalStoreValue(_ value: Self?) -> Value? { value.map(\._value) ?? .null }
 
-    /// The value that `any` stands for. Throws `ValueFault` for nil and for anything that does not fit.
+    /// An untyped value converted to this type. Throws `ValueFault` for nil and for anything that does not fit.
     public static func _fromAny(_ any: Any?) throws -> Self {
         guard let any = unwrapped(any) else { throw ValueFault("nil does not fit a property that is not optional") }
         return try _fit(any)
     }
 
-    /// The value that `any`, which is unwrapped, stands for. Throws `ValueFault` if it does not fit.
+    /// An unwrapped value converted to this type. Throws `ValueFault` if it does not fit.
     private static func _fit(_ any: Any) throws -> Self {
         if let value = (any as? Self) ?? _convert(any) { return value }
-        // An enum, or a type of the application, is what it is stored as.
+        // An enum, or a value of a type of the application, is converted through its stored value.
         if let mapped = any as? any _MappedValue, let value = try? _fit(mapped._mapped) { return value }
         throw ValueFault(any, isNot: Self.self)
     }
 
-    /// The value that `any` stands for; nil for nil and `NSNull`. Throws `ValueFault` for anything that does not fit.
+    /// An untyped value converted to this type; nil for nil and `NSNull`. Throws `ValueFault` for anything that does
+    /// not fit.
     public static func _optionalFromAny(_ any: Any?) throws -> Self? {
         guard let any = unwrapped(any) else { return nil }
         return try _fit(any)
@@ -103,7 +104,7 @@ extension _Scalar {
 
     /// The type of a property with such values.
     public static var _targetType: _PropertyType { _propertyType }
-    /// What a property with such values starts with.
+    /// The initial value of a property with such values.
     public static var _targetInitial: Self { _initial }
     /// Runs the code.
     @inlinable @inline(__always)
@@ -131,7 +132,7 @@ public protocol _FixedScalar: _Scalar {
     associatedtype _Raw: BitwiseCopyable
     /// The value as the column stores it.
     var _raw: _Raw { get }
-    /// The value of what the column stores.
+    /// The value that the column stores as `_raw`.
     init(_raw: _Raw)
 }
 

@@ -1,7 +1,7 @@
 import CFirn
 
-/// The bytes of an accessor of a class before it has a row. An accessor is made by copying them, which costs a fraction
-/// of what the class's initialiser does: that sets one property after the other.
+/// The bytes of an accessor of a class before it has a row. Copying them makes an accessor at a fraction of the cost of
+/// the class's initialiser, which sets one property after the other.
 ///
 /// A class has a template if all of its stored properties are `@Persisted`, and none of them is ignored. Nor may its
 /// initialiser make other objects before it calls `super.init()`. The template is made from an instance, whose wrappers
@@ -17,8 +17,9 @@ struct AccessorTemplate: @unchecked Sendable {
     /// The reference counts of an instance to which there is one reference, and of one to which there are two.
     private let countsOfOne: UInt64
     private let countsOfTwo: UInt64
-    /// Where the wrappers of lists keep the list once it was asked for; 0 if it was not. Plain memory, so that nothing
-    /// is retained while it is read. All templates of a class share it, and nobody frees it.
+    /// The offsets at which the wrappers of collections keep a collection once it was read; the word there is 0 until
+    /// then. The memory is plain, so that nothing is retained while the offsets are read. All templates of a class
+    /// share it, and nobody frees it.
     private let keptLists: UnsafeBufferPointer<Int>
 
     /// The template of a class, made from an instance of it, `blank`, and all of its stored properties. Nil if an
@@ -30,13 +31,13 @@ struct AccessorTemplate: @unchecked Sendable {
         let count = firn_instance_byte_count(metadata)
         byteCount = count
         let end = properties.map { $0.offset + $0.wrapper.byteCount }.max() ?? 0
-        // An instance may be rounded up to its alignment.
+        // An instance's size may be rounded up to its alignment.
         guard count >= end, count < end + Self.alignment else { return nil }
         for property in properties {
             guard property.wrapper.blankOwnsNothing, property.wrapper.alignment <= Self.alignment else { return nil }
         }
         let copy = withExtendedLifetime(blank) { () -> UnsafeMutableRawPointer? in
-            // `_row` is the first property of the base class.
+            // This verifies that `_row` is the first property of the base class.
             let key = blank._row.key
             blank._row.key = .max
             defer { blank._row.key = key }
@@ -53,14 +54,14 @@ struct AccessorTemplate: @unchecked Sendable {
         (countsOfOne, countsOfTwo) = Self.referenceCounts()
     }
 
-    /// What `malloc` gives, and so an instance has.
+    /// The alignment of memory that `malloc` returns, and so of an instance.
     private static var alignment: Int { 16 }
 
     private final class Plain {}
 
-    /// The reference counts of a new instance of any class, and of one that was retained once more.
+    /// The reference counts of a new instance of any class, and of an instance that was retained once more.
     ///
-    /// In C, because the compiler leaves out what it takes for a needless retain.
+    /// The retain is made in C, because the compiler would remove it as needless.
     private static func referenceCounts() -> (one: UInt64, two: UInt64) {
         let metadata = unsafeBitCast(Plain.self, to: UnsafeRawPointer.self)
         let instance = firn_copy_instance(metadata, firn_instance_byte_count(metadata), metadata)
@@ -100,7 +101,7 @@ struct AccessorTemplate: @unchecked Sendable {
     }
 
     /// A second reference to an instance. Nil if the caller's reference is not the only one, of whatever kind, or if
-    /// the instance is not as it was made. No atomic operation.
+    /// the instance has changed since it was made. Uses no atomic operation.
     @inline(__always)
     func lend(_ instance: UnsafeMutableRawPointer) -> ObjectBase? {
         guard isUnused(instance) else { return nil }
@@ -108,7 +109,8 @@ struct AccessorTemplate: @unchecked Sendable {
         return Unmanaged<ObjectBase>.fromOpaque(instance).takeRetainedValue()
     }
 
-    /// Whether the caller has the only reference to an instance, of whatever kind, and the instance is as it was made.
+    /// Whether the caller has the only reference to an instance, of whatever kind, and the instance has not changed
+    /// since it was made.
     @inline(__always)
     private func isUnused(_ instance: UnsafeMutableRawPointer) -> Bool {
         guard firn_reference_counts(instance) == countsOfOne else { return false }

@@ -2,9 +2,9 @@ import FirnCore
 
 /// A `Persisted` wrapper of unknown value type, which is reached by its address in an object.
 protocol AnyPersisted {
-    /// What the property's values are.
+    /// The property's type.
     static var shape: _PropertyType { get }
-    /// How the property is declared.
+    /// The options with which the property is declared.
     static func options(_ wrapper: UnsafeMutableRawPointer) -> _PersistedOptions
     /// The value of an unmanaged object, or the collection of any object; nil if the value is nil.
     static func any(_ wrapper: UnsafeMutableRawPointer, of object: ObjectBase) -> Any?
@@ -18,15 +18,15 @@ protocol AnyPersisted {
     static func releaseLink(_ wrapper: UnsafeMutableRawPointer)
     /// Turns the wrapper into an accessor's wrapper, and releases whatever it held.
     static func clear(_ wrapper: UnsafeMutableRawPointer)
-    /// The collection that the wrapper has made; nil if it was never asked for.
+    /// The collection that the wrapper has made; nil if the collection was never read.
     static func existingCollection(_ wrapper: UnsafeMutableRawPointer) -> (any PersistedCollection)?
-    /// The box that the wrapper has made; nil if it was never asked for.
+    /// The box that the wrapper has made; nil if the box was never read.
     static func existingBox(_ wrapper: UnsafeMutableRawPointer) -> (any PropertyBox)?
-    /// The collection of a managed object, made at each call; nil for backlinks.
+    /// A new instance of a managed object's collection; nil for backlinks.
     static func managedCollection(of object: ObjectBase, _ column: Int32) -> (any PersistedCollection)?
     /// The offset of the unmanaged value in the wrapper.
     static var valueOffset: Int { get }
-    /// The wrapper's bytes.
+    /// The wrapper's size in bytes.
     static var byteCount: Int { get }
     /// The wrapper's alignment in bytes.
     static var alignment: Int { get }
@@ -34,38 +34,37 @@ protocol AnyPersisted {
     static var blankOwnsNothing: Bool { get }
     /// Turns the wrapper into an accessor's wrapper, without releasing what it held.
     static func writeBlank(_ wrapper: UnsafeMutableRawPointer)
-    /// The elements that an untyped sequence stands for, for a collection.
+    /// The elements for a collection, converted from an untyped sequence.
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
-    /// Whether `any` is an array that holds a collection's elements as they are.
+    /// Whether `any` is an array whose elements a collection can hold without conversion.
     static func isElements(_ any: Any) -> Bool
     /// What a property without an initial value holds, as untyped access returns it.
     static var initialAny: Any? { get }
-    /// Whether the property takes an untyped value, and does not make nil of it.
+    /// Whether the property takes an untyped value without turning it into nil.
     static func takes(_ any: Any?) -> Bool
     /// A value read from the store, as untyped access returns it; nil for null.
     static func any(from value: Value, _ realm: _RealmInstance) -> Any?
-    /// The store's value that `any` stands for; nil for objects and collections.
+    /// An untyped value as the store keeps it; nil for objects and collections.
     static func storeValue(from any: Any?) throws -> Value?
 }
 
 /// A collection that belongs to a property.
 protocol PersistedCollection: AnyObject {
-    /// Replaces its elements, whether it is managed or not.
+    /// Replaces the elements of the collection, managed or not.
     func assign(_ any: Any?) throws
-    /// The elements that an untyped sequence stands for.
+    /// The elements, converted from an untyped sequence.
     static func elements(_ any: Any?, _ realm: _RealmInstance) throws -> [Value]
-    /// Whether `any` is an array that holds elements as they are.
+    /// Whether `any` is an array whose elements the collection can hold without conversion.
     static func isElements(_ any: Any) -> Bool
     /// The elements, if they are objects.
     var linkedElements: [LinkedElement] { get }
-    /// Whether reading it would stop the program.
+    /// Whether reading the collection would stop the program.
     var isInvalidated: Bool { get }
-    /// The elements as a store keeps them that `realm` writes to. `link` gives the link of each object in a mixed
-    /// value.
+    /// The elements as the store of `realm` keeps them. `link` returns the link to an object in a mixed value.
     func elements(for realm: _RealmInstance, _ link: (ObjectBase) throws -> Value) throws -> [Value]
     /// The objects in the elements, if these are mixed values.
     func mixedObjects() throws -> [ObjectBase]
-    /// Makes it the collection of a managed row.
+    /// Makes this instance the collection of a managed row.
     func adopt(_ row: _Row, _ property: PropertyInfo)
 }
 

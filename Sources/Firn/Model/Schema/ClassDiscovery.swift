@@ -6,13 +6,13 @@ import FirnStorage
 enum ClassDiscovery {
     private struct Classes {
         var registered: [ObjectIdentifier: ObjectBase.Type] = [:]
-        /// The classes of the images that were loaded when this was first asked for.
+        /// The classes of the images that were loaded at the first scan; nil before it.
         var found: [ObjectBase.Type]?
     }
-    // Realms are opened on any thread; the type guards the value.
+    // Realms are opened on any thread, so a lock guards the value.
     private static var classes: GlobalGuarded<Classes> { GlobalGuarded(.discoveredClasses) { Classes() } }
 
-    /// Adds classes, which need not be found by a scan.
+    /// Registers classes, whether or not a scan would find them.
     static func register(_ types: [ObjectBase.Type]) {
         classes.withLock { classes in for type in types { classes.registered[ObjectIdentifier(type)] = type } }
     }
@@ -56,7 +56,7 @@ private struct ContextDescriptor {
     /// The offset of the superclass in a class's metadata.
     private static let superclassOffset = 8
 
-    /// The class's metadata, if it is a class, not generic, and a subclass of one of `bases`.
+    /// The type's metadata if the type is a class, is not generic, and is a subclass of one of `bases`; otherwise nil.
     func subclassMetadata(of bases: [UnsafeRawPointer]) -> UnsafeRawPointer? {
         let flags = address.load(as: UInt32.self)
         guard flags & Self.kindMask == Self.classKind, flags & Self.genericFlag == 0,

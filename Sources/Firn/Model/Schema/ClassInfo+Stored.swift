@@ -1,10 +1,10 @@
 import FirnCore
 import Foundation
 
-/// Classes that are described by the store instead of the program. The objects of a store as it was before a migration
-/// are seen through them. Their objects are dynamic ones, and their properties have the names and types of the columns.
+/// Classes that the store describes instead of the program. A migration shows the objects of the store before it
+/// through these classes. The objects are dynamic ones, and the properties have the names and types of the columns.
 extension ClassInfo {
-    /// The class that a table stands for.
+    /// The class that describes a table.
     convenience init(_ table: TableSchema, in schema: StoreSchema) {
         let properties = table.columns.enumerated().filter { !$1.isRemoved }.map { number, column in
             PropertyInfo(
@@ -15,7 +15,7 @@ extension ClassInfo {
 }
 
 extension PropertyInfo {
-    /// The property that a column stands for.
+    /// The property that describes a column.
     fileprivate convenience init(_ column: ColumnSchema, isPrimaryKey: Bool, targetName: String?) {
         self.init(
             name: column.name, columnName: column.name, offset: 0, wrapper: Self.wrapper(of: column), options: [],

@@ -22,20 +22,20 @@ final class ClassInfo: @unchecked Sendable {
     /// The properties that have a column.
     let stored: [PropertyInfo]
     let primaryKey: PropertyInfo?
-    /// What is wrong with the declaration, one sentence each.
+    /// The mistakes in the declaration, one sentence each.
     let faults: [String]
-    /// Whether any property is a link or a collection.
+    /// Whether the wrapper of any property may hold an object, a collection or a box.
     let hasReferences: Bool
     /// The wrapped properties that Firn does not store.
     let ignored: [IgnoredProperty]
-    /// The properties that must not be nil although their Swift type has nil.
+    /// The properties that must not be nil although their Swift type is optional.
     let required: [PropertyInfo]
     /// Whether reads of its objects are reported to Swift's Observation framework.
     let isObservable: Bool
-    /// What accessors are copied from, if a copy of their bytes is a copy of them.
+    /// The bytes that accessors are copied from; nil if the class's initialiser has to make each accessor.
     let template: AccessorTemplate?
     private let byName: NameMap<PropertyInfo>
-    // Set by any thread that finds out, never cleared.
+    // Any thread may set it; it is never cleared.
     private let needsInitialValues: Atomic<Bool>
 
     /// The property with a Swift name.
@@ -44,18 +44,18 @@ final class ClassInfo: @unchecked Sendable {
     /// Whether `ignoredProperties()` names a wrapped property.
     func isIgnored(_ name: String) -> Bool { ignored.contains { $0.name == name } }
 
-    /// Text for a property that is not there: that the class lacks it, and which properties the class has.
+    /// The text of a message about a missing property: that the class lacks it, and which properties the class has.
     ///
-    /// - Parameter written: how a name is written where it is missed.
+    /// - Parameter written: returns a property's name as the message writes it.
     func missingPropertyText(_ name: String, written: (String) -> String = { $0 }) -> String {
         isIgnored(name)
             ? "the class \(self.name) does not store \"\(name)\", because its ignoredProperties() names it"
             : "the class \(self.name) has no property \"\(name)\"; it has \(properties.map { written($0.name) }.joined(separator: ", "))"
     }
 
-    /// Whether accessors compute their initial values. An ignored property keeps its own value, and an object that the
-    /// class's initialiser makes keeps its own initial values. The initial value of a property that Firn does not store
-    /// may make such an object at any time. And an initialiser that has made one once may do so again.
+    /// Whether accessors compute their initial values. An ignored property needs its initial value, since it keeps a
+    /// value of its own. So do the properties of any other object that the class's initialiser makes. The initialiser
+    /// may make one if it has made one before, or if the class has a property that Firn does not store.
     var computesInitialValues: Bool {
         @inline(__always) get { needsInitialValues.load(ordering: .relaxed) }
     }
@@ -63,14 +63,14 @@ final class ClassInfo: @unchecked Sendable {
     /// Notes that the class's initialiser makes other objects.
     func makesOtherObjects() { needsInitialValues.store(true, ordering: .relaxed) }
 
-    // Classes are looked up on any thread; the type guards the value.
+    // Classes are looked up on any thread, so a lock guards the value.
     private static var known: GlobalGuarded<ClassMap<ClassInfo>> { GlobalGuarded(.classes) { ClassMap() } }
 
-    /// What is known about a class; found out at the first call.
+    /// What is known about a class. It is found out at the first call.
     static func of(_ type: ObjectBase.Type) -> ClassInfo {
         if let info = known.withLock({ $0[type] }) { return info }
-        // Made without the lock, since it runs the class's initialiser. If two threads do so at once, the first to
-        // enter its result wins.
+        // The info is made without the lock, since that runs the class's initialiser. If two threads do so at once, the
+        // first to enter its result wins.
         let info = ClassInfo(type)
         return known.withLock { known in
             if let earlier = known[type] { return earlier }
@@ -117,7 +117,8 @@ final class ClassInfo: @unchecked Sendable {
         var found: [PropertyInfo] = []
         var foundIgnored: [IgnoredProperty] = []
         _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { label, offset, field, _ in
-            // Asked first: to find that a type has no conformance, the runtime searches those of all loaded modules.
+            // This test comes first, because the cast below is slow if it fails: the runtime searches the conformances
+            // of all loaded modules.
             if field == _Row.self { return true }
             var name = String(cString: label)
             guard let wrapper = field as? any AnyPersisted.Type else {
@@ -202,8 +203,8 @@ final class ClassInfo: @unchecked Sendable {
 }
 
 extension ClassInfo {
-    /// Why a field that is not wrapped can't be meant so: it is a collection or a box, which stores nothing without its
-    /// wrapper. Nil for other fields. Optionals, which lazy properties are too, may be meant so.
+    /// The mistake if a field that is not wrapped is a collection or a box, which stores nothing without its wrapper.
+    /// Nil for other fields. An optional, such as a lazy property, may be left unwrapped on purpose.
     private static func unstoredFault(_ field: Any.Type, _ name: String, of type: ObjectBase.Type) -> String? {
         guard !(field is any _OptionalProtocol.Type), let stored = field as? any _Persistable.Type else { return nil }
         let shape = stored._propertyType
@@ -224,7 +225,7 @@ extension ClassInfo {
         return next != nil
     }
 
-    /// The template of a class, none of whose properties needs its initial value; nil if it can't have one.
+    /// The template of a class whose properties need no initial values; nil if the class can't have a template.
     private static func makeTemplate(_ type: ObjectBase.Type, _ properties: [PropertyInfo]) -> AccessorTemplate? {
         let before = firn_set_accessor_state(UInt(FIRN_MAKING_ACCESSOR))
         let blank = type.init()
@@ -304,7 +305,7 @@ final class PropertyInfo: @unchecked Sendable {
         isIndexed = options.contains(.indexed) || isNamedIndex || isPrimaryKey
     }
 
-    /// The column that the store must have for it.
+    /// The column that the store must have for the property.
     func column(target: TableID?) -> ColumnSchema {
         ColumnSchema(
             name: columnName, type: shape.type, collection: shape.collection,
@@ -313,7 +314,7 @@ final class PropertyInfo: @unchecked Sendable {
             target: target)
     }
 
-    /// What is wrong with the declaration of the property, one sentence each.
+    /// The mistakes in the declaration of the property, one sentence each.
     func faults(in className: String) -> [String] {
         var faults: [String] = []
         let full = "\(className).\(name)"

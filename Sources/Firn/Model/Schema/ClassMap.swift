@@ -2,7 +2,7 @@ import FirnCore
 
 /// A dictionary whose keys are classes, sorted by address: finding takes O(log classes), adding O(classes).
 ///
-/// No `Dictionary`, for the reason that `LinearMap` gives.
+/// `LinearMap` says why this is not a `Dictionary`.
 struct ClassMap<Value> {
     private var addresses: [UInt64] = []
     private var values: [Value] = []

@@ -16,9 +16,9 @@ struct MigrationPlan {
     /// The tables of the classes that become embedded.
     let becomingEmbedded: Set<TableID>
     private var removed: Set<TableID> = []
-    /// The classes whose primary keys the block has set.
+    /// The tables of the classes whose primary keys the block has set.
     private var freed: Set<TableID> = []
-    /// The objects that the block has tried to copy into themselves, by their tables.
+    /// The objects that the block has tried to copy into themselves, by table.
     private var selfContaining: [TableID: Set<Int64>] = [:]
     private var renamed: [(table: TableID, column: Int, from: String)] = []
 
@@ -43,7 +43,7 @@ struct MigrationPlan {
     /// The class of a table; nil if the realm does not have it.
     private func info(_ id: TableID) -> ClassInfo? { infos[interim[id].name] }
 
-    /// Gives a table its primary key, unless its objects need not have unique ones yet.
+    /// Sets a table's primary key, or removes it while its values need not be unique yet.
     private mutating func updateKey(_ id: TableID) {
         guard let info = info(id) else { return }
         let key = info.primaryKey.flatMap { interim[id].column(named: $0.columnName) }
@@ -51,7 +51,7 @@ struct MigrationPlan {
         interim.tables[id.index].primaryKey = isUnique ?? false ? key : nil
     }
 
-    /// Renames a property of a class, so that its values stay.
+    /// Renames a property of a class, and keeps its values.
     mutating func rename(_ className: String, from: String, to: String) throws(Fault) {
         func text(_ name: String) -> String { "\"\(DisplayText.line(className)).\(DisplayText.line(name))\"" }
         guard let id = old.table(named: className) else {
@@ -91,7 +91,7 @@ struct MigrationPlan {
         updateKey(id)
     }
 
-    /// Removes the table of a class that the realm no longer has, once the block has returned, and the links to it.
+    /// Removes the table of a class that the realm no longer has, and the links to it, once the block has returned.
     mutating func remove(_ id: TableID) { removed.insert(id) }
 
     /// The schema that the store has in the end.
@@ -115,11 +115,11 @@ struct MigrationPlan {
         return schema
     }
 
-    /// Notes that an object, which is to be embedded, is a part of itself.
+    /// Notes that an object whose class becomes embedded is a part of itself.
     mutating func noteSelfContaining(_ id: TableID, key: Int64) { selfContaining[id, default: []].insert(key) }
 
-    /// Why the migration can't be committed, one sentence for each reason. The transaction has the final schema. The
-    /// reasons are:
+    /// The reasons why the migration can't be committed, one sentence each. The transaction has the final schema.
+    /// Possible reasons are:
     /// - properties that were renamed to a name which the class does not have;
     /// - objects that are parts of themselves;
     /// - objects that do not fit the classes.

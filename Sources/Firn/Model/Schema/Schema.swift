@@ -66,8 +66,8 @@ public struct Property: CustomStringConvertible, Equatable, Sendable {
     public let columnName: String
     /// The type of the value; for a collection, of its elements.
     public let type: PropertyType
-    /// Whether the value, or an element of a list, may be nil: the type is optional, and `requiredProperties()` does
-    /// not name the property.
+    /// Whether the value, or an element of a collection, may be nil: the type is optional, and `requiredProperties()`
+    /// does not name the property.
     public let isOptional: Bool
     /// Whether the property has an index; true for a primary key.
     public let isIndexed: Bool
@@ -79,7 +79,7 @@ public struct Property: CustomStringConvertible, Equatable, Sendable {
     public let isSet: Bool
     /// Whether the property is a map.
     public let isMap: Bool
-    /// The class that a link or list leads to, or whose objects link here for backlinks; nil for other types.
+    /// The class that the property links to, or whose objects link here for backlinks; nil for other types.
     public let objectClassName: String?
     /// The name of the linking property, for backlinks; nil for other properties.
     public let linkOriginPropertyName: String?

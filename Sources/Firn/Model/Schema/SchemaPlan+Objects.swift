@@ -2,14 +2,15 @@ import FirnBytes
 import FirnCore
 
 extension SchemaPlan {
-    /// How many keys or objects of a class a message names.
+    /// The maximum number of keys or objects of a class that a message names.
     private static let mostNamed = 5
 
-    /// Why objects of a class that becomes embedded can't be copied: they are parts of themselves.
+    /// A sentence about objects of a class that becomes embedded which are parts of themselves, so that no parent can
+    /// have a copy.
     static func selfContainingFault(
         _ id: TableID, _ keys: [Int64], in transaction: WriteTransaction, from old: StoreSchema
     ) -> String {
-        // Of the version before: objects that no parent has are deleted by now.
+        // Read from the version before, because objects that no parent has are deleted by now.
         let table = transaction.base.snapshot.table(id)
         let names = keys.prefix(mostNamed).map { table.name(ofObject: $0, before: old[id]) }
         let list = names.joined(separator: ", ") + (keys.count > names.count ? ", …" : "")
@@ -17,9 +18,9 @@ extension SchemaPlan {
             "\"\(old[id].name)\": \(keys.count) of its objects \(keys.count == 1 ? "is a part of itself" : "are parts of themselves"), so no parent can have a copy: \(list)."
     }
 
-    /// Why the objects in the store do not fit the classes, one sentence for each class. Either several objects would
-    /// have one primary key, or embedded objects have no parent or several. The transaction has changed its schema from
-    /// `old`.
+    /// The reasons why the objects in the store do not fit the classes, one sentence for each class. Either several
+    /// objects would have one primary key, or embedded objects have no parent or several. The transaction has changed
+    /// its schema from `old`.
     static func objectFaults(
         in transaction: WriteTransaction, from old: StoreSchema, freed: Set<TableID> = []
     ) -> [String] {
@@ -108,7 +109,7 @@ extension StoreSchema {
 }
 
 extension TableView {
-    /// An object, for messages: by the primary key that it had, or by its first value.
+    /// The text for an object in messages: its object key, with the primary key that it had or else its first value.
     fileprivate func name(ofObject key: Int64, before: TableSchema) -> String {
         let plain = schema.columns.indices.filter {
             !schema.columns[$0].isRemoved && schema.columns[$0].collection == .none && schema.columns[$0].target == nil

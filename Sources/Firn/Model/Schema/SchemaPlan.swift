@@ -2,7 +2,7 @@ import FirnBytes
 import FirnCore
 import Foundation
 
-/// What becomes of a store's schema when it is opened with a set of classes.
+/// The changes to a store's schema when the store is opened with a set of classes.
 ///
 /// Without a higher schema version, classes and indexes may be added, and indexes removed; anything else is a
 /// difference that opening refuses. With a higher version, properties are added and removed as well. The
@@ -11,11 +11,10 @@ import Foundation
 struct SchemaPlan {
     /// The schema that the store is to have.
     private(set) var schema: StoreSchema
-    /// What a higher schema version is needed for, one sentence each.
+    /// The changes that need a higher schema version, one sentence each.
     private(set) var differences: [String] = []
     private let old: StoreSchema
-    /// The columns for which a class asks for an index although another class of the same table may not, by their
-    /// table's name.
+    /// For each table that several classes share, by its name: the columns that at least one of these classes indexes.
     private let sharedIndexes: [[UInt8]: Set<[UInt8]>]
 
     /// Whether the store's schema has to be changed at all.
@@ -29,7 +28,7 @@ struct SchemaPlan {
         sharedIndexes = SchemaPlan.sharedIndexes(infos)
         schema = old
         schema.version = max(version, old.version)
-        // All names first, so that links between new classes find their tables.
+        // All tables are added first, so that links between new classes find them.
         let known = old.numbersByName
         var added: Set<[UInt8]> = []
         // Two classes of one name share a table.
@@ -43,7 +42,7 @@ struct SchemaPlan {
         }
     }
 
-    /// The indexed columns of the tables that more than one class shows.
+    /// For each table that several classes share, by its name: the columns that at least one of these classes indexes.
     private static func sharedIndexes(_ infos: [ClassInfo]) -> [[UInt8]: Set<[UInt8]>] {
         let byName = Dictionary(grouping: infos) { Array($0.name.utf8) }
         return byName.filter { $0.value.count > 1 }.mapValues { classes in
@@ -51,7 +50,7 @@ struct SchemaPlan {
         }
     }
 
-    /// Brings one class's table to what the class declares, and notes the differences.
+    /// Changes a class's table to what the class declares, and notes the differences.
     private mutating func merge(_ info: ClassInfo, table id: TableID, tables: NameMap<TableID>, isNew: Bool) {
         var table = schema[id]
         let indexed = sharedIndexes.isEmpty ? nil : sharedIndexes[Array(info.name.utf8)]
@@ -63,7 +62,7 @@ struct SchemaPlan {
             }
             return column
         }
-        // Most openings find a class as they left it.
+        // Most openings find a class unchanged.
         if !isNew, table.isEmbedded == info.isEmbedded, table.columns.count == info.stored.count,
             table.primaryKey.map({ table.columns[$0].name }) == info.primaryKey?.columnName,
             zip(table.columns, info.stored).allSatisfy({ $0 == column($1) })
@@ -137,15 +136,15 @@ struct SchemaPlan {
 }
 
 extension TableSchema {
-    /// Whether a column was the primary key before, too, with or without nil as now, so that it has no duplicates.
+    /// Whether a column was the primary key before, with the same optionality as now, so that it has no duplicates.
     func keepsKey(_ column: Int, of before: TableSchema) -> Bool {
         before.primaryKey == column && before.columns[column].isNullable == columns[column].isNullable
     }
 }
 
 extension ClassInfo {
-    /// Whether two classes store the same, so that they may show one table. An index that one of them lacks is no
-    /// difference: the column has it if one of them asks for it.
+    /// Whether two classes store the same, so that they may share a table. Their indexes may differ: the column is
+    /// indexed if one of the classes declares an index.
     fileprivate func storesTheSame(as other: ClassInfo) -> Bool {
         guard stored.count == other.stored.count, isEmbedded == other.isEmbedded, !isObservable, !other.isObservable,
             primaryKey?.columnName == other.primaryKey?.columnName
@@ -153,7 +152,7 @@ extension ClassInfo {
         let others = NameMap(other.stored.map { ($0.columnName, $0) })
         return stored.allSatisfy { property in
             guard let same = others[property.columnName] else { return false }
-            // The number of a table has no meaning here.
+            // The targets are compared below by class name, since the classes have no tables here.
             var column = property.column(target: nil)
             let other = same.column(target: nil)
             column.isIndexed = other.isIndexed
@@ -184,7 +183,7 @@ extension SchemaPlan {
         SchemaPlan(infos, version: 0, on: StoreSchema()).schema.limitFault
     }
 
-    /// What is wrong with a set of classes in itself, one sentence each.
+    /// The mistakes in a set of classes, without regard to a store, one sentence each.
     static func faults(of infos: [ClassInfo]) -> [String] {
         var faults = infos.flatMap(\.faults)
         let names = NameMap(infos.map { ($0.name, $0) })

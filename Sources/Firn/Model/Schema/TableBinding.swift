@@ -1,9 +1,9 @@
 import FirnCore
 
-/// Ties a class to its table in one store: which column each property is.
+/// Ties a class to its table in one store: it says which column each property has.
 final class TableBinding: @unchecked Sendable {
-    // Immutable after its initialiser, but metatypes are not Sendable to the compiler. Its pointers live as long as
-    // it does.
+    // Immutable after its initialiser, but metatypes are not Sendable to the compiler. The memory of the pointers is
+    // freed with it.
     let info: ClassInfo
     let table: TableID
     /// The column of each stored property, by the property's number.
@@ -15,22 +15,23 @@ final class TableBinding: @unchecked Sendable {
     let isEmbedded: Bool
     /// What is written into each wrapper of a managed instance.
     private let binds: Binds
-    /// What accessors are copied from; nil if the class's initialiser has to make them, or if their reads are tracked.
+    /// The bytes that accessors are copied from; nil if the class's initialiser has to make them, or if their reads are
+    /// tracked.
     let template: AccessorTemplate?
-    /// What accessors are copied from whose reads are reported to Swift's Observation framework: they must not count as
-    /// located.
+    /// The bytes that accessors are copied from if their reads are reported to Swift's Observation framework; otherwise
+    /// nil. These accessors must not count as located.
     let trackedTemplate: AccessorTemplate?
     /// Whether reads of the class's objects are reported to Swift's Observation framework.
     let isObservable: Bool
     /// How an unmanaged instance's values are written to a new row, for the columns without links and collections.
     /// Plain memory, so that nothing is retained while they are read.
     let fills: UnsafeBufferPointer<Fill>
-    /// The same for links and collections, and for mixed values, which may have links in them.
+    /// Like `fills`, for links, collections, mixed values (which may have links in them) and boxes.
     let references: UnsafeBufferPointer<Fill>
     /// The column of an integer primary key that is not optional; -1 if there is none.
     let integerKeyColumn: Int
     private let byColumn: [PropertyInfo?]
-    /// The table as it was when this was made.
+    /// The table's schema when the binding was made.
     private let schema: TableSchema
 
     struct Fill {
@@ -48,11 +49,11 @@ final class TableBinding: @unchecked Sendable {
         let column: Int32
     }
 
-    /// Where each wrapper lies, and its column.
+    /// The offset of each wrapper, and its column.
     struct Binds {
         fileprivate let all: UnsafeBufferPointer<Bind>
 
-        /// Writes their columns into an instance's wrappers.
+        /// Writes the columns into the wrappers of an instance.
         @inline(__always)
         func write(to instance: UnsafeMutableRawPointer) {
             for bind in all { (instance + Int(bind.offset)).storeBytes(of: bind.column, as: Int32.self) }
@@ -74,7 +75,7 @@ final class TableBinding: @unchecked Sendable {
             guard let column = property.isLinkingObjects ? property.position : numbers[property.columnName] else {
                 preconditionFailure("Firn: \(info.name).\(property.name) has no column")
             }
-            // Backlinks have no column; their index among the properties stands for one.
+            // Backlinks have no column; their index among the properties is used instead.
             var bound = Int32(column)
             if !property.isLinkingObjects {
                 columns.append(column)
@@ -87,7 +88,7 @@ final class TableBinding: @unchecked Sendable {
                     bound |= _BoundColumn.writesThroughStore | _BoundColumn.readsSpecially
                 }
             }
-            // The wrappers of a class that only the store describes are in no instance.
+            // A class that only the store describes has no instances with wrappers.
             if !info.isStored { binds.append(Bind(offset: Int32(property.offset), column: bound)) }
         }
         for property in info.ignored {
@@ -168,7 +169,7 @@ final class TableBinding: @unchecked Sendable {
     }
 
     /// Empties the wrappers of an instance that becomes an accessor. Its class's initialisers may have put a
-    /// collection, a box or an object there, which would be taken for what the store has.
+    /// collection, a box or an object there, which would be taken for the store's value.
     func clearReferences(of object: ObjectBase) {
         let address = object.address
         for step in references {
@@ -178,7 +179,7 @@ final class TableBinding: @unchecked Sendable {
         }
     }
 
-    /// Writes their columns into an instance's wrappers.
+    /// Writes the columns into the wrappers of an instance.
     @inline(__always)
     func bind(_ instance: UnsafeMutableRawPointer) { binds.write(to: instance) }
 }
@@ -187,14 +188,14 @@ final class TableBinding: @unchecked Sendable {
 enum SchemaFit: Int {
     /// Nothing: they would read memory that holds something else.
     case none
-    /// Read. A cell that they write may belong to an index that they do not know, so the transaction writes it.
+    /// Read. The transaction writes the cells, because a cell may belong to an index that the accessors do not know.
     case throughTransaction
     /// Read, and write cells directly.
     case inPlace
 }
 
 extension TableSchema {
-    /// Whether a write to a column concerns nothing but the cell.
+    /// Whether a write to a column changes nothing but the cell.
     fileprivate func isWritableInPlace(_ column: Int) -> Bool { columns[column].isPlain && primaryKey != column }
 }
 
@@ -203,13 +204,14 @@ final class SchemaBinding: Sendable {
     let tables: [TableBinding]
     private let byType: ClassMap<TableBinding>
     private let byName: NameMap<TableBinding>
-    /// By table number; nil for tables without a class in this realm.
+    /// The bindings by table number; nil for tables without a class in this realm.
     private let byTable: [TableBinding?]
     let version: UInt64
-    /// How many migrations that no open realm survives had been made before.
+    /// The number of earlier migrations that no open realm survived.
     let era: Int
 
-    /// The tables of a schema, through classes that only the store describes. No realm is opened with it.
+    /// The tables of a schema, with classes that only the store describes. A migration reads the old objects through
+    /// this binding.
     convenience init(stored schema: StoreSchema) {
         self.init(schema.tables.filter { !$0.isRemoved }.map { ClassInfo($0, in: schema) }, schema, era: -1)
     }
@@ -236,7 +238,8 @@ final class SchemaBinding: Sendable {
         self.era = era
     }
 
-    /// What accessors may do in a version with a schema, and the first class that may do the least.
+    /// What accessors may do in a version with a schema, and the first of the most restricted classes; nil if no class
+    /// is restricted.
     func fit(_ schema: StoreSchema) -> (fit: SchemaFit, table: TableBinding?) {
         var least: (fit: SchemaFit, table: TableBinding?) = (.inPlace, nil)
         for table in tables {
@@ -249,7 +252,7 @@ final class SchemaBinding: Sendable {
     func table(of type: ObjectBase.Type) -> TableBinding? { byType[type] }
     /// The table of a class by its name. O(log classes).
     func table(named name: String) -> TableBinding? { byName[name] }
-    /// The table of a class, if it is the one with that number, which several classes may show.
+    /// The table of a class if it has the given number. Several classes may share one table.
     func table(of type: ObjectBase.Type, ifNumbered id: TableID) -> TableBinding? {
         table(of: type).flatMap { $0.table == id ? $0 : nil }
     }
