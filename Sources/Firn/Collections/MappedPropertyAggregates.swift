@@ -5,45 +5,48 @@ import FirnQuery
 // and convert the result back.
 
 extension RealmCollection where Element: _QueriedObject {
-    /// The value with the smallest stored value of a property; nil if there are no values. Costs and stops as
-    /// `min(ofProperty:)` does.
+    /// The value with the smallest stored value of a property; nil if there are no values. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases.
     public func min<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.min, TracedKeyPath.of(keyPath).path))
     }
-    /// The value with the largest stored value of a property; nil if there are no values. Costs and stops as
-    /// `min(ofProperty:)` does.
+    /// The value with the largest stored value of a property; nil if there are no values. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases.
     public func max<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.max, TracedKeyPath.of(keyPath).path))
     }
-    /// The sum of a property's stored values, converted back to the property's type. Costs and stops as
-    /// `min(ofProperty:)` does. Also stops the program if the type has no value for the sum.
+    /// The sum of a property's stored values, converted back to the property's type. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases. Also stops the program if the type has no value for
+    /// the sum.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V where V._Mapped: AddableType {
         V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of a property's stored values, converted back to the property's type; nil if there are no values.
-    /// Costs and stops as `min(ofProperty:)` does. Also stops the program if the type has no value for the average.
+    /// Costs as much as `min(ofProperty:)`, and stops the program in the same cases. Also stops the program if the type
+    /// has no value for the average.
     public func average<V: _MappedValue>(of keyPath: KeyPath<Element, V>) -> V? where V._Mapped: AddableType {
         V._found("average", aggregate(.average, TracedKeyPath.of(keyPath).path))
     }
 
     /// The value with the smallest stored value of an optional property; nil if there are no values. Nil is passed
-    /// over. Costs and stops as `min(ofProperty:)` does.
+    /// over. Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     public func min<V: _MappedValue>(of keyPath: KeyPath<Element, V?>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.min, TracedKeyPath.of(keyPath).path))
     }
     /// The value with the largest stored value of an optional property; nil if there are no values. Nil is passed over.
-    /// Costs and stops as `min(ofProperty:)` does.
+    /// Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     public func max<V: _MappedValue>(of keyPath: KeyPath<Element, V?>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.max, TracedKeyPath.of(keyPath).path))
     }
     /// The sum of an optional property's stored values, converted back to the property's type. Nil is passed over.
-    /// Costs and stops as `min(ofProperty:)` does. Also stops the program if the type has no value for the sum.
+    /// Costs as much as `min(ofProperty:)`, and stops the program in the same cases. Also stops the program if the type
+    /// has no value for the sum.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Element, V?>) -> V where V._Mapped: AddableType {
         V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of an optional property's stored values, converted back to the property's type; nil if there are no
-    /// values. Nil is passed over. Costs and stops as `min(ofProperty:)` does. Also stops the program if the type has
-    /// no value for the average.
+    /// values. Nil is passed over. Costs as much as `min(ofProperty:)`, and stops the program in the same cases. Also
+    /// stops the program if the type has no value for the average.
     public func average<V: _MappedValue>(of keyPath: KeyPath<Element, V?>) -> V? where V._Mapped: AddableType {
         V._found("average", aggregate(.average, TracedKeyPath.of(keyPath).path))
     }
@@ -76,45 +79,48 @@ extension RealmCollection where Element: _QueriedObject {
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
-    /// The value with the smallest stored value of a property; nil if there are no values. Costs and stops as
-    /// `min(ofProperty:)` does.
+    /// The value with the smallest stored value of a property; nil if there are no values. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases.
     public func min<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.min, TracedKeyPath.of(keyPath).path))
     }
-    /// The value with the largest stored value of a property; nil if there are no values. Costs and stops as
-    /// `min(ofProperty:)` does.
+    /// The value with the largest stored value of a property; nil if there are no values. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases.
     public func max<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.max, TracedKeyPath.of(keyPath).path))
     }
-    /// The sum of a property's stored values, converted back to the property's type. Costs and stops as
-    /// `min(ofProperty:)` does. Also stops the program if the type has no value for the sum.
+    /// The sum of a property's stored values, converted back to the property's type. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases. Also stops the program if the type has no value for
+    /// the sum.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V>) -> V where V._Mapped: AddableType {
         V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of a property's stored values, converted back to the property's type; nil if there are no values.
-    /// Costs and stops as `min(ofProperty:)` does. Also stops the program if the type has no value for the average.
+    /// Costs as much as `min(ofProperty:)`, and stops the program in the same cases. Also stops the program if the type
+    /// has no value for the average.
     public func average<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V>) -> V? where V._Mapped: AddableType {
         V._found("average", aggregate(.average, TracedKeyPath.of(keyPath).path))
     }
 
     /// The value with the smallest stored value of an optional property; nil if there are no values. Nil is passed
-    /// over. Costs and stops as `min(ofProperty:)` does.
+    /// over. Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     public func min<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V?>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.min, TracedKeyPath.of(keyPath).path))
     }
     /// The value with the largest stored value of an optional property; nil if there are no values. Nil is passed over.
-    /// Costs and stops as `min(ofProperty:)` does.
+    /// Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     public func max<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V?>) -> V? where V._Mapped: MinMaxType {
         V._found(aggregate(.max, TracedKeyPath.of(keyPath).path))
     }
     /// The sum of an optional property's stored values, converted back to the property's type. Nil is passed over.
-    /// Costs and stops as `min(ofProperty:)` does. Also stops the program if the type has no value for the sum.
+    /// Costs as much as `min(ofProperty:)`, and stops the program in the same cases. Also stops the program if the type
+    /// has no value for the sum.
     public func sum<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V?>) -> V where V._Mapped: AddableType {
         V._sum(aggregate(.sum, TracedKeyPath.of(keyPath).path))
     }
     /// The average of an optional property's stored values, converted back to the property's type; nil if there are no
-    /// values. Nil is passed over. Costs and stops as `min(ofProperty:)` does. Also stops the program if the type has
-    /// no value for the average.
+    /// values. Nil is passed over. Costs as much as `min(ofProperty:)`, and stops the program in the same cases. Also
+    /// stops the program if the type has no value for the average.
     public func average<V: _MappedValue>(of keyPath: KeyPath<Value.Wrapped, V?>) -> V? where V._Mapped: AddableType {
         V._found("average", aggregate(.average, TracedKeyPath.of(keyPath).path))
     }
