@@ -8,10 +8,10 @@ import Foundation
 ///
 /// ```
 /// @count                               the number of elements
-/// @min @max                            the smallest or largest of the values; nil and NaN are passed over
-/// @sum @avg                            the sum or average of the values; nil is passed over, and NaN if a value is a decimal
-/// @unionOfObjects                      the values without nil; @distinctUnionOfObjects gives each value once
-/// @unionOfArrays                       the values' elements without nil; @distinctUnionOfArrays gives each element once
+/// @min @max                            the smallest or largest value; nil and NaN are passed over
+/// @sum @avg                            the sum or average; nil is passed over, and NaN if a value is a decimal
+/// @unionOfObjects                      the values without nil; @distinctUnionOfObjects gives each once
+/// @unionOfArrays                       the values' elements without nil; @distinctUnionOfArrays gives each once
 /// ```
 enum KeyPathValue {
     /// The value that a path leads to from an object or a collection; nil if `any` is nil. Throws `ValueFault` if a

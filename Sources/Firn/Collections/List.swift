@@ -40,9 +40,8 @@ public import Foundation
 /// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.
 ///
 /// Swift's algorithms that change a collection in place work on a list: `sort()`, `reverse()`, `shuffle()` and
-/// `partition(by:)`. In a managed list of embedded objects, `sort()` and setting a range stop the program, since they
-/// assign elements, and an embedded object has only one parent. The other algorithms move elements, as `move(from:to:)`
-/// does.
+/// `partition(by:)`. In a managed list of embedded objects, `sort()` and setting a range stop the program. They assign
+/// elements, but an embedded object has only one parent. The other algorithms move elements, as `move(from:to:)` does.
 ///
 /// In a transaction that has met damage, changes do nothing, and the transaction throws.
 public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCollection, MutableCollection {

@@ -40,8 +40,8 @@ import FirnStorage
 /// - using a managed set on another thread, or after its object was deleted;
 /// - adding to a managed set an object that belongs to another realm, or a value of more than 16 MiB.
 ///
-/// `formUnion` and the other functions of set algebra also stop the program if two managed sets belong to different
-/// realms, or if one set is frozen and the other live (R51).
+/// The functions of set algebra, such as `formUnion`, also stop the program if two managed sets belong to different
+/// realms. They do so if one set is frozen and the other is live, too (R51).
 public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
     /// The elements of an unmanaged set, in the order of their insertion.
     private(set) var elements: [Element] = []

@@ -27,10 +27,10 @@ extension RealmSectionedResult {
     ///
     /// `RealmCollection.observe(keyPaths:on:_:file:line:)` says when and where the block is called, what holding the
     /// token costs, and what stops the program. Being shown a version costs computing the sections again, O(elements),
-    /// with a call of the closure that computes keys for each element. It costs less if the key is the property by
-    /// which the elements are sorted first, and the collection is all objects of a class with filters, sorts and at
-    /// most one `distinct`: O(sections), and O(log² n) for each object that a change concerns. The observer keeps the
-    /// keys and the positions of all elements.
+    /// with a call of the closure that computes keys for each element. Under two conditions it costs only O(sections),
+    /// and O(log² n) for each object that a change concerns. The elements must be sorted by the property that is the
+    /// key. And the collection must be all objects of a class with filters, sorts and at most one `distinct`. The
+    /// observer keeps the keys and the positions of all elements.
     ///
     /// Observing one section costs the same, and its index paths begin with the section's index. Changes in other
     /// sections are not shown, even if they change the index of this section.

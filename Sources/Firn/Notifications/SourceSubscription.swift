@@ -63,8 +63,8 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     }
 
     /// Updates the elements to the new version by looking up the objects that the change concerns. Returns nil and
-    /// leaves `keys` unchanged if the query is no maintained one, or if the change concerns so many objects that
-    /// running the query again costs less.
+    /// leaves `keys` unchanged if the query is no maintained one. Also does so if the change concerns so many objects
+    /// that running the query again costs less.
     func update(
         _ keys: inout OrderedKeys, summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
         affected: Set<Int64>
