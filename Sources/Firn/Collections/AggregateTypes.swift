@@ -18,8 +18,7 @@ extension MinMaxType where Self: Comparable {
     public static func _max(_ values: some Sequence<Self>) -> Self? { values.max() }
 }
 
-// `AnyRealmValue` is a `MinMaxType` but not `Comparable`, so Swift's own `min()` and `max()` do not exist for every
-// `MinMaxType`.
+// Swift's own `min()` and `max()` need `Comparable`, which a `MinMaxType` need not be: `AnyRealmValue` is not.
 extension RealmCollection where Element: MinMaxType {
     /// The smallest element; nil if there are none. Mixed values are compared in the order of all values; nil, NaN,
     /// objects and collections are passed over. O(n).

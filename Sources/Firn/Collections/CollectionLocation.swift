@@ -14,7 +14,7 @@ struct CollectionLocation {
     var binding: TableBinding { TableBinding.of(row) }
     var realm: _RealmInstance { _RealmInstance.of(row) }
 
-    /// For messages: the class and the property.
+    /// The class and the property, for messages.
     var name: String { "\(binding.info.name).\(property.name)" }
 
     /// The name of a change of the collection, for messages.

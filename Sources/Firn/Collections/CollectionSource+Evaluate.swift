@@ -59,8 +59,8 @@ extension _CollectionSource {
 
     // MARK: Names as text
 
-    /// Parses a key path. A text without a dot and a backslash is the name of a property if there is such a property.
-    /// Any other text is parsed like a path in a query.
+    /// Parses a key path. A text with neither a dot nor a backslash is the name of a property if there is such a
+    /// property. Any other text is parsed like a path in a query.
     func path(parsing text: String) throws(QueryError) -> PropertyPath {
         let isName = !text.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "\\") }
         if isName, let binding, resolver.property(text, of: binding.table) != nil { return PropertyPath([text]) }

@@ -72,7 +72,7 @@ enum KeyPathValue {
         }
     }
 
-    /// Each value once: the first of several equal values.
+    /// Keeps the first of several equal values. Values that are not `Hashable` are all kept.
     private static func distinct(_ values: [Any]) -> [Any] {
         var seen: Set<AnyHashable> = []
         return values.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }

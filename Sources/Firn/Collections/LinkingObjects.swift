@@ -16,7 +16,7 @@ import FirnStorage
 /// twice. They are empty while the object is unmanaged.
 ///
 /// **Cost.** The first read after a change of the realm reads the links from an index, in O(links). After that, reading
-/// an element is O(1), and finding its object O(log objects). Each access to the property makes a new value, which
+/// an element is O(1), and finding its object is O(log objects). Each access to the property makes a new value, which
 /// reads the links again: keep it in a constant to read it more than once.
 ///
 /// Managed backlinks belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere.

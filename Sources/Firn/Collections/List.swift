@@ -141,8 +141,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     // MARK: Adding
 
-    /// Adds an element at the end. A managed list needs a write transaction and takes O(log n). If the element is an
-    /// unmanaged object, adding the object to the realm comes on top. An unmanaged list takes O(1) on average.
+    /// Adds an element at the end. A managed list needs a write transaction and takes O(log n); adding an unmanaged
+    /// object to the realm costs extra. An unmanaged list takes O(1) on average.
     public func append(_ object: Element) {
         guard location != nil else { return elements.append(object) }
         let value = stored(object)
@@ -173,8 +173,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     // MARK: Removing
 
-    /// Removes the element at an index. An object stays in the realm. Stops the program if the index is out of bounds,
-    /// and outside a write transaction if the list is managed. O(log n) if managed, else O(n).
+    /// Removes the element at an index. A removed object stays in the realm. Stops the program if the index is out of
+    /// bounds, and outside a write transaction if the list is managed. O(log n) if managed, else O(n).
     public func remove(at index: Int) {
         guard location != nil else {
             check(index, below: elements.count)
@@ -187,15 +187,16 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
         }
     }
 
-    /// Removes all elements. Objects stay in the realm. O(n). Stops the program outside a write transaction if the list
-    /// is managed.
+    /// Removes all elements. The objects stay in the realm. O(n). Stops the program outside a write transaction if the
+    /// list is managed.
     public func removeAll() {
         guard location != nil else { return elements.removeAll() }
         edit { list in list.removeAll() }
     }
 
-    /// Removes the first elements. Stops the program if there are fewer, if the number is negative, and outside a write
-    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(n).
+    /// Removes the first `number` elements. Stops the program if there are fewer elements, if the number is negative,
+    /// and outside a write transaction if the list is managed. A managed list takes O(log n) for each element; an
+    /// unmanaged list takes O(n).
     public func removeFirst(_ number: Int = 1) {
         replace(
             { count in
@@ -204,8 +205,9 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
             }, with: [])
     }
 
-    /// Removes the last elements. Stops the program if there are fewer, if the number is negative, and outside a write
-    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(number).
+    /// Removes the last `number` elements. Stops the program if there are fewer elements, if the number is negative,
+    /// and outside a write transaction if the list is managed. A managed list takes O(log n) for each element; an
+    /// unmanaged list takes O(number).
     public func removeLast(_ number: Int = 1) {
         replace(
             { count in
@@ -221,7 +223,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     }
 
     /// Removes the elements in a range. Stops the program if the range is out of bounds, and outside a write
-    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(n).
+    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged list takes
+    /// O(n).
     public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int {
         replaceSubrange(bounds, with: [])
     }
@@ -240,7 +243,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     /// ```
     ///
     /// Stops the program if the range is out of bounds, and outside a write transaction if the list is managed. A
-    /// managed list takes O(log n) for each element that is removed or inserted; an unmanaged one O(n).
+    /// managed list takes O(log n) for each element that is removed or inserted; an unmanaged list takes O(n).
     public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
     where C.Element == Element, R.Bound == Int {
         replace(
@@ -284,7 +287,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
         }
     }
 
-    /// Removes the elements at several indices. Stops the program if one is out of bounds, and outside a write
+    /// Removes the elements at several indices. Stops the program if an index is out of bounds, and outside a write
     /// transaction if the list is managed. O(log n) for each index if managed, else O(n).
     public func remove(atOffsets offsets: IndexSet) { for index in offsets.reversed() { remove(at: index) } }
 

@@ -128,15 +128,15 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
         edit { map in map.setValue(value, forKey: key._keyText) }
     }
 
-    /// Removes a key, if the map has it. An object stays in the realm. Stops the program outside a write transaction if
-    /// the map is managed. O(log n) if managed, else O(1).
+    /// Removes a key, if the map has it. A removed object stays in the realm. Stops the program outside a write
+    /// transaction if the map is managed. O(log n) if managed, else O(1).
     public func removeObject(for key: Key) {
         guard location != nil else { return unmanaged[MapKeyBytes(key._keyText)] = nil }
         edit { map in map.removeValue(forKey: key._keyText) }
     }
 
-    /// Removes all entries. Objects stay in the realm. O(n). Stops the program outside a write transaction if the map
-    /// is managed.
+    /// Removes all entries. The objects stay in the realm. O(n). Stops the program outside a write transaction if the
+    /// map is managed.
     public func removeAll() {
         guard location != nil else { return unmanaged = [:] }
         edit { map in map.removeAll() }

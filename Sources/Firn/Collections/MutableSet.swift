@@ -41,7 +41,7 @@ import FirnStorage
 /// - adding to a managed set an object that belongs to another realm, or a value of more than 16 MiB.
 ///
 /// The functions of set algebra, such as `formUnion`, also stop the program if two managed sets belong to different
-/// realms. They do so if one set is frozen and the other is live, too (R51).
+/// realms (R51). A frozen realm and a live one are different realms.
 public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
     /// The elements of an unmanaged set, in the order of their insertion.
     private(set) var elements: [Element] = []
@@ -125,12 +125,12 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
         edit { set in for value in values { set.insertMember(value) } }
     }
 
-    /// Removes an element, if the set has it. An object stays in the realm. Stops the program outside a write
+    /// Removes an element, if the set has it. A removed object stays in the realm. Stops the program outside a write
     /// transaction if the set is managed. O(log n) if managed, else O(n).
     public func remove(_ element: Element) { remove(CollectionOfOne(element)) }
 
-    /// Removes all elements. Objects stay in the realm. O(n). Stops the program outside a write transaction if the set
-    /// is managed.
+    /// Removes all elements. The objects stay in the realm. O(n). Stops the program outside a write transaction if the
+    /// set is managed.
     public func removeAll() {
         guard location != nil else { return dropUnmanaged() }
         edit { set in set.removeAll() }
@@ -176,34 +176,34 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 
     // MARK: Set algebra
 
-    /// Whether every element of this set is in another set. O(n log m) for n elements here and m elements there.
+    /// Whether every element of this set, of n elements, is in another set, of m elements. O(n log m).
     public func isSubset(of possibleSuperset: MutableSet<Element>) -> Bool {
         check(possibleSuperset)
         return allSatisfy { possibleSuperset.contains($0) }
     }
 
-    /// Whether this set and another set have an element in common. O(n log m) for n elements here and m elements there.
+    /// Whether this set, of n elements, and another set, of m elements, have an element in common. O(n log m).
     public func intersects(_ otherSet: MutableSet<Element>) -> Bool {
         check(otherSet)
         return contains { otherSet.contains($0) }
     }
 
     /// Removes the elements that another set does not have. Stops the program outside a write transaction if this set
-    /// is managed. O(n log m) for n elements here and m elements there.
+    /// is managed. O(n log m), where n is this set's count and m the other's.
     public func formIntersection(_ other: MutableSet<Element>) {
         check(other)
         remove(filter { !other.contains($0) })
     }
 
     /// Inserts the elements of another set. Stops the program outside a write transaction if this set is managed. O(m
-    /// log n) for n elements here and m elements there.
+    /// log n), where n is this set's count and m the other's.
     public func formUnion(_ other: MutableSet<Element>) {
         check(other)
         insert(objectsIn: other)
     }
 
     /// Removes the elements of another set. Stops the program outside a write transaction if this set is managed. O(m
-    /// log n) for n elements here and m elements there.
+    /// log n), where n is this set's count and m the other's.
     public func subtract(_ other: MutableSet<Element>) {
         check(other)
         remove(Array(other))

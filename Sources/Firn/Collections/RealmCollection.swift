@@ -4,7 +4,7 @@ import FirnStorage
 
 /// The common part of collections with indices and with keys: elements that queries read and that observers are shown.
 public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equatable {
-    /// The elements that a query over the collection reads. Stops the program if the collection is unmanaged.
+    /// The source of the elements for queries over the collection. Stops the program if the collection is unmanaged.
     var _source: _CollectionSource { get }
     /// An empty collection. It is read instead of this one if the object that owns this one is gone.
     var _withoutOwner: Self { get }
@@ -38,12 +38,12 @@ extension RealmCollection {
         return count == 0 ? nil : self[count - 1]
     }
 
-    /// The index after another one. O(1).
+    /// The index after `index`. O(1).
     public func index(after index: Int) -> Int { index + 1 }
-    /// The index before another one. O(1).
+    /// The index before `index`. O(1).
     public func index(before index: Int) -> Int { index - 1 }
 
-    /// The elements at several indices, at the cost of reading each. Stops the program if one is out of bounds.
+    /// The elements at several indices, at the cost of reading each. Stops the program if an index is out of bounds.
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
 
     /// The index of the first element that equals `element`; nil if there is none. Texts are equal if their UTF-8 bytes
@@ -101,8 +101,8 @@ extension RealmCollection where Element: _QueriedObject {
         return index(of: found)
     }
 
-    /// The index of the first element that satisfies a predicate given as text; nil if there is none. Costs as much as
-    /// the other `index(matching:)`. Stops the program in the same cases as `filter(_:_:)`.
+    /// The index of the first element that satisfies a predicate text; nil if there is none. Costs as much as the other
+    /// `index(matching:)`. Stops the program in the same cases as `filter(_:_:)`.
     public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
         index(matching: RealmPredicate(format: predicateFormat, argumentArray: args))
     }
@@ -117,8 +117,7 @@ extension RealmCollection where Element: _QueriedObject {
     /// unmanaged, and on the wrong thread.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { filtered(isIncluded) }
 
-    /// The elements that satisfy a predicate given as text, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3,
-    /// "r")`.
+    /// The elements that satisfy a predicate text, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")`.
     ///
     /// After the condition the text may sort, keep one object for each value, and limit the number of objects, in any
     /// order: `dogs.filter("age > 3 SORT(age DESC, name ASC) DISTINCT(name) LIMIT(10)")`. A text without a condition of
@@ -131,8 +130,7 @@ extension RealmCollection where Element: _QueriedObject {
         filtered(predicateFormat, args)
     }
 
-    /// The elements that satisfy a predicate given as text, live. Unlike `filter(_:_:)`, it throws if the text is
-    /// wrong.
+    /// The elements that satisfy a predicate text, live. Unlike `filter(_:_:)`, it throws if the text is wrong.
     ///
     /// ```swift
     /// do { found = try dogs.filter(validating: text) } catch Realm.Error.invalidInput { … }
@@ -395,8 +393,8 @@ extension RealmCollection {
         return firstIndex { PredicateEvaluation.holds(expression, for: Element._any($0) as Any) }
     }
 
-    /// The index of the first element that satisfies a predicate given as text, in which `SELF` names the element:
-    /// `"SELF > 3"`. Nil if there is none. O(n). Stops the program if the text or an argument is wrong.
+    /// The index of the first element that satisfies a predicate text, in which `SELF` names the element: `"SELF > 3"`.
+    /// Nil if there is none. O(n). Stops the program if the text or an argument is wrong.
     public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
         index(matching: RealmPredicate(format: predicateFormat, argumentArray: args))
     }

@@ -2,8 +2,8 @@ import FirnCore
 
 /// Iterates over the elements that a collection had when the iterator was made, whatever is written meanwhile.
 ///
-/// If the object of an element was deleted meanwhile, the iterator returns an invalidated object. It belongs to the
-/// thread, queue or actor of the collection's realm.
+/// If the object of an element was deleted meanwhile, the iterator returns an invalidated object. The iterator belongs
+/// to the thread, queue or actor of the collection's realm.
 public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
     /// Iterates over objects; nil if `values` has the elements. `held` keeps the cursor alive. A call through this
     /// unmanaged reference does not retain the cursor. That is safe, because nothing can replace `held` during

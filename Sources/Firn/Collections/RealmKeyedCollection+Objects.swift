@@ -12,7 +12,7 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
         Results(objects.where(isIncluded)._source)
     }
 
-    /// The objects that satisfy a predicate given as text, live.
+    /// The objects that satisfy a predicate text, live.
     public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value> {
         Results(objects.filtered(predicateFormat, args)._source)
     }

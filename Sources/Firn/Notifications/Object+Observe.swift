@@ -3,8 +3,8 @@ import FirnCore
 import FirnStorage
 
 extension ObjectBase {
-    /// Calls `block` after each write that assigns a property of the object, even to the value it had, or deletes it.
-    /// There is no first call.
+    /// Calls `block` after each write that deletes the object, or assigns one of its properties, even if the value
+    /// stays the same. There is no first call.
     ///
     /// ```swift
     /// token = dog.observe { (change: ObjectChange<Dog>) in

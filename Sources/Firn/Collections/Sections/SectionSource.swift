@@ -13,7 +13,7 @@ import FirnStorage
 /// a lock guards the cache.
 public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
     let source: _CollectionSource
-    /// May be called on any thread.
+    /// Computes the key of an element. May be called on any thread.
     let key: (Element) -> Key
     /// Whether the key is the first property by which the elements are sorted.
     let isSortedByKey: Bool
