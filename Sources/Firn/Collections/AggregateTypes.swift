@@ -18,14 +18,14 @@ extension MinMaxType where Self: Comparable {
     public static func _max(_ values: some Sequence<Self>) -> Self? { values.max() }
 }
 
-// `AnyRealmValue` has bounds but is not `Comparable`, so code for any `MinMaxType` does not have Swift's own functions.
+// Swift's own `min()` and `max()` need `Comparable`, which a `MinMaxType` need not be: `AnyRealmValue` is not.
 extension RealmCollection where Element: MinMaxType {
-    /// The smallest element; nil if there are none. Of mixed values it is the first in the order of all values, in
-    /// which nil, NaN, objects and collections are passed over. O(n).
+    /// The smallest element; nil if there are none. Mixed values are compared in the order of all values; nil, NaN,
+    /// objects and collections are passed over. O(n).
     @_disfavoredOverload
     public func min() -> Element? { Element._min(self) }
-    /// The largest element; nil if there are none. Of mixed values it is the last in the order of all values, in which
-    /// nil, NaN, objects and collections are passed over. O(n).
+    /// The largest element; nil if there are none. Mixed values are compared in the order of all values; nil, NaN,
+    /// objects and collections are passed over. O(n).
     @_disfavoredOverload
     public func max() -> Element? { Element._max(self) }
 }
@@ -34,17 +34,17 @@ extension RealmCollection where Element: MinMaxType {
 public protocol AddableType {
     /// The sum of no values.
     static var _zero: Self { get }
-    /// The result of an aggregate as this type; nil if it is null or not a number. Integers cut off a fraction.
+    /// The result of an aggregate as this type; nil if it is null or not a number. Integer types truncate a fraction.
     init?(_aggregate: Value)
-    /// The sum of values, computed as the sum of a property is.
+    /// The sum of values, computed by the rules of `sum(ofProperty:)`.
     static func _sum(_ values: some Sequence<Self>) -> Self
-    /// The average of values, computed as the average of a property is; null if there are none.
+    /// The average of values, computed by the rules of `average(ofProperty:)`; null if there are none.
     static func _average(_ values: some Collection<Self>) -> Value
 }
 
 extension FixedWidthInteger {
-    /// The result of an aggregate as an integer. A fraction is cut off. A number beyond the type's range becomes the
-    /// nearest one in it. Nil for NaN and for anything that is not a number.
+    /// The result of an aggregate as an integer. A fraction is truncated. A number beyond the type's range becomes the
+    /// nearest number in the range. Nil for NaN and for anything that is not a number.
     static func of(aggregate value: Value) -> Self? {
         switch value {
         case .int(let number): Self(clamping: number)
@@ -66,16 +66,16 @@ extension AddableType where Self: FixedWidthInteger {
     public static func _sum(_ values: some Sequence<Self>) -> Self {
         Self(clamping: values.reduce(Int128(0)) { $0 + Int128($1) })
     }
-    /// The average, added as doubles.
+    /// The average of values, added as doubles; null if there are none.
     public static func _average(_ values: some Collection<Self>) -> Value {
         average(values).map { .double($0) } ?? .null
     }
 }
 
 extension AddableType where Self: BinaryFloatingPoint {
-    /// The sum, added as doubles and rounded to the type at the end.
+    /// The sum of values, added as doubles and rounded to the type at the end.
     public static func _sum(_ values: some Sequence<Self>) -> Self { Self(values.reduce(0.0) { $0 + Double($1) }) }
-    /// The average, added as doubles.
+    /// The average of values, added as doubles; null if there are none.
     public static func _average(_ values: some Collection<Self>) -> Value {
         average(values).map { .double($0) } ?? .null
     }
@@ -106,7 +106,7 @@ extension BinaryFloatingPoint {
     }
 }
 
-// What all integer and floating-point types need, spelled out once for each type.
+// The same members for each integer and floating-point type, because each type needs a conformance of its own.
 extension Int: MinMaxType, AddableType {
     /// Zero.
     public static var _zero: Int { 0 }
@@ -173,8 +173,8 @@ extension Double: MinMaxType, AddableType {
 extension Decimal128: MinMaxType, AddableType {
     /// Zero.
     public static var _zero: Decimal128 { Decimal128() }
-    /// The result of an aggregate as a decimal; nil if it is not a number. Floating-point numbers are read as their
-    /// shortest decimal text.
+    /// The result of an aggregate as a decimal; nil if it is not a number. A floating-point number becomes the decimal
+    /// of its shortest text.
     public init?(_aggregate: Value) {
         switch _aggregate {
         case .decimal(let number): self.init(number)
@@ -189,7 +189,7 @@ extension Decimal128: MinMaxType, AddableType {
         Decimal128(added(values).sum.bits)
     }
 
-    /// The average of the values that are not NaN.
+    /// The average of the values that are not NaN; null if there are none.
     public static func _average(_ values: some Collection<Decimal128>) -> Value {
         average(values).map { .decimal($0.bits) } ?? .null
     }

@@ -1,20 +1,20 @@
 public import FirnCore
 import FirnStorage
 
-/// The type of a property that holds a `List`, `MutableSet` or `Map`. Its wrapper makes the collection when it is first
-/// asked for.
+/// The type of a property that holds a `List`, `MutableSet` or `Map`. The property's wrapper makes the collection at
+/// the first access.
 public protocol _PersistableCollection: CollectionBase, _Persistable where _Stored == Self? {}
 
 extension _PersistableCollection {
-    /// Nil: the collection is made when it is first asked for.
+    /// Nil: the collection is made at the first access.
     @inlinable public static var _initial: Self? { @inline(__always) get { nil } }
-    /// True: the collection is made when it is first used.
+    /// True: the collection is made at the first access.
     public static var _blankOwnsNothing: Bool { true }
     /// The collection itself.
     @inlinable @inline(__always) public static func _wrap(_ value: Self) -> Self? { value }
     /// The collection that the wrapper holds, or an empty one.
     public static func _unwrap(_ stored: Self?) -> Self { stored ?? Self(at: nil) }
-    /// Stops the program: a collection is reached through its object.
+    /// Stops the program: a collection is read through its object, never from a row.
     public static func _get(_ row: _Row, _ column: Int) -> Self {
         stopProgram("a collection is never read from a row.")
     }
@@ -26,7 +26,7 @@ extension _PersistableCollection {
     /// True.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
 
-    /// The collection of a property, made and kept in `stored` at the first call.
+    /// The collection of a property. The first call makes it and keeps it in `stored`.
     @inlinable @inline(__always)
     public static func _collection(of object: ObjectBase, _ column: Int32, _ stored: inout Self?) -> Self {
         if let collection = stored { return collection }
@@ -41,7 +41,7 @@ extension _PersistableCollection {
         return collection
     }
 
-    /// The collection of a managed object, made at each call.
+    /// The collection of a managed object. Each call makes a new one.
     public static func _frozenCollection(of object: ObjectBase, _ column: Int32) -> Self {
         let property = TableBinding.of(object._row).property(column: _BoundColumn.number(column))
         return Self(at: CollectionLocation(object._row, property))
@@ -58,11 +58,11 @@ extension _PersistableCollection {
     public static func _storedValue(_ stored: Self?) -> Value? { nil }
 }
 
-/// A `List` or `MutableSet` with elements of a type: what the two do alike with untyped values.
+/// A `List` or `MutableSet` with elements of a known type: what both do in the same way with untyped values.
 protocol ElementCollection: PersistedCollection, RealmCollection {
     /// Replaces the contents by `values`, which may be this collection's own.
     func assign(_ values: [Element])
-    /// The elements that it has now, as an array.
+    /// The current elements, as an array.
     var current: [Element] { get }
     init(at location: CollectionLocation?)
 }
@@ -70,11 +70,11 @@ protocol ElementCollection: PersistedCollection, RealmCollection {
 extension ElementCollection {
     func assign(_ any: Any?) throws { assign(try Self.elements(of: any)) }
 
-    /// The elements that an untyped sequence stands for; none for nil. Throws `ValueFault` if `any` is not a sequence
-    /// or if an element does not fit.
+    /// Converts an untyped sequence to elements; none for nil. Throws `ValueFault` if `any` is not a sequence, or if an
+    /// element does not fit.
     static func elements(of any: Any?) throws -> [Element] {
         guard let any = unwrapped(any) else { return [] }
-        // First, because asking whether they are elements makes a value of each.
+        // This is tested first, because the test after it makes a value of each element.
         if type(of: any) == [LinkedElement].self, let elements = any as? [LinkedElement] {
             return try elements.map { try Element._fromAny($0.object) }
         }
@@ -114,7 +114,7 @@ extension ElementCollection {
         Element.self == AnyRealmValue.self ? current as? [AnyRealmValue] : nil
     }
 
-    /// An unmanaged collection of the elements that an untyped sequence stands for.
+    /// An unmanaged collection with the elements of an untyped sequence.
     static func unmanaged(_ any: Any?) throws -> Self {
         let collection = Self(at: nil)
         try collection.assign(any)
@@ -124,7 +124,7 @@ extension ElementCollection {
 
 /// The elements of any sequence.
 func anyElements(of sequence: any Sequence) -> [Any] {
-    // The usual ones, where the compiler knows the elements.
+    // The usual types come first, because the compiler knows their elements.
     if type(of: sequence) == [Any].self, let array = sequence as? [Any] { return array }
     if type(of: sequence) == [[String: Any]].self, let array = sequence as? [[String: Any]] {
         return array.map { $0 as Any }

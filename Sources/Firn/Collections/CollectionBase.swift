@@ -1,23 +1,23 @@
 import FirnCore
 import FirnStorage
 
-/// What `List`, `MutableSet` and `Map` have in common: a location once they are managed.
+/// The common part of `List`, `MutableSet` and `Map`: a location once they are managed.
 ///
-/// Firn makes its subclasses; there can be no others.
+/// Only Firn makes subclasses of it.
 public class CollectionBase {
     /// The location of the collection once it is managed.
     final var location: CollectionLocation?
 
-    /// A managed collection, or an empty unmanaged one.
+    /// A managed collection at a location, or an empty unmanaged collection if `location` is nil.
     required init(at location: CollectionLocation?) {
         location?.retain()
         self.location = location
     }
 
-    /// The location of a collection inside of a mixed value of a managed object; nil for all others.
+    /// The location of a collection inside a mixed value of a managed object; nil for all other collections.
     final var nest: NestedLocation?
 
-    /// A collection inside of a mixed value of a managed object.
+    /// Makes a collection inside a mixed value of a managed object.
     init(nested nest: NestedLocation) {
         nest.owner.retain()
         self.nest = nest
@@ -31,25 +31,25 @@ public class CollectionBase {
     /// The realm that manages the collection; nil if it is unmanaged. O(1).
     public final var realm: Realm? { (location ?? nest?.owner).map { Realm($0.realm) } }
     /// Whether the collection's object was deleted or its realm was invalidated. False if the collection is unmanaged.
-    /// O(log objects) at most. Stops the program on the wrong thread, if it notices that: see `List`.
+    /// O(log objects) at most. Stops the program on the wrong thread, if the realm notices that: see `List`.
     public final var isInvalidated: Bool { location?.isInvalidated ?? nest?.isInvalidated ?? false }
     /// Whether the collection belongs to a frozen realm and never changes. O(1). May be read on any thread.
     public final var isFrozen: Bool { (location ?? nest?.owner)?.realm.isFrozen ?? false }
 
-    /// The collection itself, without the search for the conformance that a cast would need.
+    /// The collection itself as a `PersistedCollection`, without the conformance lookup that a cast would need.
     var persisted: any PersistedCollection { preconditionFailure("Firn: \(Self.self) is no persisted collection") }
 
-    /// What the collection is called in messages.
+    /// The word for the collection in messages.
     class var noun: String { preconditionFailure("Firn: \(Self.self) has no noun") }
 
-    /// The collection in the current state, valid until the next change. A frozen collection writes nothing here,
-    /// because its row never has to be found again.
+    /// The collection's contents in the current state, valid until the next change. For a frozen collection this writes
+    /// nothing, because its row never has to be found again.
     final var cell: ListCell {
         if !location!.row.isCurrent { location!.row = _relocate(location!.row, reading: location!.property) }
         return location!.cell
     }
 
-    /// The location. Stops the program if the collection is unmanaged.
+    /// The location. Stops the program if the collection is unmanaged or lies inside a mixed value.
     private func managed(to purpose: String) -> CollectionLocation {
         guard let location else {
             if let nest {
@@ -63,7 +63,7 @@ public class CollectionBase {
         return location
     }
 
-    /// What `freeze()` does. Stops the program if the collection is unmanaged or its object is gone, in a write
+    /// Implements `freeze()`. Stops the program if the collection is unmanaged or its object is gone, in a write
     /// transaction, and on the wrong thread.
     public final func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         if isFrozen { return self }
@@ -85,7 +85,7 @@ public class CollectionBase {
             "a \(Self.noun) was frozen whose object is gone. Check isInvalidated first.", at: callSite)
     }
 
-    /// What `thaw()` does: nil if the collection's object no longer exists. Stops the program if the collection is
+    /// Implements `thaw()`: nil if the collection's object no longer exists. Stops the program if the collection is
     /// unmanaged.
     public final func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
         if let nest {
@@ -98,8 +98,8 @@ public class CollectionBase {
         return location.moved(to: location.realm.thaw(at: CallSite(file, line))) { Self(at: $0) }
     }
 
-    /// The same collection in another realm of the store, whether its object exists there or not; an unmanaged
-    /// collection itself.
+    /// The same collection in another realm of the store, whether or not its object exists there. An unmanaged
+    /// collection is returned as it is.
     public final func _moved(to realm: _RealmInstance) -> Self {
         if let nest { return moved(nest, to: realm) }
         return location?.unlocated(in: realm) { Self(at: $0) } ?? self
@@ -117,7 +117,8 @@ public class CollectionBase {
     /// An empty, unmanaged collection.
     public final var _withoutOwner: Self { Self(at: nil) }
 
-    /// The source that queries over the collection read. Stops the program if the collection is unmanaged.
+    /// The source that queries over the collection read. Stops the program if the collection is unmanaged, or lies
+    /// inside a mixed value.
     public final var _source: _CollectionSource {
         let location = managed(to: "queried or observed")
         let realm = location.realm
@@ -129,7 +130,8 @@ public class CollectionBase {
         return _CollectionSource(realm: realm, binding: binding, origin: .list(location))
     }
 
-    /// The element of a stored value, which lies at a step of the collection. A collection in it is live.
+    /// Converts the stored value at a step of the collection to an element. A collection inside a mixed value becomes a
+    /// live collection.
     @inline(__always)
     final func element<Element: RealmCollectionValue>(
         _ value: Value, at step: @autoclosure () -> NestedLocation.Step
@@ -151,7 +153,7 @@ public class CollectionBase {
         return unsafeBitCast(realm.dynamicAccessor(target, key), to: Element.self)
     }
 
-    /// The element of a value that is no link into one table.
+    /// The dynamic element for a value that is not a link of a property with one target class.
     @inline(never)
     private func dynamicElement<Element: RealmCollectionValue>(of value: Value) -> Element {
         if value == .null, let none = Optional<DynamicObject>.none as? Element { return none }
@@ -167,10 +169,10 @@ public class CollectionBase {
         return element
     }
 
-    /// An element as the realm stores it, if the collection may have it; nil otherwise. Objects of another class do not
-    /// belong to it, not even those of a subclass.
+    /// An element as the realm stores it, if the collection may contain it; nil otherwise. A collection never contains
+    /// objects of another class, not even of a subclass.
     ///
-    /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
+    /// Computing the stored value may run any code of the application, so call this before `edit`.
     final func existing(_ element: some RealmCollectionValue) -> Value? {
         let location = location!
         if isDynamic(Swift.type(of: element)), let object = instance(element, of: DynamicObject.self),
@@ -186,9 +188,9 @@ public class CollectionBase {
         return element._existingElement(in: location.realm)
     }
 
-    /// An element as the realm's transaction stores it: an unmanaged object is added.
+    /// An element as the realm's transaction stores it. An unmanaged object is added to the realm.
     ///
-    /// The application's types may compute it, and their code may do anything. So it must be called before `edit`.
+    /// Computing the stored value may run any code of the application, so call this before `edit`.
     final func stored(_ element: some RealmCollectionValue) -> Value {
         let location = location!
         _ = location.realm.writing(location.change)
@@ -220,7 +222,8 @@ public class CollectionBase {
         body(&edit)
     }
 
-    /// Whether `other` is this very collection. If so, it counts as assigned, and keeps its elements.
+    /// Whether `other` is this very collection. If so, a managed collection is marked as assigned and keeps its
+    /// elements.
     final func isAssignedToItself(_ other: CollectionBase) -> Bool {
         guard self === other || isSameManaged(as: other) else { return false }
         if location != nil { edit { $0.markAssigned() } }
@@ -238,7 +241,7 @@ public class CollectionBase {
     /// Drops the elements that an unmanaged collection holds itself.
     func dropUnmanaged() { preconditionFailure("Firn: \(Self.self) does not drop its elements") }
 
-    /// Whether both are managed, and the same collection of the same row in one realm.
+    /// Whether both collections are managed and belong to the same property of the same row in one realm.
     final func isSameManaged(as other: CollectionBase) -> Bool {
         guard let x = location, let y = other.location else { return false }
         return x.row.core == y.row.core && x.row.table == y.row.table && x.row.key == y.row.key && x.column == y.column

@@ -2,7 +2,8 @@ import FirnCore
 
 /// The location of a managed collection: a property of a row.
 ///
-/// Code that keeps a location counts it on the realm's core (`retain`, `release`), as accessors are counted.
+/// A location retains nothing. Code that keeps one calls `retain` and `release`, which count it on the realm's core,
+/// like an accessor.
 struct CollectionLocation {
     var row: _Row
     /// The column of the property. It has no meaning for backlinks, which have no column.
@@ -13,10 +14,10 @@ struct CollectionLocation {
     var binding: TableBinding { TableBinding.of(row) }
     var realm: _RealmInstance { _RealmInstance.of(row) }
 
-    /// For messages: the class and the property.
+    /// The class and the property, for messages.
     var name: String { "\(binding.info.name).\(property.name)" }
 
-    /// What a change of the collection is called in messages.
+    /// The name of a change of the collection, for messages.
     var change: String { "change the \(layout.collection) \(name)" }
 
     init(_ row: _Row, _ property: PropertyInfo) {
@@ -34,15 +35,15 @@ struct CollectionLocation {
         if let core = row.core { releaseAccessor(core) }
     }
 
-    /// The collection in the current state. The row must be up to date.
+    /// The collection's contents in the current state. The row must be up to date.
     var cell: ListCell { ListCell(row.leafView.cell(column, row.row), layout) }
 
-    /// The collection in a version; nil if its row is not in it.
+    /// The collection's contents in a version; nil if its row is not in the version.
     func cell(in snapshot: Snapshot) -> ListCell? {
         find(in: snapshot).map { ListCell($0.leaf.cell(column, $0.row), layout) }
     }
 
-    /// The location of its row in a version; nil if the row is not in it.
+    /// The leaf and the index of the collection's row in a version; nil if the row is not in the version.
     func find(in snapshot: Snapshot) -> (leaf: Leaf, row: Int)? {
         guard binding.table.index < snapshot.resolvedSchema.schema.tables.count else { return nil }
         return snapshot.table(binding.table).find(row.key)
@@ -52,15 +53,18 @@ struct CollectionLocation {
 
     // MARK: In another realm
 
-    // A location holds no reference, and the value that is made of it is often the only one that keeps the other realm.
-    // So the location is lent to a block, which counts it, and the realm is held meanwhile.
+    // A location retains nothing, and the collection that is made from it is often the only reference to the other
+    // realm. So the location is passed to a closure, which must `retain()` it to keep it. Until the closure returns,
+    // the realm is kept alive here.
 
-    /// Calls `body` with the same collection in another realm of the store; nil if its row is not there.
+    /// Calls `body` with the location of the same collection in another realm of the store; nil if its row is not
+    /// there.
     func moved<Result>(to other: _RealmInstance, _ body: (CollectionLocation) -> Result) -> Result? {
         withExtendedLifetime(other) { other.locate(row(in: other)).map { body(CollectionLocation($0, property)) } }
     }
 
-    /// Calls `body` with the same collection in another realm of the store, without looking its row up yet.
+    /// Calls `body` with the location of the same collection in another realm of the store, without finding its row
+    /// yet.
     func unlocated<Result>(in other: _RealmInstance, _ body: (CollectionLocation) -> Result) -> Result {
         withExtendedLifetime(other) { body(CollectionLocation(row(in: other), property)) }
     }

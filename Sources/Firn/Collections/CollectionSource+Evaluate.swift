@@ -51,7 +51,7 @@ extension _CollectionSource {
         return source
     }
 
-    /// The error with a hint if the name of a property is written in a way that a query can't read.
+    /// The error, with a hint if a property name in the query is written in a form that a query can't parse.
     private func hinting(_ error: QueryError) -> QueryError {
         guard let binding else { return error }
         return error.hinting { resolver.reachableNames(from: binding.table, in: realm.store.schema) }
@@ -59,8 +59,8 @@ extension _CollectionSource {
 
     // MARK: Names as text
 
-    /// The path that a text stands for. Without a dot and a backslash it may be the name of a property as it is;
-    /// otherwise it is a path as in a query.
+    /// Parses a key path. A text with neither a dot nor a backslash is the name of a property if there is such a
+    /// property. Any other text is parsed like a path in a query.
     func path(parsing text: String) throws(QueryError) -> PropertyPath {
         let isName = !text.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "\\") }
         if isName, let binding, resolver.property(text, of: binding.table) != nil { return PropertyPath([text]) }
@@ -106,7 +106,7 @@ extension _CollectionSource {
         return .keys(OrderedKeys(keys))
     }
 
-    /// The number of elements in a version, counted without making a list of them. Nil if there is no query, or if the
+    /// The number of elements in a version, counted without collecting them. Nil if there is no query, or if the
     /// version does not have the class.
     func count(_ snapshot: Snapshot) -> Int? {
         guard let query = pipeline, let binding, binding.table.index < snapshot.resolvedSchema.schema.tables.count
@@ -149,13 +149,14 @@ extension _CollectionSource {
         return keys
     }
 
-    /// The query in the form that an observer brings from version to version; nil if it can't be.
+    /// The query as a maintained one, whose result an observer updates for each version; nil if the query has another
+    /// form.
     var maintained: MaintainedQuery? {
         guard case .table = origin, let query = pipeline else { return nil }
         return MaintainedQuery(query, schema: realm.store.schema, resolver: resolver)
     }
 
-    /// How the elements are found, for people.
+    /// How the elements are found, as text for people.
     func explain() -> String {
         realm.check()
         let pin = realm.pinShown()
@@ -173,7 +174,8 @@ extension _CollectionSource {
 
     // MARK: Aggregates
 
-    /// An aggregate; nil if there are no values, or nothing to read them from: `path` is not asked for then.
+    /// An aggregate; nil if there are no values, or if there is nothing to read them from. In the second case `path` is
+    /// not called.
     func aggregate(
         _ aggregate: PropertyPath.Aggregate, _ path: () throws(QueryError) -> PropertyPath
     ) throws(QueryError) -> Value? {

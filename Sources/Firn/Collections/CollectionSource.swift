@@ -2,16 +2,16 @@ import FirnCore
 import FirnQuery
 import FirnStorage
 
-/// The elements of a managed collection and their order. All copies of a `Results` share one.
+/// The elements of a managed collection and their order. All copies of a `Results` share one source.
 ///
-/// It evaluates its query at the first read after a change. It belongs to its realm's thread, queue or actor. If the
-/// realm is frozen, any thread may use it, and a lock guards the cache.
+/// The source evaluates its query at the first read after a change. It belongs to its realm's thread, queue or actor.
+/// If the realm is frozen, any thread may use the source, and a lock guards the cache.
 public final class _CollectionSource {
     /// Where the elements come from, in their natural order.
     enum Origin {
         /// All objects of a class.
         case table
-        /// The elements of a list, objects or values.
+        /// The elements of a list, set or map: objects or values.
         case list(CollectionLocation)
         /// The objects that link to a row through one of their properties.
         case backlinks(CollectionLocation, PropertyInfo)
@@ -40,7 +40,7 @@ public final class _CollectionSource {
         }
     }
 
-    /// What the elements go through.
+    /// The stages that the elements pass through.
     enum Stages {
         /// The stages of a query over objects.
         case objects(QueryPipeline)
@@ -48,14 +48,14 @@ public final class _CollectionSource {
         case values([ValueStage])
     }
 
-    /// What was read, and the birth stamp of the root that it was read from.
+    /// The result of the last read, and the birth stamp of the root that was read.
     ///
-    /// It pins no version. A root with the same stamp is the same root, because `content` makes sure that nothing
-    /// more is written under that stamp.
+    /// The cache pins no version. A root with the same stamp is the same root, because `stampedContent` makes sure that
+    /// nothing more is written under that stamp.
     private struct Cache {
         let stamp: UInt64
         let count: Int
-        /// Nil if only the number has been asked for.
+        /// Nil if only the count was read.
         let content: Content?
     }
 
@@ -65,11 +65,11 @@ public final class _CollectionSource {
     let origin: Origin
     /// The stages that the elements go through, one after the other; nil if there are none.
     let query: Stages?
-    /// How often the realm had been invalidated when this was made; -1 if this was dead from the beginning.
+    /// The realm's count of invalidations when this source was made; -1 if the source was dead from the beginning.
     private let invalidationCount: Int
     private var cache: Cache?
-    /// Guards the caches of frozen sources, which several threads may read. It is held for a few instructions. The
-    /// caches of other sources belong to their realm's thread.
+    /// Guards the caches of frozen sources, which several threads may read. It is held for a few instructions. Other
+    /// sources need no lock, because only their realm's thread uses their caches.
     private static var frozenCaches: GlobalLock { .frozenCaches }
 
     init(
@@ -82,7 +82,7 @@ public final class _CollectionSource {
         self.query = query
         let hasDeadRow = origin.location.map { $0.row.core != realm.core } ?? false
         invalidationCount = isDead || hasDeadRow ? -1 : realm.cores.replacementCount
-        // The count of accessors, like a cache, belongs to the realm's thread.
+        // `retainAccessor` changes a count that belongs to the realm's thread.
         realm.check()
         if let location { realm.retainAccessor(location.row) }
     }
@@ -102,14 +102,14 @@ public final class _CollectionSource {
         return false
     }
 
-    /// Whether the realm was invalidated after this was made. A dead source stays empty. Evaluating it in a given
-    /// version does not ask, because observers go on.
+    /// Whether the realm was invalidated after this source was made. A dead source stays empty. `evaluate` does not
+    /// check this, because observers continue after an invalidation.
     var isDead: Bool { invalidationCount != realm.cores.replacementCount }
 
     /// Whether the elements are values, and the source is not dead.
     var isOfValues: Bool { binding == nil && !isDead }
 
-    /// Whether the objects are shown as values of a type of the application.
+    /// Whether the objects are shown as values of one of the application's own types.
     var isMapped: Bool {
         if case .list(let location) = origin { return location.property.shape.isMapped }
         return false
@@ -117,7 +117,7 @@ public final class _CollectionSource {
 
     var isInvalidated: Bool { isDead || location?.isInvalidated ?? false }
 
-    /// Whether the row that a list or backlinks belong to is not in a version.
+    /// Whether the collection is a list or backlinks whose row does not exist in a version.
     func isOwnerGone(in snapshot: Snapshot) -> Bool { location.map { $0.find(in: snapshot) == nil } ?? false }
 
     // MARK: Reading
@@ -133,7 +133,7 @@ public final class _CollectionSource {
         return count
     }
 
-    /// The element at a position, as the store has it. Stops the program if there is none.
+    /// The stored value of the element at a position. Stops the program if there is none.
     func value(at position: Int) -> Value {
         switch content {
         case .keys(let keys):
@@ -181,11 +181,11 @@ public final class _CollectionSource {
         return keys.position(of: object._row.key)
     }
 
-    /// The elements as they are now.
+    /// The current elements.
     var content: Content { stampedContent.content }
 
-    /// The elements as they are now, and the birth stamp of the root that they were read from. As long as that stamp is
-    /// the same, so are the elements.
+    /// The current elements, and the birth stamp of the root that they were read from. As long as the root's stamp is
+    /// the same, the elements are the same.
     var stampedContent: (content: Content, stamp: UInt64) {
         realm.check()
         if isDead { return (binding == nil ? .values([]) : .keys(OrderedKeys()), .max) }
@@ -199,19 +199,19 @@ public final class _CollectionSource {
         return (content, pin.snapshot.root.stamp)
     }
 
-    /// Keeps elements that an observer has found in the version that the realm shows, so that reading them does not
-    /// find them again.
+    /// Caches the elements that an observer has found in the version that the realm shows, so that a read does not find
+    /// them again.
     func keep(_ content: Content, of snapshot: Snapshot) {
         guard !isDead else { return }
         keep(Cache(stamp: snapshot.root.stamp, count: content.count, content: content))
     }
 
-    /// Releases the elements that were read last, so that an observer which shares them can change them in place.
+    /// Releases the cached elements, so that an observer which shares them can change them in place.
     func dropContent() { cache = nil }
 
     private func keep(_ new: Cache) {
         guard realm.isFrozen else { return cache = new }
-        // The old cache may release many elements, so it is released outside of the lock.
+        // Releasing the old cache may free many elements, so it is released outside the lock.
         let old = _CollectionSource.frozenCaches.withLock {
             defer { cache = new }
             return cache
@@ -232,7 +232,7 @@ public final class _CollectionSource {
             ?? _CollectionSource(realm: frozen, binding: binding, origin: .unmanaged, query: query)
     }
 
-    /// The same elements in the calling thread's live realm; nil if the object that they belong to is gone.
+    /// The same elements in the calling thread's live realm; nil if the object that owns the collection is gone.
     func thawed(at callSite: CallSite) -> _CollectionSource? {
         isDead ? nil : moved(to: realm.thaw(at: callSite))
     }
@@ -248,7 +248,8 @@ public final class _CollectionSource {
         }
     }
 
-    /// The same elements in another realm of the store, whether the object that they belong to exists there or not.
+    /// The same elements in another realm of the store, whether or not the object that owns the collection exists
+    /// there.
     func unlocated(in other: _RealmInstance) -> _CollectionSource {
         func made(_ origin: Origin) -> _CollectionSource {
             _CollectionSource(

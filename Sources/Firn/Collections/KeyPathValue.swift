@@ -3,19 +3,19 @@ import FirnQuery
 import FirnStorage
 import Foundation
 
-/// Values by a path of names, with Objective-C's collection operators. Each name is one of a property, or an operator
-/// behind a collection:
+/// Values by a path of names, with Objective-C's collection operators. Each name is a property's name, or an operator
+/// that follows a collection. Here "the values" are the values that the rest of the path gives for the elements:
 ///
 /// ```
 /// @count                               the number of elements
-/// @min @max                            of the values that the rest of the path gives; nil and NaN are passed over
-/// @sum @avg                            of those values; nil is passed over
-/// @unionOfObjects                      those values without nil; @distinctUnionOfObjects each once
-/// @unionOfArrays                       the elements of those collections; @distinctUnionOfArrays each once
+/// @min @max                            the smallest or largest value; nil and NaN are passed over
+/// @sum @avg                            the sum or average; nil is passed over, and NaN if a value is a decimal
+/// @unionOfObjects                      the values without nil; @distinctUnionOfObjects gives each once
+/// @unionOfArrays                       the values' elements without nil; @distinctUnionOfArrays gives each once
 /// ```
 enum KeyPathValue {
-    /// The value that a path leads to from an object or a collection; nil for nil. Throws `ValueFault` if a name is
-    /// unknown.
+    /// The value that a path leads to from an object or a collection; nil if `any` is nil. Throws `ValueFault` if a
+    /// name is unknown.
     static func of(_ any: Any?, _ path: ArraySlice<KeyPathName>) throws -> Any? {
         guard let part = path.first, let value = plain(any) else { return plain(any) }
         let (name, rest) = (part.text, path.dropFirst())
@@ -33,14 +33,14 @@ enum KeyPathValue {
         guard part.isOperator else {
             if name == "self" { return try of(elements.map(plain), rest) }
             let values = try elements.map { try of($0, path) }
-            // Without nil as `[Any]`, which more types can be cast from.
+            // An array without nil is returned as `[Any]`, because it can be cast to more types than `[Any?]`.
             let found = values.compactMap(\.self)
             return found.count == values.count ? found : values
         }
         return try result(of: name, elements, rest)
     }
 
-    /// The value, or the one that an element of a dynamic collection shows.
+    /// The value itself, or the value that an element of a dynamic collection shows.
     private static func plain(_ any: Any?) -> Any? {
         instance(any, of: DynamicObject.self)?.held.map(\.any) ?? unwrapped(any)
     }
@@ -72,15 +72,15 @@ enum KeyPathValue {
         }
     }
 
-    /// Each value once: the first of several equal ones.
+    /// Keeps the first of several equal values. Values that are not `Hashable` are all kept.
     private static func distinct(_ values: [Any]) -> [Any] {
         var seen: Set<AnyHashable> = []
         return values.filter { value in (value as? AnyHashable).map { seen.insert($0).inserted } ?? true }
     }
 
-    /// An aggregate of a property of the objects in an unmanaged collection, or of values; nil if there are none. Of a
-    /// path through collections, all elements count. Throws `ValueFault` if a name is unknown, or if a value does not
-    /// suit the aggregate.
+    /// An aggregate of a property of the objects in an unmanaged collection, or of values; nil if there are none. If
+    /// the path leads through collections, all their elements count. Throws `ValueFault` if a name is unknown, or if a
+    /// value does not suit the aggregate.
     static func aggregate(
         _ aggregate: PropertyPath.Aggregate, of elements: some Sequence, _ path: [KeyPathName]
     ) throws -> Value? {
@@ -91,7 +91,7 @@ enum KeyPathValue {
         return try self.aggregate(aggregate, try elements.flatMap { flat(try of($0, path[...])) })
     }
 
-    /// An aggregate of values that are not nil. Throws `ValueFault` if one does not suit it.
+    /// An aggregate of values that are not nil. Throws `ValueFault` if a value does not suit the aggregate.
     static func aggregate(_ aggregate: PropertyPath.Aggregate, _ values: [Any]) throws -> Value? {
         try self.aggregate(aggregate == .average ? "@avg" : "@\(aggregate)", values)
     }
@@ -126,7 +126,7 @@ enum KeyPathValue {
         return Double.of(aggregate: sum).map { .double($0 / Double(all.count)) }
     }
 
-    /// A number or date as untyped access returns it.
+    /// The result of an aggregate, in the form that untyped access returns.
     private static func plain(_ value: Value) -> Any? {
         switch value {
         case .int(let number): NSNumber(value: number)
@@ -140,12 +140,12 @@ enum KeyPathValue {
         }
     }
 
-    /// The value that a path as text leads to. Stops the program if a name is unknown.
+    /// The value that a path given as text leads to. Stops the program if a name is unknown.
     static func of(_ any: Any, path: String, _ what: @autoclosure () -> String) -> Any? {
         of(any, names: PropertyPath.names(in: path)[...], path: path, what())
     }
 
-    /// The value that the first names of a path as text lead to. Stops the program if one is unknown.
+    /// The value that the first names of a path lead to. Stops the program if a name is unknown.
     fileprivate static func of(
         _ any: Any, names: ArraySlice<KeyPathName>, path: String, _ what: @autoclosure () -> String
     ) -> Any? {
@@ -175,31 +175,34 @@ extension Value {
 }
 
 extension RealmCollection {
-    /// The values of a property of all elements, in their order: an array, in which nil is nil. The key `self` gives
-    /// the elements themselves. O(n), and the name is looked up for each element.
+    /// The values of a property of all elements, in their order: an array, in which a nil value stays nil. The key
+    /// `self` gives the elements themselves. O(n), and the name is looked up for each element.
     ///
     /// Stops the program if an element has no such property, and on the wrong thread.
     public func value(forKey key: String) -> Any? { KeyPathValue.of(self, path: key, "\(Self.self)") }
 
     /// The value that names joined by dots lead to: `dogs.value(forKeyPath: "@max.age")`, `"owner.name"`, `"@count"`.
     ///
-    /// Behind a collection, a name gives an array with each element's value. An operator gives one value of all:
+    /// After a collection, a name gives an array with each element's value. An operator gives a single result for all
+    /// elements:
     ///
     /// - `@count`: the number of elements;
-    /// - `@min` and `@max` of numbers and dates, which pass over nil and NaN;
-    /// - `@sum` and `@avg` of numbers, which pass over nil and become NaN if there is a NaN;
+    /// - `@min` and `@max` of numbers, dates, strings and Booleans, which pass over nil and NaN;
+    /// - `@sum` and `@avg` of numbers, which pass over nil. A NaN makes the result NaN; if a number is a decimal, NaNs
+    ///   are passed over instead;
     /// - `@unionOfObjects` and `@unionOfArrays`;
     /// - `@distinctUnionOfObjects` and `@distinctUnionOfArrays`, which give each value once.
     ///
-    /// Numbers come as `NSNumber`. O(n); the typed aggregates, such as `max(ofProperty:)`, are much faster.
+    /// Numbers are returned as `NSNumber`. O(n); the typed aggregates, such as `max(ofProperty:)`, are much faster.
     ///
     /// Stops the program if a name is unknown, if a value does not suit the operator, and on the wrong thread.
     public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, "\(Self.self)") }
 
-    /// Sets a property of all elements, which are objects, to what an untyped value stands for. O(n).
+    /// Sets a property of all elements, which must be objects, to an untyped value, which is converted to the
+    /// property's type. O(n).
     ///
     /// Stops the program if the elements are not objects, and outside a write transaction if they are managed. Also
-    /// stops it whenever setting the property by its name does.
+    /// stops it in all cases in which setting the property by its name does.
     public func setValue(_ value: Any?, forKey key: String) {
         for element in Array(self) {
             guard let object = (element as? any _QueriedObject)?._root else {
@@ -212,22 +215,22 @@ extension RealmCollection {
 
 extension RealmKeyedCollection {
     /// The value that names joined by dots lead to. The first name is a key of the map, or an operator over its values
-    /// as in `RealmCollection.value(forKeyPath:)`. The other names lead on from there. Stops the program as that
-    /// function does.
+    /// as in `RealmCollection.value(forKeyPath:)`. The other names continue from there. Stops the program in the same
+    /// cases as that function.
     public func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, "\(Self.self)") }
 }
 
 extension ObjectBase {
     /// The value that names joined by dots lead to: `person.value(forKeyPath: "dogs.@avg.age")`. Nil if a link on the
-    /// way is nil. Operators stand behind collections: see `RealmCollection.value(forKeyPath:)`, which stops the
-    /// program for the same reasons.
+    /// path is nil. An operator follows a collection: see `RealmCollection.value(forKeyPath:)`, which stops the program
+    /// for the same reasons.
     public final func value(forKeyPath keyPath: String) -> Any? { KeyPathValue.of(self, path: keyPath, classInfo.name) }
 
-    /// Sets the property that names joined by dots lead to, through links, to what an untyped value stands for:
-    /// `dog.setValue("Ann", forKeyPath: "owner.name")`. Does nothing if a link on the way is nil.
+    /// Sets the property that names joined by dots lead to, through links, to an untyped value, which is converted to
+    /// the property's type: `dog.setValue("Ann", forKeyPath: "owner.name")`. Does nothing if a link on the path is nil.
     ///
-    /// Stops the program if a name is unknown or leads through a collection, and as setting the property by its name
-    /// does.
+    /// Stops the program if a name is unknown or leads through a collection. Also stops it in all cases in which
+    /// setting the property by its name does.
     public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
         let names = PropertyPath.names(in: keyPath)
         guard names.count > 1 else { return self[names[0].text] = value }
@@ -240,13 +243,13 @@ extension ObjectBase {
         object[names[names.count - 1].text] = value
     }
 
-    /// The property with a name, or with a stored name; nil if there is none.
+    /// The property with a name in Swift, or with a name in the store; nil if there is none.
     final func property(named name: String) -> PropertyInfo? {
         let info = classInfo
         return info.property(named: name) ?? info.stored.first { $0.columnName == name }
     }
 
-    /// The property with a name, or with a stored name. Throws if there is none.
+    /// The property with a name in Swift, or with a name in the store. Throws if there is none.
     final func existingProperty(named name: String) throws(ValueFault) -> PropertyInfo {
         guard let property = property(named: name) else { throw ValueFault(classInfo.missingPropertyText(name)) }
         return property

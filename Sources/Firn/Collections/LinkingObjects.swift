@@ -12,22 +12,22 @@ import FirnStorage
 /// for owner in dog.owners.where({ $0.age > 18 }) { print(owner.name) }
 /// ```
 ///
-/// It is live and read-only, and has one entry for each link: a list that holds the object twice counts twice. It is
-/// empty while the object is unmanaged.
+/// Backlinks are live and read-only. They have one entry for each link: a list that holds the object twice counts
+/// twice. They are empty while the object is unmanaged.
 ///
-/// **Cost.** The links are read from an index, in O(links), at the first read after a change of the realm. Then an
-/// element is O(1), and O(log objects) to find its object. Each access to the property makes a new value, which reads
-/// the links again: keep it in a constant to read it more than once.
+/// **Cost.** The first read after a change of the realm reads the links from an index, in O(links). After that, reading
+/// an element is O(1), and finding its object is O(log objects). Each access to the property makes a new value, which
+/// reads the links again: keep it in a constant to read it more than once.
 ///
-/// A managed one belongs to its realm's thread, queue or actor, and stops the program if it is used elsewhere. A frozen
-/// one may be used on any thread.
+/// Managed backlinks belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere.
+/// Frozen backlinks may be used on any thread.
 public struct LinkingObjects<Element: ObjectBase>: RealmCollection {
     /// The name of the linking property.
     let originProperty: String
     private let source: _CollectionSource?
 
-    /// Backlinks through a property of a class, to be used as the initial value of a declaration. Opening throws
-    /// `.schemaMismatch` if the class has no such property, or if it does not link to the object's class.
+    /// Backlinks through a property of a class, for the initial value of a declaration. Opening the realm throws
+    /// `.schemaMismatch` if the class has no such property, or if the property does not link to the object's class.
     public init(fromType _: Element.Type, property propertyName: String) {
         originProperty = propertyName
         source = nil
@@ -50,33 +50,34 @@ public struct LinkingObjects<Element: ObjectBase>: RealmCollection {
     public var count: Int { source?.count ?? 0 }
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// The number of links. Costs what `count` costs.
+    /// The number of links. Costs as much as `count`.
     public var endIndex: Int { count }
     /// The linking object at an index. O(links) at the first read of this value after a change, then O(1). Stops the
     /// program if the index is out of bounds, and if the object is unmanaged.
     public subscript(position: Int) -> Element { _source.element(at: position) }
     /// Iterates over the objects that link here now, whatever is written meanwhile. O(links) at the start, if they were
-    /// not read since the last change. Holds their keys and no version.
+    /// not read since the last change. The iterator keeps their keys and pins no version.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         source.map { RealmCollectionIterator($0) } ?? RealmCollectionIterator([])
     }
 
     /// The realm that manages the object; nil if the object is unmanaged. O(1).
     public var realm: Realm? { source.map { Realm($0.realm) } }
-    /// Whether the object was deleted or its realm was invalidated. It is empty then. O(log objects) at most.
+    /// Whether the object was deleted or its realm was invalidated. If so, there are no backlinks. O(log objects) at
+    /// most.
     public var isInvalidated: Bool { source?.isInvalidated ?? false }
-    /// Whether it belongs to a frozen realm and never changes. O(1). May be read on any thread.
+    /// Whether the backlinks belong to a frozen realm and never change. O(1). May be read on any thread.
     public var isFrozen: Bool { source?.realm.isFrozen ?? false }
-    /// What `freeze()` does. Stops the program if the object is unmanaged.
+    /// Implements `freeze()`. Stops the program if the object is unmanaged.
     public func _freeze(_ file: StaticString, _ line: UInt) -> LinkingObjects {
         LinkingObjects(originProperty, _source.frozen(at: CallSite(file, line)))
     }
-    /// What `thaw()` does: nil if the object no longer exists. Stops the program if the object is unmanaged.
+    /// Implements `thaw()`: nil if the object no longer exists. Stops the program if the object is unmanaged.
     public func _thaw(_ file: StaticString, _ line: UInt) -> LinkingObjects? {
         _source.thawed(at: CallSite(file, line)).map { LinkingObjects(originProperty, $0) }
     }
 
-    /// The same backlinks in another realm of the store, whether the object exists there or not.
+    /// The same backlinks in another realm of the store, whether or not the object exists there.
     public func _moved(to realm: _RealmInstance) -> LinkingObjects {
         LinkingObjects(originProperty, source?.unlocated(in: realm))
     }
@@ -84,7 +85,7 @@ public struct LinkingObjects<Element: ObjectBase>: RealmCollection {
     /// Empty, unmanaged backlinks.
     public var _withoutOwner: LinkingObjects { LinkingObjects(originProperty, nil) }
 
-    /// Whether both are the backlinks of one row through one property in one realm. O(1).
+    /// Whether both are the backlinks of the same row through the same property in one realm. O(1).
     public static func == (a: LinkingObjects, b: LinkingObjects) -> Bool {
         guard let x = a.source, let y = b.source else {
             return a.source == nil && b.source == nil && a.originProperty == b.originProperty
@@ -113,9 +114,9 @@ extension LinkingObjects: _Persistable {
         _PropertyType(
             .link, collection: .list, target: Element.self, isLinkingObjects: true, swiftType: LinkingObjects.self)
     }
-    /// Empty backlinks without a linking property.
+    /// Empty backlinks that name no linking property.
     public static var _initial: LinkingObjects { LinkingObjects("", nil) }
-    /// True: the name is empty.
+    /// True: the name is the empty string, which owns no memory.
     public static var _blankOwnsNothing: Bool { true }
     /// The value itself.
     public static func _wrap(_ value: LinkingObjects) -> LinkingObjects { value }
@@ -132,7 +133,7 @@ extension LinkingObjects: _Persistable {
     /// True.
     @inlinable public static var _isCollection: Bool { @inline(__always) get { true } }
 
-    /// The backlinks of an object: made at each call if it is managed, else `stored`.
+    /// The backlinks of an object: made anew at each call if the object is managed, otherwise `stored`.
     public static func _collection(
         of object: ObjectBase, _ column: Int32, _ stored: inout LinkingObjects
     ) -> LinkingObjects {
@@ -174,9 +175,9 @@ extension LinkingObjects: _Persistable {
     public static func _storeValue(_ value: LinkingObjects) -> Value? { nil }
 }
 
-/// The type of a property that `@Persisted(originProperty:)` can declare.
+/// A property type that `@Persisted(originProperty:)` can declare.
 public protocol LinkingObjectsProtocol: _Persistable {
-    /// What the wrapper holds for backlinks through the property of this name.
+    /// The value that the wrapper holds for backlinks through the property of this name.
     static func _linking(_ originProperty: String) -> _Stored
 }
 
@@ -186,7 +187,7 @@ extension LinkingObjects: LinkingObjectsProtocol {
 }
 
 extension Persisted where Value: LinkingObjectsProtocol {
-    /// Declares backlinks: the objects whose property of this name links here.
+    /// Declares backlinks: the objects that link to this one through the property of this name.
     public init(originProperty: String) {
         self.init(
             _options: [], _stored: firn_is_making_accessor() ? Value._initial : Value._linking(originProperty))

@@ -1,8 +1,8 @@
 extension List: _PersistableCollection {
-    /// The wrapper holds the list; nil until the list is first asked for.
+    /// The wrapper holds the list; nil until the first access to the list.
     public typealias _Stored = List?
 
-    /// The shape of the elements, as a list.
+    /// The shape of a list property with these elements.
     public static var _propertyType: _PropertyType { Element._elementPropertyType().of(.list, List.self) }
 
     /// Copies the elements of `value` into the property's list. Assigning a list to itself leaves it as it is. A
@@ -14,7 +14,7 @@ extension List: _PersistableCollection {
         if !list.isAssignedToItself(value) { list.assign(Array(value)) }
     }
 
-    /// An unmanaged list of the elements of a sequence; empty for nil. Throws `ValueFault` if `any` is not a
+    /// Converts an untyped sequence to an unmanaged list; empty for nil. Throws `ValueFault` if `any` is not a
     /// sequence, or if an element does not fit.
     public static func _fromAny(_ any: Any?) throws -> List { try unmanaged(any) }
 }
@@ -29,9 +29,9 @@ extension List: ElementCollection {
 }
 
 extension List: Equatable {
-    /// Managed lists are equal if they are the same list of the same row in one realm, O(1). Unmanaged lists are
-    /// equal if their elements are, O(n): texts by their UTF-8 bytes, objects by their rows. A managed list and an
-    /// unmanaged one are never equal.
+    /// Managed lists are equal if they are the same list of the same row in one realm, O(1). Unmanaged lists are equal
+    /// if their elements are equal, O(n): texts by their UTF-8 bytes, objects by their rows. A managed list and an
+    /// unmanaged list are never equal.
     public static func == (a: List, b: List) -> Bool {
         if a === b || a.isSameManaged(as: b) { return true }
         return a.location == nil && b.location == nil

@@ -17,13 +17,13 @@ public import Foundation
 /// for dog in person.dogs.where({ $0.age > 3 }).sorted(by: \.name) { print(dog.name) }
 /// ```
 ///
-/// A list behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. Adding an
+/// An unmanaged list behaves like a managed list. A managed list is live: it shows what its realm shows. Adding an
 /// unmanaged object to a managed list adds the object to the realm. Removing an object from a list does not delete the
 /// object.
 ///
 /// **Cost.** In a managed list, reading, setting, inserting, removing or moving one element is O(log n) at most. If the
 /// elements are objects, each change also updates the index of the links to them. The first access after the realm has
-/// changed finds the list's object again, in O(log objects). An unmanaged list costs what an array costs.
+/// changed finds the list's object again, in O(log objects). An unmanaged list costs as much as an array.
 ///
 /// **What stops the program.** A managed list belongs to its realm's thread, queue or actor; a frozen one may be read
 /// on any thread. These stop the program:
@@ -31,28 +31,29 @@ public import Foundation
 /// - an index or range that is out of bounds;
 /// - changing a managed list outside a write transaction, or a frozen one;
 /// - reading or changing a managed list after its object was deleted (see `isInvalidated`);
-/// - using a managed list on another thread. A realm of a queue or actor notices that only at changes, and when it has
-///   to find the list's object again;
+/// - using a managed list on another thread. The realm of a queue or actor notices that only when the list is changed,
+///   or when the list's object has to be found again;
 /// - adding to a managed list an object that belongs to another realm, is frozen or deleted, or is an instance of a
 ///   subclass of `Element`;
 /// - adding to a managed list an unmanaged object that `Realm.add(_:update:)` refuses, for example because its primary
 ///   key exists;
 /// - adding a string or data of more than 16 MiB to a managed list, or making a list longer than 2^31 elements.
 ///
-/// Swift's algorithms that change a collection in place work on it: `sort()`, `reverse()`, `shuffle()` and
-/// `partition(by:)`. In a managed list of embedded objects, `sort()` and setting a range stop the program, since they
-/// assign elements, and an embedded object has one parent. The others move elements, as `move(from:to:)` does.
+/// Swift's algorithms that change a collection in place work on a list: `sort()`, `reverse()`, `shuffle()` and
+/// `partition(by:)`. In a managed list of embedded objects, `sort()` and setting a range stop the program. They assign
+/// elements, but an embedded object has only one parent. The other algorithms move elements, as `move(from:to:)` does.
 ///
 /// In a transaction that has met damage, changes do nothing, and the transaction throws.
 public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCollection, MutableCollection {
-    /// The elements while unmanaged.
+    /// The elements that an unmanaged list stores itself.
     private var unmanaged: [Element] = []
 
-    /// The elements of an unmanaged list, and of one in a mixed value, where a change stores the whole value again.
+    /// The elements of an unmanaged list, or of a list inside a mixed value. A change of the latter stores the whole
+    /// mixed value again.
     var elements: [Element] {
         get {
             guard let nest else { return unmanaged }
-            // A list in a mixed value has mixed values.
+            // The elements of a list inside a mixed value are mixed values.
             return unsafeBitCast(nest.elements, to: [Element].self)
         }
         _modify {
@@ -85,8 +86,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     /// The element at an index. Stops the program if the index is out of bounds.
     ///
-    /// Cost: O(log n) at most if managed, else O(1). Setting it needs a write transaction if the list is managed. The
-    /// element that was there stays in the realm, if it is an object.
+    /// Cost: O(log n) at most if managed, else O(1). Setting an element needs a write transaction if the list is
+    /// managed. If the replaced element is an object, it stays in the realm.
     public subscript(position: Int) -> Element {
         get {
             if location == nil {
@@ -114,8 +115,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     /// Iterates over the elements that the list has now, whatever is written meanwhile.
     ///
-    /// Cost: O(n) at the start if managed: the values, or the keys of the objects, are copied. The iteration holds no
-    /// version.
+    /// Cost: O(n) at the start if managed, because the values, or the keys of the objects, are copied. The iterator
+    /// pins no version.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         guard location != nil else { return RealmCollectionIterator(elements) }
         let cell = cell
@@ -125,9 +126,9 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     /// A part of a list.
     public typealias SubSequence = Slice<List>
 
-    /// The elements in a range. Reading costs O(1), and reading an element what it costs in the list, which the part
-    /// shows: a change of the list shows in it. Setting replaces the elements, as `replaceSubrange(_:with:)` does.
-    /// Stops the program if the range is out of bounds.
+    /// The elements in a range, as a view of the list, which shows later changes of the list. Reading the range costs
+    /// O(1); reading an element of it costs as much as in the list. Setting replaces the elements, as
+    /// `replaceSubrange(_:with:)` does. Stops the program if the range is out of bounds.
     public subscript(bounds: Range<Int>) -> Slice<List> {
         get {
             guard bounds.lowerBound >= 0, bounds.upperBound <= count else {
@@ -140,8 +141,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     // MARK: Adding
 
-    /// Adds an element at the end. O(log n) if managed, and adding an unmanaged object to the realm; O(1) on average if
-    /// not. A managed list needs a write transaction.
+    /// Adds an element at the end. A managed list needs a write transaction and takes O(log n); adding an unmanaged
+    /// object to the realm costs extra. An unmanaged list takes O(1) on average.
     public func append(_ object: Element) {
         guard location != nil else { return elements.append(object) }
         let value = stored(object)
@@ -172,8 +173,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
 
     // MARK: Removing
 
-    /// Removes the element at an index. An object stays in the realm. Stops the program if the index is out of bounds,
-    /// and outside a write transaction if the list is managed. O(log n) if managed, else O(n).
+    /// Removes the element at an index. A removed object stays in the realm. Stops the program if the index is out of
+    /// bounds, and outside a write transaction if the list is managed. O(log n) if managed, else O(n).
     public func remove(at index: Int) {
         guard location != nil else {
             check(index, below: elements.count)
@@ -186,15 +187,16 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
         }
     }
 
-    /// Removes all elements. Objects stay in the realm. O(n). Stops the program outside a write transaction if the list
-    /// is managed.
+    /// Removes all elements. The objects stay in the realm. O(n). Stops the program outside a write transaction if the
+    /// list is managed.
     public func removeAll() {
         guard location != nil else { return elements.removeAll() }
         edit { list in list.removeAll() }
     }
 
-    /// Removes the first elements. Stops the program if there are fewer, if the number is negative, and outside a write
-    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(n).
+    /// Removes the first `number` elements. Stops the program if there are fewer elements, if the number is negative,
+    /// and outside a write transaction if the list is managed. A managed list takes O(log n) for each element; an
+    /// unmanaged list takes O(n).
     public func removeFirst(_ number: Int = 1) {
         replace(
             { count in
@@ -203,8 +205,9 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
             }, with: [])
     }
 
-    /// Removes the last elements. Stops the program if there are fewer, if the number is negative, and outside a write
-    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(number).
+    /// Removes the last `number` elements. Stops the program if there are fewer elements, if the number is negative,
+    /// and outside a write transaction if the list is managed. A managed list takes O(log n) for each element; an
+    /// unmanaged list takes O(number).
     public func removeLast(_ number: Int = 1) {
         replace(
             { count in
@@ -220,7 +223,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     }
 
     /// Removes the elements in a range. Stops the program if the range is out of bounds, and outside a write
-    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged one O(n).
+    /// transaction if the list is managed. A managed list takes O(log n) for each element; an unmanaged list takes
+    /// O(n).
     public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int {
         replaceSubrange(bounds, with: [])
     }
@@ -231,14 +235,15 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
     /// bounds, and outside a write transaction if the list is managed. O(log n) if managed, else O(1).
     public func replace(index: Int, object: Element) { self[index] = object }
 
-    /// Replaces the elements in a range by others, which may be this list's own and need not be as many.
+    /// Replaces the elements in a range by others. The new elements may come from this list, and their number may
+    /// differ.
     ///
     /// ```swift
     /// try realm.write { person.dogs.replaceSubrange(1..<3, with: [rex]) }
     /// ```
     ///
     /// Stops the program if the range is out of bounds, and outside a write transaction if the list is managed. A
-    /// managed list takes O(log n) for each element that is removed or inserted; an unmanaged one O(n).
+    /// managed list takes O(log n) for each element that is removed or inserted; an unmanaged list takes O(n).
     public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
     where C.Element == Element, R.Bound == Int {
         replace(
@@ -251,7 +256,7 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
             }, with: newElements)
     }
 
-    /// Replaces a range by `newElements`. `range` gives the range, from the number of elements that there are.
+    /// Replaces a range by `newElements`. `range` computes the range from the number of elements.
     private func replace<C: Collection>(_ range: (Int) -> Range<Int>, with newElements: C) where C.Element == Element {
         // The elements may come from this very list, and computing them may change it or end the transaction.
         let newElements = Array(newElements)
@@ -266,8 +271,8 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
         }
     }
 
-    /// Moves the element at `from` so that it then stands at `to`. Stops the program if either is out of bounds, and
-    /// outside a write transaction if the list is managed. O(log n) if managed, else O(n).
+    /// Moves the element at `from` so that its index is then `to`. Stops the program if either index is out of bounds,
+    /// and outside a write transaction if the list is managed. O(log n) if managed, else O(n).
     public func move(from: Int, to: Int) {
         guard location != nil else {
             check(from, below: elements.count)
@@ -282,11 +287,11 @@ public final class List<Element: RealmCollectionValue>: CollectionBase, RealmCol
         }
     }
 
-    /// Removes the elements at several indices. Stops the program if one is out of bounds, and outside a write
+    /// Removes the elements at several indices. Stops the program if an index is out of bounds, and outside a write
     /// transaction if the list is managed. O(log n) for each index if managed, else O(n).
     public func remove(atOffsets offsets: IndexSet) { for index in offsets.reversed() { remove(at: index) } }
 
-    /// Moves the elements at several indices, in their order, to before the element that is now at `destination`. If
+    /// Moves the elements at several indices, in their order, in front of the element that is now at `destination`. If
     /// `destination` is the count, they move to the end.
     ///
     /// ```swift

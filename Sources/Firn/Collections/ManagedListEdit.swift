@@ -1,19 +1,19 @@
 import FirnCore
 import FirnStorage
 
-/// Changes to a managed list, set or map. Each change is its own call of the transaction.
+/// Changes to a managed list, set or map. Each change is a separate `transaction.edit` call.
 ///
-/// Inserting an unmanaged object writes rows of its own, so one edit of the collection can't stay open meanwhile.
+/// One `edit` call can't stay open for several changes, because inserting an unmanaged object writes rows of its own.
 struct ManagedListEdit {
     let realm: _RealmInstance
     let transaction: WriteTransaction
     private let table: TableID
     private let column: Int
     private let key: Int64
-    /// The number of a list's elements.
+    /// The number of elements, for lists.
     private(set) var count: Int
 
-    /// Nil if the transaction has met damage, so that nothing is changed.
+    /// Nil if the transaction has met damage. Then nothing is changed.
     init?(_ location: inout CollectionLocation) {
         realm = location.realm
         transaction = realm.writing(location.change)

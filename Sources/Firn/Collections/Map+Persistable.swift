@@ -2,10 +2,10 @@ import FirnCore
 import Foundation
 
 extension Map: _PersistableCollection {
-    /// The wrapper holds the map; nil until the map is first asked for.
+    /// The wrapper holds the map; nil until the first access to the map.
     public typealias _Stored = Map?
 
-    /// The shape of the values, as a map.
+    /// The shape of a map property with these values.
     public static var _propertyType: _PropertyType { Value._elementPropertyType().of(.map, Map.self) }
 
     /// Copies the entries of `value` into the property's map. Assigning a map to itself leaves it as it is. A managed
@@ -17,7 +17,7 @@ extension Map: _PersistableCollection {
         if !map.isAssignedToItself(value) { map.assign(value.entries.map { ($0.key._keyText, $0.value) }) }
     }
 
-    /// An unmanaged map of the entries of a dictionary; empty for nil. Throws `ValueFault` if `any` is not a
+    /// Converts an untyped dictionary to an unmanaged map; empty for nil. Throws `ValueFault` if `any` is not a
     /// dictionary, or if a key or value does not fit.
     public static func _fromAny(_ any: Any?) throws -> Map {
         let map = Map()
@@ -63,18 +63,18 @@ extension Map: PersistedCollection {
 struct LinkedElement {
     /// The key in a map; nil in other collections.
     var key: String?
-    /// Nil only in a map.
+    /// The object; nil only for a map's key without an object.
     var object: ObjectBase?
 
-    /// The element as the store keeps it, from the object's key there.
+    /// The element as the store keeps it. `link` gives the key of the object in the store.
     func value(_ link: (ObjectBase) throws -> Int64) rethrows -> Value {
         let value = try object.map { Value.link(try link($0)) } ?? .null
         return key.map { .map([.init(key: $0, value: value)]) } ?? value
     }
 }
 
-/// The entries that an untyped dictionary or a map stands for; none for nil. Throws `ValueFault` if `any` is neither,
-/// or if a key is not allowed.
+/// The entries of an untyped dictionary or map; none for nil. Throws `ValueFault` if `any` is neither, or if a key is
+/// not allowed.
 func anyEntries(of any: Any?, as type: Any.Type) throws -> [(key: String, value: Any?)] {
     guard let any = unwrapped(any) else { return [] }
     let pairs: [(key: Any, value: Any?)]
@@ -97,7 +97,7 @@ func anyEntries(of any: Any?, as type: Any.Type) throws -> [(key: String, value:
     }
 }
 
-/// A map of any types.
+/// A map with keys and values of any type.
 protocol UntypedMap {
     var untypedEntries: [(key: Any, value: Any?)] { get }
     /// The entries with values of the map's type.
@@ -111,7 +111,7 @@ extension Map: UntypedMap {
 
 extension Map: Equatable {
     /// Managed maps are equal if they are the same map of the same row in one realm, O(1). Unmanaged maps are equal if
-    /// their entries are, O(n). A managed map and an unmanaged one are never equal.
+    /// their entries are equal, O(n). A managed map and an unmanaged map are never equal.
     public static func == (a: Map, b: Map) -> Bool {
         if a === b || a.isSameManaged(as: b) { return true }
         guard a.location == nil, b.location == nil, a.unmanaged.count == b.unmanaged.count else { return false }
@@ -133,8 +133,8 @@ extension Map: DescribedValue {
 }
 
 extension Map: ExpressibleByDictionaryLiteral {
-    /// An unmanaged map of the entries. Stops the program if a key is not allowed. The last of several values of one
-    /// key is kept.
+    /// An unmanaged map of the entries. Stops the program if a key is not allowed. If a key occurs several times, its
+    /// last value is kept.
     public convenience init(dictionaryLiteral elements: (Key, Value)...) {
         self.init()
         for (key, value) in elements { updateValue(value, forKey: key) }
@@ -160,8 +160,9 @@ extension Map: Decodable where Key: Decodable, Value: Decodable {
 extension Map: Encodable where Value: Encodable {
     /// Encodes the entries as a dictionary.
     ///
-    /// - Throws: `EncodingError.invalidValue` if Swift takes two keys for equal, because a dictionary can't have both.
-    ///   Such keys are an "é" of one character and one with an accent. Also what the encoder or a value throws.
+    /// - Throws: `EncodingError.invalidValue` if Swift considers two keys equal, because a dictionary can't have both.
+    ///   Such keys are "é" as one character, and "e" with a combining accent. Also throws what the encoder or a value
+    ///   throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         var entries: [String: Value] = [:]

@@ -16,33 +16,33 @@ import FirnStorage
 /// for entry in shop.prices { print(entry.key, entry.value) }
 /// ```
 ///
-/// A map behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. Setting an
-/// unmanaged object in a managed map adds the object to the realm. Removing a key does not delete its object; deleting
+/// An unmanaged map behaves like a managed map. A managed map is live: it shows what its realm shows. Setting an
+/// unmanaged object in a managed map adds the object to the realm. Removing a key does not delete its object. Deleting
 /// the object leaves the key with nil.
 ///
-/// **Keys** are equal if their UTF-8 bytes are, and entries come in the order of these bytes. A key may be empty, but
-/// must not begin with "$" or contain ".": key paths could not name it.
+/// **Keys** are equal if their UTF-8 bytes are equal, and entries are in the order of these bytes. A key may be empty,
+/// but must not begin with "$" or contain ".", because key paths could not name it.
 ///
 /// **Cost.** In a managed map, reading, setting or removing a key is O(log n). If the values are objects, each change
-/// also updates the index of the links to them. In an unmanaged map, a key is O(1), and `keys`, `values` and iterating
-/// sort the keys first, O(n log n).
+/// also updates the index of the links to them. In an unmanaged map, an access to a key is O(1); `keys`, `values` and
+/// iterating first sort the keys, in O(n log n).
 ///
-/// **What stops the program.** A key that is not allowed does. So do these, as for `List`:
+/// **What stops the program.** A key that is not allowed stops it. So do these, as in `List`:
 ///
 /// - changing a managed map outside a write transaction;
 /// - using a managed map on another thread, or after its object was deleted;
 /// - adding to a managed map an object of another realm;
 /// - adding to a managed map a key or value of more than 16 MiB.
 public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBase, RealmKeyedCollection {
-    /// The entries while unmanaged.
+    /// The entries that an unmanaged map stores itself.
     private var entriesHere: [MapKeyBytes: Value] = [:]
 
-    /// The entries of an unmanaged map, and of a dictionary in a mixed value, where a change stores the whole value
-    /// again.
+    /// The entries of an unmanaged map, or of a dictionary inside a mixed value. A change of the latter stores the
+    /// whole mixed value again.
     private(set) var unmanaged: [MapKeyBytes: Value] {
         get {
             guard let nest else { return entriesHere }
-            // A dictionary in a mixed value has mixed values.
+            // The values of a dictionary inside a mixed value are mixed values.
             return unsafeBitCast(nest.entries, to: [MapKeyBytes: Value].self)
         }
         _modify {
@@ -77,9 +77,9 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
 
     /// The value of a key; nil if the map does not have the key. Setting nil removes the key.
     ///
-    /// In a map of optional values, `map["a"] = nil` removes the key; `map.updateValue(nil, forKey: "a")` keeps it with
-    /// nil. O(log n) if managed, else O(1). Setting stops the program outside a write transaction if the map is
-    /// managed, and if the key is not allowed.
+    /// In a map of optional values, `map["a"] = nil` removes the key; `map.updateValue(nil, forKey: "a")` keeps the key
+    /// with the value nil. O(log n) if managed, else O(1). Setting stops the program outside a write transaction if the
+    /// map is managed, and if the key is not allowed.
     public subscript(key: Key) -> Value? {
         get {
             guard location != nil else { return unmanaged[MapKeyBytes(key._keyText)] }
@@ -128,22 +128,22 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
         edit { map in map.setValue(value, forKey: key._keyText) }
     }
 
-    /// Removes a key, if the map has it. An object stays in the realm. Stops the program outside a write transaction if
-    /// the map is managed. O(log n) if managed, else O(1).
+    /// Removes a key, if the map has it. A removed object stays in the realm. Stops the program outside a write
+    /// transaction if the map is managed. O(log n) if managed, else O(1).
     public func removeObject(for key: Key) {
         guard location != nil else { return unmanaged[MapKeyBytes(key._keyText)] = nil }
         edit { map in map.removeValue(forKey: key._keyText) }
     }
 
-    /// Removes all entries. Objects stay in the realm. O(n). Stops the program outside a write transaction if the map
-    /// is managed.
+    /// Removes all entries. The objects stay in the realm. O(n). Stops the program outside a write transaction if the
+    /// map is managed.
     public func removeAll() {
         guard location != nil else { return unmanaged = [:] }
         edit { map in map.removeAll() }
     }
 
-    /// Sets the entries of a sequence. For a key that the map has already, `combine` gives the value from the present
-    /// one and the new one.
+    /// Sets the entries of a sequence. If the map already has a key, `combine` computes the value from the current
+    /// value and the new one.
     ///
     /// ```swift
     /// try realm.write { shop.prices.merge(["tea": 3, "milk": 1]) { old, new in max(old, new) } }
@@ -159,17 +159,17 @@ public final class Map<Key: _MapKey, Value: RealmCollectionValue>: CollectionBas
         }
     }
 
-    /// Sets the entries of another map: `merge` with its pairs. Throws what `combine` throws.
+    /// Sets the entries of another map, like `merge` with the other map's pairs. Throws what `combine` throws.
     public func merge(_ other: Map, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
         try merge(other.asKeyValueSequence(), uniquingKeysWith: combine)
     }
 
-    /// Sets the entries of a dictionary: `merge` with its pairs. Throws what `combine` throws.
+    /// Sets the entries of a dictionary, like `merge` with the dictionary's pairs. Throws what `combine` throws.
     public func merge(_ dictionary: [Key: Value], uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
         try merge(dictionary.lazy.map { (key: $0.key, value: $0.value) }, uniquingKeysWith: combine)
     }
 
-    /// Replaces the entries. The caller knows that the keys are allowed.
+    /// Replaces the entries. The caller has checked that the keys are allowed.
     func assign(_ entries: [(key: String, value: Value)]) {
         guard location != nil else {
             var all: [MapKeyBytes: Value] = [:]
@@ -202,7 +202,7 @@ public struct SingleMapEntry<Key: _MapKey, Value: RealmCollectionValue>: Hashabl
 public protocol _MapKey: Hashable, Encodable {
     /// The key as text.
     var _keyText: String { get }
-    /// The key that a text stands for.
+    /// Converts a text to a key.
     static func _key(_ text: String) -> Self
 }
 
@@ -220,7 +220,7 @@ extension _MapKey {
     }
 }
 
-/// A key of an unmanaged map: text that is compared by its bytes.
+/// A key of an unmanaged map: a text that is compared by its UTF-8 bytes.
 struct MapKeyBytes: Hashable, Comparable {
     let text: String
 
@@ -232,7 +232,7 @@ struct MapKeyBytes: Hashable, Comparable {
     static func < (a: MapKeyBytes, b: MapKeyBytes) -> Bool { Value.order(a.value, b.value) < 0 }
     func hash(into hasher: inout Hasher) { hasher.combine(value) }
 
-    /// What is wrong with a key; nil if it is allowed (behaviour 89).
+    /// The reason why a key is not allowed; nil if it is allowed (behaviour 89).
     static func fault(in text: String) -> Fault? {
         guard text.utf8.first == UInt8(ascii: "$") || text.utf8.contains(UInt8(ascii: ".")) else { return nil }
         return Fault(

@@ -2,7 +2,8 @@ import FirnBytes
 import FirnCore
 import FirnStorage
 
-// Aggregates, order and equality of enums and of types of the application: those of what is stored of them.
+// Aggregates, sorting and `distinct` of enums and of the application's own types. They work on the stored values, such
+// as an enum's raw values, and convert the result back.
 
 extension RealmCollection where Element: _MappedValue, Element._Mapped: MinMaxType & Comparable {
     /// The element with the smallest stored value; nil if there are none. O(n).
@@ -12,31 +13,31 @@ extension RealmCollection where Element: _MappedValue, Element._Mapped: MinMaxTy
 }
 
 extension RealmCollection where Element: _MappedValue, Element._Mapped: AddableType {
-    /// What the sum of the stored values stands for. O(n). Stops the program if that is nothing, as an enum without a
-    /// case of that raw value.
+    /// The sum of the stored values, converted back to the elements' type. O(n). Stops the program if the type has no
+    /// value for the sum, for example an enum without a case of that raw value.
     public func sum() -> Element { Element._computed("sum", Element._Mapped._sum(map(\._mapped))) }
-    /// The average of the stored values as a number: `let average: Double? = dog.levels.average()`. Integers cut off a
-    /// fraction. Nil if there are none. O(n).
+    /// The average of the stored values as a number: `let average: Double? = dog.levels.average()`. Integer types
+    /// truncate a fraction. Nil if there are no elements. O(n).
     public func average<A: AddableType>() -> A? { A(_aggregate: Element._Mapped._average(map(\._mapped))) }
-    /// What the average of the stored values stands for: `let average: Celsius? = day.readings.average()`. Nil if there
-    /// are none. O(n). Stops the program if the average stands for nothing.
+    /// The average of the stored values, converted to the type `A`: `let average: Celsius? = day.readings.average()`.
+    /// Nil if there are no elements. O(n). Stops the program if `A` has no value for the average.
     public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
         A._computed("average", A._Mapped(_aggregate: Element._Mapped._average(map(\._mapped))))
     }
 }
 
 extension RealmCollection where Element: _MappedValue, Element._Mapped: SortableType {
-    /// The elements in the order of their stored values, live: see `sorted(ascending:)` of numbers.
+    /// The elements in the order of their stored values, live. See `sorted(ascending:)` of a collection of numbers.
     public func sorted(ascending: Bool = true) -> Results<Element> {
         Results(_source.adding(.sort(ascending: ascending)))
     }
 
-    /// The first of each group of elements with equal stored values, in the present order, live.
+    /// The first of each group of elements with equal stored values, in the collection's order, live.
     public func distinct() -> Results<Element> { Results(_source.adding(.distinct)) }
 }
 
 extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: _MappedValue {
-    /// What is stored of the elements that are not nil.
+    /// The stored values of the elements that are not nil.
     fileprivate var stored: [Element.Wrapped._Mapped] { compactMap { ($0 as? Element.Wrapped)?._mapped } }
 }
 
@@ -50,11 +51,13 @@ where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped
 
 extension RealmCollection
 where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped._Mapped: AddableType {
-    /// What the sum of the stored values stands for. Nil is passed over. O(n). Stops the program if that is nothing.
+    /// The sum of the stored values, converted back to the elements' type. Nil is passed over. O(n). Stops the program
+    /// if the type has no value for the sum.
     public func sum() -> Element.Wrapped { Element.Wrapped._computed("sum", Element.Wrapped._Mapped._sum(stored)) }
     /// The average of the stored values as a number; nil if there are none. Nil is passed over. O(n).
     public func average<A: AddableType>() -> A? { A(_aggregate: Element.Wrapped._Mapped._average(stored)) }
-    /// What the average of the stored values stands for; nil if there are none. Nil is passed over. O(n).
+    /// The average of the stored values, converted to the type `A`; nil if there are none. Nil is passed over. O(n).
+    /// Stops the program if `A` has no value for the average.
     public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
         A._computed("average", A._Mapped(_aggregate: Element.Wrapped._Mapped._average(stored)))
     }
@@ -67,7 +70,7 @@ where Element: _OptionalProtocol, Element.Wrapped: _MappedValue, Element.Wrapped
         Results(_source.adding(.sort(ascending: ascending)))
     }
 
-    /// The first of each group of elements with equal stored values, in the present order, live.
+    /// The first of each group of elements with equal stored values, in the collection's order, live.
     public func distinct() -> Results<Element> { Results(_source.adding(.distinct)) }
 }
 
@@ -79,11 +82,13 @@ extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: MinMaxT
 }
 
 extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: AddableType {
-    /// What the sum of the stored values stands for. O(n). Stops the program if that is nothing.
+    /// The sum of the stored values, converted back to the values' type. O(n). Stops the program if the type has no
+    /// value for the sum.
     public func sum() -> Value { Value._computed("sum", Value._Mapped._sum(values.map(\._mapped))) }
     /// The average of the stored values as a number; nil if there are none. O(n).
     public func average<A: AddableType>() -> A? { A(_aggregate: Value._Mapped._average(values.map(\._mapped))) }
-    /// What the average of the stored values stands for; nil if there are none. O(n).
+    /// The average of the stored values, converted to the type `A`; nil if there are none. O(n). Stops the program if
+    /// `A` has no value for the average.
     public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
         A._computed("average", A._Mapped(_aggregate: Value._Mapped._average(values.map(\._mapped))))
     }
@@ -100,7 +105,7 @@ extension RealmKeyedCollection where Value: _MappedValue, Value._Mapped: Sortabl
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _MappedValue {
-    /// What is stored of the values that are not nil.
+    /// The stored values of the values that are not nil.
     fileprivate var stored: [Value.Wrapped._Mapped] { values.compactMap { ($0 as? Value.Wrapped)?._mapped } }
 }
 
@@ -114,11 +119,13 @@ where Value: _OptionalProtocol, Value.Wrapped: _MappedValue, Value.Wrapped._Mapp
 
 extension RealmKeyedCollection
 where Value: _OptionalProtocol, Value.Wrapped: _MappedValue, Value.Wrapped._Mapped: AddableType {
-    /// What the sum of the stored values stands for. Nil is passed over. O(n). Stops the program if that is nothing.
+    /// The sum of the stored values, converted back to the values' type. Nil is passed over. O(n). Stops the program if
+    /// the type has no value for the sum.
     public func sum() -> Value.Wrapped { Value.Wrapped._computed("sum", Value.Wrapped._Mapped._sum(stored)) }
     /// The average of the stored values as a number; nil if there are none. Nil is passed over. O(n).
     public func average<A: AddableType>() -> A? { A(_aggregate: Value.Wrapped._Mapped._average(stored)) }
-    /// What the average of the stored values stands for; nil if there are none. Nil is passed over. O(n).
+    /// The average of the stored values, converted to the type `A`; nil if there are none. Nil is passed over. O(n).
+    /// Stops the program if `A` has no value for the average.
     public func average<A: _MappedValue>() -> A? where A._Mapped: AddableType {
         A._computed("average", A._Mapped(_aggregate: Value.Wrapped._Mapped._average(stored)))
     }
@@ -136,10 +143,10 @@ where Value: _OptionalProtocol, Value.Wrapped: _MappedValue, Value.Wrapped._Mapp
 }
 
 extension _MappedValue {
-    /// What a stored value stands for; nil for nil. Stops the program if it stands for nothing.
+    /// The value whose stored value is `stored`; nil for nil. Stops the program if there is no such value.
     fileprivate static func _known(_ stored: _Mapped?) -> Self? { stored.map { _known($0) } }
 
-    /// What an aggregate of stored values stands for. Stops the program if it stands for nothing.
+    /// The value whose stored value is the result of an aggregate. Stops the program if there is no such value.
     static func _computed(_ aggregate: String, _ stored: _Mapped) -> Self {
         guard let value = Self(_mapped: stored) else {
             stopProgram(
@@ -149,6 +156,7 @@ extension _MappedValue {
         return value
     }
 
-    /// What an aggregate of stored values stands for; nil for nil. Stops the program if it stands for nothing.
+    /// The value whose stored value is the result of an aggregate; nil for nil. Stops the program if there is no such
+    /// value.
     static func _computed(_ aggregate: String, _ stored: _Mapped?) -> Self? { stored.map { _computed(aggregate, $0) } }
 }

@@ -15,39 +15,40 @@ import FirnStorage
 /// realm.objects(Article.self).where { $0.tags.contains("swift") }
 /// ```
 ///
-/// A set behaves alike unmanaged and managed. A managed one is live: it shows what its realm shows. Adding an
+/// An unmanaged set behaves like a managed set. A managed set is live: it shows what its realm shows. Adding an
 /// unmanaged object to a managed set adds the object to the realm. Removing an object from a set does not delete the
 /// object; deleting the object removes it from all sets.
 ///
-/// **What is equal.** Values are equal as the store compares them. Strings are compared by their bytes, so "é" as one
+/// **Equality.** Values are compared as the store compares them. Strings are compared by their bytes, so "é" as one
 /// character differs from "e" with an accent. Numbers are compared by value, and a NaN equals a NaN with the same bits.
-/// Managed objects are equal if they are the same object of the realm, unmanaged ones if they are one instance.
+/// Managed objects are equal if they are the same object of the realm. Unmanaged objects are equal if they are the same
+/// instance.
 ///
-/// **Order.** A managed set is in the order of its values, objects in the order in which they were added to the realm.
-/// An unmanaged one is in the order in which elements were inserted. The index of an element changes when others are
-/// inserted or removed.
+/// **Order.** The elements of a managed set are in the order of their values; objects are in the order in which they
+/// were added to the realm. The elements of an unmanaged set are in the order in which they were inserted. The index of
+/// an element changes when others are inserted or removed.
 ///
-/// **Cost.** In a managed set, looking for, inserting or removing an element, and reading one by its index, is O(log
-/// n). If the elements are objects, each change also updates the index of the links to them. In an unmanaged set,
-/// looking for and inserting an element is O(1), and removing one is O(n). Looking for a managed object is O(n) if the
-/// set has been given unmanaged ones.
+/// **Cost.** In a managed set, looking for, inserting or removing an element, and reading an element by its index, is
+/// O(log n). If the elements are objects, each change also updates the index of the links to them. In an unmanaged set,
+/// looking for and inserting an element is O(1), and removing an element is O(n). Looking for a managed object is O(n)
+/// if unmanaged objects have been inserted into the set.
 ///
-/// **What stops the program.** These do, as for `List`:
+/// **What stops the program.** These stop it, as in `List`:
 ///
 /// - an index that is out of bounds;
 /// - changing a managed set outside a write transaction;
 /// - using a managed set on another thread, or after its object was deleted;
 /// - adding to a managed set an object that belongs to another realm, or a value of more than 16 MiB.
 ///
-/// In `formUnion` and the like, two managed sets of different realms also stop it, and so do a frozen and a live one
-/// (R51).
+/// The functions of set algebra, such as `formUnion`, also stop the program if two managed sets belong to different
+/// realms (R51). A frozen realm and a live one are different realms.
 public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, RealmCollection {
-    /// The elements while unmanaged, in the order of their insertion.
+    /// The elements of an unmanaged set, in the order of their insertion.
     private(set) var elements: [Element] = []
-    /// What makes these elements equal to others. An object has its instance and, if it was managed when it was
-    /// inserted, its row.
+    /// The keys by which `elements` are compared. An object has two keys: its instance and, if it was managed when it
+    /// was inserted, its row.
     private var members: Set<_SetMember> = []
-    /// Whether an element may be managed now that was not when it was inserted.
+    /// Whether an element that was unmanaged when it was inserted may be managed now.
     private var mayHaveNewRows = false
 
     /// An empty unmanaged set.
@@ -65,8 +66,8 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     /// The number of elements. O(1).
     public var endIndex: Int { count }
 
-    /// The element at an index, which has a meaning only until the set is changed. O(log n) if managed, else O(1).
-    /// Stops the program if the index is out of bounds.
+    /// The element at an index, which is valid only until the set is changed. O(log n) if managed, else O(1). Stops the
+    /// program if the index is out of bounds.
     public subscript(position: Int) -> Element {
         if location == nil {
             check(position, elements.count)
@@ -85,7 +86,7 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 
     /// Whether the set has an element. O(log n) if managed, else O(1).
     ///
-    /// A managed set has no unmanaged object, and no object of another realm or class.
+    /// False in a managed set for an unmanaged object, and for an object of another realm or class.
     public func contains(_ element: Element) -> Bool {
         guard location != nil else { return hasUnmanaged(element) }
         guard let value = existing(element) else { return false }
@@ -94,8 +95,8 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 
     /// Iterates over the elements that the set has now, whatever is written meanwhile.
     ///
-    /// Cost: O(n) at the start if managed: the values, or the keys of the objects, are copied. The iteration holds no
-    /// version.
+    /// Cost: O(n) at the start if managed, because the values, or the keys of the objects, are copied. The iterator
+    /// pins no version.
     public func makeIterator() -> RealmCollectionIterator<Element> {
         guard let location else { return RealmCollectionIterator(elements) }
         return RealmCollectionIterator(collection: self, location: location, cell: cell)
@@ -117,19 +118,19 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
     /// Inserts the elements of a sequence that the set does not have. The sequence may be this very set. Stops the
     /// program outside a write transaction if the set is managed. O(log n) for each element if managed, else O(1).
     public func insert<S: Sequence>(objectsIn objects: S) where S.Element == Element {
-        // Computing the elements may change the set, or end the transaction.
+        // Computing the elements may change this set or end the transaction, so they are copied first.
         let objects = Array(objects)
         guard location != nil else { return objects.forEach(insert) }
         let values = objects.map(stored)
         edit { set in for value in values { set.insertMember(value) } }
     }
 
-    /// Removes an element, if the set has it. An object stays in the realm. Stops the program outside a write
+    /// Removes an element, if the set has it. A removed object stays in the realm. Stops the program outside a write
     /// transaction if the set is managed. O(log n) if managed, else O(n).
     public func remove(_ element: Element) { remove(CollectionOfOne(element)) }
 
-    /// Removes all elements. Objects stay in the realm. O(n). Stops the program outside a write transaction if the set
-    /// is managed.
+    /// Removes all elements. The objects stay in the realm. O(n). Stops the program outside a write transaction if the
+    /// set is managed.
     public func removeAll() {
         guard location != nil else { return dropUnmanaged() }
         edit { set in set.removeAll() }
@@ -175,34 +176,34 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 
     // MARK: Set algebra
 
-    /// Whether every element of this set is in another one. O(n log m).
+    /// Whether every element of this set, of n elements, is in another set, of m elements. O(n log m).
     public func isSubset(of possibleSuperset: MutableSet<Element>) -> Bool {
         check(possibleSuperset)
         return allSatisfy { possibleSuperset.contains($0) }
     }
 
-    /// Whether this set and another one have an element in common. O(n log m).
+    /// Whether this set, of n elements, and another set, of m elements, have an element in common. O(n log m).
     public func intersects(_ otherSet: MutableSet<Element>) -> Bool {
         check(otherSet)
         return contains { otherSet.contains($0) }
     }
 
     /// Removes the elements that another set does not have. Stops the program outside a write transaction if this set
-    /// is managed. O(n log m).
+    /// is managed. O(n log m), where n is this set's count and m the other's.
     public func formIntersection(_ other: MutableSet<Element>) {
         check(other)
         remove(filter { !other.contains($0) })
     }
 
-    /// Inserts the elements of another set. Stops the program outside a write transaction if this set is managed.
-    /// O(m log n).
+    /// Inserts the elements of another set. Stops the program outside a write transaction if this set is managed. O(m
+    /// log n), where n is this set's count and m the other's.
     public func formUnion(_ other: MutableSet<Element>) {
         check(other)
         insert(objectsIn: other)
     }
 
-    /// Removes the elements of another set. Stops the program outside a write transaction if this set is managed.
-    /// O(m log n).
+    /// Removes the elements of another set. Stops the program outside a write transaction if this set is managed. O(m
+    /// log n), where n is this set's count and m the other's.
     public func subtract(_ other: MutableSet<Element>) {
         check(other)
         remove(Array(other))
@@ -219,10 +220,10 @@ public final class MutableSet<Element: RealmCollectionValue>: CollectionBase, Re
 }
 
 extension MutableSet: _PersistableCollection {
-    /// The wrapper holds the set; nil until the set is first asked for.
+    /// The wrapper holds the set; nil until the first access to the set.
     public typealias _Stored = MutableSet?
 
-    /// The shape of the elements, as a set.
+    /// The shape of a set property with these elements.
     public static var _propertyType: _PropertyType { Element._elementPropertyType().of(.set, MutableSet.self) }
 
     /// Copies the elements of `value` into the property's set. Assigning a set to itself leaves it as it is. A managed
@@ -234,7 +235,7 @@ extension MutableSet: _PersistableCollection {
         if !set.isAssignedToItself(value) { set.assign(Array(value)) }
     }
 
-    /// An unmanaged set of the elements of a sequence; empty for nil. Throws `ValueFault` if `any` is not a sequence,
+    /// Converts an untyped sequence to an unmanaged set; empty for nil. Throws `ValueFault` if `any` is not a sequence,
     /// or if an element does not fit.
     public static func _fromAny(_ any: Any?) throws -> MutableSet { try unmanaged(any) }
 }
@@ -250,7 +251,7 @@ extension MutableSet: ElementCollection {
 
 extension MutableSet: Equatable {
     /// Managed sets are equal if they are the same set of the same row in one realm, O(1). Unmanaged sets are equal if
-    /// they have the same elements, O(n). A managed set and an unmanaged one are never equal.
+    /// they have the same elements, O(n). A managed set and an unmanaged set are never equal.
     public static func == (a: MutableSet, b: MutableSet) -> Bool {
         if a === b || a.isSameManaged(as: b) { return true }
         return a.location == nil && b.location == nil && a.count == b.count && a.isSubset(of: b)
@@ -286,9 +287,9 @@ extension MutableSet: Encodable where Element: Encodable {
     }
 }
 
-/// What decides whether two elements of an unmanaged set are equal.
+/// A key by which an unmanaged set compares an element.
 public enum _SetMember: Hashable {
-    /// A value, in a form that all equal values have.
+    /// A value, in the form that is the same for all equal values.
     case value(Value)
     /// An instance of an object, managed or not.
     case instance(ObjectIdentifier)

@@ -1,8 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// The location of a list or dictionary inside of a mixed value of a managed object. It consists of the property, and
-/// of the indices and keys that lead from its value to the collection.
+/// The location of a list or dictionary inside a mixed value of a managed object. It consists of the property, and of
+/// the indices and keys that lead from the property's value to the collection.
 ///
 /// A mixed value is stored as a whole. So reading the collection decodes the value, and changing it stores the value
 /// again.
@@ -23,8 +23,8 @@ struct NestedLocation {
 
     func appending(_ step: Step) -> NestedLocation { NestedLocation(owner, steps + [step]) }
 
-    /// The collection, in the realm's current state; nil if its object is gone, or if something else is there now.
-    /// Stops the program on the wrong thread.
+    /// The value that the steps lead to, in the realm's current state; nil if the object is gone, or if the steps lead
+    /// to no value. Stops the program on the wrong thread.
     private var found: Value? {
         let realm = owner.realm
         realm.check()
@@ -45,7 +45,7 @@ struct NestedLocation {
         return value
     }
 
-    /// Whether there is such a collection no longer.
+    /// Whether the steps no longer lead to a collection.
     var isInvalidated: Bool {
         switch found {
         case .some(.list), .some(.map): false
@@ -53,7 +53,7 @@ struct NestedLocation {
         }
     }
 
-    /// The elements of a list. Stops the program if there is none.
+    /// The elements of the list. Stops the program if the steps lead to no list.
     var elements: [AnyRealmValue] {
         guard case .list(let elements)? = found else { stop() }
         return elements.enumerated().map { index, value in
@@ -61,7 +61,7 @@ struct NestedLocation {
         }
     }
 
-    /// The entries of a dictionary. Stops the program if there is none.
+    /// The entries of the dictionary. Stops the program if the steps lead to no dictionary.
     var entries: [MapKeyBytes: AnyRealmValue] {
         guard case .map(let entries)? = found else { stop() }
         var result: [MapKeyBytes: AnyRealmValue] = [:]
@@ -73,12 +73,13 @@ struct NestedLocation {
     }
 
     /// Replaces the collection. Stops the program outside a write transaction, and if the collection is gone. Also
-    /// stops it if the collection has links to objects whose class the realm does not have. Such links are shown as
-    /// nothing, and would be lost.
+    /// stops it if the collection has links to objects whose class the realm does not have: such links are shown as
+    /// nil, so storing the collection again would lose them.
     func replace(with collection: AnyRealmValue) {
         let realm = owner.realm
         _ = realm.writing("change \(owner.name)")
-        // This may run the application's code, so nothing of the transaction is kept meanwhile.
+        // This may run the application's code, which may end the transaction, so the transaction is looked up again
+        // below.
         let new = collection._element(for: realm)
         let transaction = realm.writing("change \(owner.name)")
         // In a transaction that has met damage, changes do nothing.
@@ -118,7 +119,7 @@ struct NestedLocation {
 }
 
 extension Value {
-    /// Whether a mixed value has links to tables without a class in a realm.
+    /// Whether a mixed value contains links to tables for which the realm has no class.
     fileprivate func hasUnknownLinks(_ schema: SchemaBinding) -> Bool {
         switch self {
         case .typedLink(let table, _): schema.table(table) == nil
@@ -128,7 +129,7 @@ extension Value {
         }
     }
 
-    /// The element of a list or map; nil if there is none.
+    /// The element of a list or map at a step; nil if there is none.
     fileprivate func nested(_ step: NestedLocation.Step) -> Value? {
         switch (self, step) {
         case (.list(let elements), .index(let index)): index < elements.count ? elements[index] : nil
@@ -138,7 +139,7 @@ extension Value {
         }
     }
 
-    /// The value with another one in it, at the end of some steps, which must lead to one.
+    /// This value, with the value at the end of `steps` replaced by `new`. Unchanged if the steps lead to no value.
     fileprivate func replacing(_ steps: ArraySlice<NestedLocation.Step>, with new: Value) -> Value {
         guard let step = steps.first else { return new }
         let rest = steps.dropFirst()

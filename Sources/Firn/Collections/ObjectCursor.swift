@@ -2,34 +2,37 @@ import CFirn
 import FirnCore
 import FirnQuery
 
-/// Goes through the objects of a source in one state. It holds that state.
+/// Iterates over the objects of a source as it was at the start. The cursor pins that state if the source is a whole
+/// table; otherwise it keeps the keys that were found.
 ///
-/// A step counts the reference that it returns and no other. That is why the realm, its binding and the last accessor
-/// are used through pointers here; `held` keeps the realm, and that its binding.
+/// A step retains only the object that it returns. So the realm, its binding and the last accessor are used here
+/// through unmanaged references. `held` keeps the realm alive, and the realm keeps its binding alive.
 @usableFromInline
 final class ObjectCursor {
     private let realm: Unmanaged<_RealmInstance>
     private let held: _RealmInstance
     private let binding: Unmanaged<TableBinding>
-    /// What lends; nil if each object needs an accessor of its own. It is nil in a frozen realm, whose objects other
-    /// threads may read. The counts of references order what those threads have read before the next row is written.
-    /// But the thread sanitizer does not see that, and would report a race in a program that has none.
+    /// Lends the last accessor again if nothing else refers to it; nil if each object needs an accessor of its own. It
+    /// is nil for dynamic objects, and in a frozen realm, whose objects other threads may read. Lending would be safe
+    /// there, because reference counts order those threads' reads before the next row is written. But the thread
+    /// sanitizer does not see that order, and would report a race.
     private let template: AccessorTemplate?
-    /// Whether the program does not know the class.
+    /// Whether the elements are dynamic objects.
     private let isDynamic: Bool
     private let pin: Pin?
     private let root: UInt64
-    /// The keys of the elements, if the source has been evaluated; nil for a whole table.
+    /// The keys of the elements; nil for a whole table.
     private var keys: OrderedKeys.Iterator?
     private let table: TableView?
     private let count: Int
-    /// Where the last object was found in the live realm.
+    /// The leaf in which the last object was found in the live realm.
     private var liveLeaf = LastLeaf()
     private var position = 0
     private var leaf: Leaf?
     private var row = 0
     private var rowsInLeaf = 0
-    /// The accessor returned last, retained. If nobody else holds it when the next one is asked for, it becomes that.
+    /// The accessor returned last, retained. If nothing else refers to it at the next step, it is lent again for the
+    /// next row.
     private var lent: UnsafeMutableRawPointer?
 
     init(_ source: _CollectionSource, isDynamic: Bool) {
@@ -65,7 +68,7 @@ final class ObjectCursor {
         self.isDynamic = isDynamic
         template = realm.isFrozen || isDynamic ? nil : binding.template
         self.keys = OrderedKeys(keys).makeIterator()
-        // It holds only the keys: an object is looked up when its turn comes.
+        // The cursor keeps only the keys. An object is looked up when the iteration reaches it.
         pin = nil
         root = 0
         table = nil
@@ -81,7 +84,7 @@ final class ObjectCursor {
         @inline(__always) get { realm._withUnsafeGuaranteedRef { $0.core } }
     }
 
-    /// The binding's address, by which rows know it.
+    /// The binding's address, by which rows refer to it.
     private var tableAddress: UnsafeRawPointer {
         @inline(__always) get { UnsafeRawPointer(binding.toOpaque()) }
     }
@@ -99,12 +102,12 @@ final class ObjectCursor {
         self.row += 1
         position += 1
         let core = core
-        // The row is also the live realm's, as long as the realm shows this very state.
+        // The row in the pinned state is also the live realm's row, as long as the realm shows this very state.
         if core.pointee.root == root { return lend(core, leaf: leaf, row: row, key: leaf.key(row)) }
         return live(leaf.key(row))
     }
 
-    /// The accessor of an object at its row in the present state; an invalidated one if the object is gone.
+    /// The accessor of an object at its current row; an invalidated accessor if the object is gone.
     @inline(__always)
     private func live(_ key: Int64) -> ObjectBase {
         let core = core
@@ -118,30 +121,32 @@ final class ObjectCursor {
     private func findLive(_ key: Int64) -> ObjectBase {
         let realm = held
         let binding = binding.takeUnretainedValue()
-        // After damage, iterating goes on to the end, so that the transaction can throw there. Reading the object
-        // stops the program.
+        // After damage, the iteration continues to its end, so that the transaction can throw when it ends. Reading an
+        // object then stops the program.
         if realm.transaction?.hasMetDamage ?? false { return realm.accessor(binding, key, isDynamic: isDynamic) }
         guard let location = realm.table(binding)?.find(key) else {
             return realm.accessor(binding, key, isDynamic: isDynamic)
         }
-        // Finding may have been the first read, which pins a version and raises the generation.
+        // Finding the object may have been the first read, which pins a version and raises the generation.
         liveLeaf = LastLeaf(leaf: location.leaf, table: tableAddress, generation: core.pointee.generation)
         return lend(core, leaf: location.leaf, row: location.row, key: key)
     }
 
-    /// An accessor of a row: the last one, if only the cursor has a reference to it, or else a new one.
+    /// An accessor of a row: the last accessor, if only the cursor has a reference to it; otherwise a new one.
     ///
-    /// A loop that keeps no object so makes one accessor. Whoever keeps one, in whatever way Swift counts, keeps it.
+    /// So a loop that keeps no object makes only one accessor. An accessor to which the program has any reference, also
+    /// a weak or unowned one, is never reused.
     @inline(__always)
     private func lend(
         _ core: UnsafeMutablePointer<firn_realm_core_t>, leaf: Leaf, row: Int, key: Int64
     ) -> ObjectBase {
         if let lent, let template {
-            // Loaded and stored through the address, so that nothing is retained before the count is read.
+            // The row is loaded and stored through the address, so that nothing is retained before the reference count
+            // is read.
             let shown = (lent + Int(FIRN_INSTANCE_HEADER)).assumingMemoryBound(to: _Row.self)
             if shown.pointee.core == core, let object = template.lend(lent) {
-                // The table is the same. One by one, because a copy of a row that has just been put together waits
-                // for its parts.
+                // The table is the same. The fields are stored one by one: copying a `_Row` that has just been
+                // assembled would wait until its parts are stored.
                 shown.pointee.leaf = leaf.node.address
                 shown.pointee.generation = core.pointee.generation
                 shown.pointee.row = row
@@ -159,7 +164,7 @@ final class ObjectCursor {
         guard template != nil else { return object }
         let before = lent
         lent = Unmanaged.passRetained(object).toOpaque()
-        // Last, because the application's `deinit` may run here, and use the same iterator.
+        // This is last, because the application's `deinit` may run here, and may use the same iterator.
         if let before { Unmanaged<ObjectBase>.fromOpaque(before).release() }
         return object
     }
@@ -174,7 +179,7 @@ final class ObjectCursor {
 }
 
 extension ListCell {
-    /// The keys of the objects that a collection of links leads to. A map may have nil, which is left out.
+    /// The keys of the objects that a collection of links leads to. Keys of a map whose object is nil are left out.
     var keys: [Int64] {
         if layout.collection == .map { return values.compactMap(\.linkedKey) }
         var keys: [Int64] = []

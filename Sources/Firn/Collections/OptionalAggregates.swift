@@ -13,9 +13,10 @@ extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: Min
 }
 
 extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: AddableType {
-    /// The sum of the elements; 0 if there are none. O(n). Computed as `sum(ofProperty:)` computes it.
+    /// The sum of the elements; 0 if there are none. O(n). Computed by the rules of `sum(ofProperty:)`.
     public func sum() -> Element.Wrapped { Element.Wrapped._sum(present) }
-    /// The average as another type: `let average: Float? = dog.weights.average()`. Integers cut off a fraction. O(n).
+    /// The average as another type: `let average: Float? = dog.weights.average()`. Integer types truncate a fraction.
+    /// O(n).
     @_disfavoredOverload
     public func average<A: AddableType>() -> A? { A(_aggregate: Element.Wrapped._average(present)) }
 }
@@ -26,7 +27,7 @@ extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: Add
 }
 
 extension RealmCollection where Element: _OptionalProtocol, Element.Wrapped: AddableType & BinaryFloatingPoint {
-    /// The average of the elements, added as doubles; nil if there are none. A NaN makes it NaN. O(n).
+    /// The average of the elements, added as doubles; nil if there are none. NaN if an element is NaN. O(n).
     public func average() -> Double? { Element.Wrapped.average(present) }
 }
 
@@ -48,9 +49,10 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Mi
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: AddableType {
-    /// The sum of the values; 0 if there are none. O(n). Computed as `sum(ofProperty:)` of a collection computes it.
+    /// The sum of the values; 0 if there are none. O(n). Computed by the rules of a collection's `sum(ofProperty:)`.
     public func sum() -> Value.Wrapped { Value.Wrapped._sum(present) }
-    /// The average as another type: `let average: Float? = shop.prices.average()`. Integers cut off a fraction. O(n).
+    /// The average as another type: `let average: Float? = shop.prices.average()`. Integer types truncate a fraction.
+    /// O(n).
     @_disfavoredOverload
     public func average<A: AddableType>() -> A? { A(_aggregate: Value.Wrapped._average(present)) }
 }
@@ -61,6 +63,6 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ad
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: AddableType & BinaryFloatingPoint {
-    /// The average of the values, added as doubles; nil if there are none. A NaN makes it NaN. O(n).
+    /// The average of the values, added as doubles; nil if there are none. NaN if a value is NaN. O(n).
     public func average() -> Double? { Value.Wrapped.average(present) }
 }

@@ -2,61 +2,61 @@ import FirnCore
 import FirnQuery
 import FirnStorage
 
-/// What collections with indices and with keys have in common: elements that a query reads and observers are shown.
+/// The common part of collections with indices and with keys: elements that queries read and that observers are shown.
 public protocol _SourcedCollection: ThreadConfined, CustomStringConvertible, Equatable {
-    /// The elements that a query over the collection reads. Stops the program if the collection is unmanaged.
+    /// The source of the elements for queries over the collection. Stops the program if the collection is unmanaged.
     var _source: _CollectionSource { get }
-    /// An empty collection, to be read instead of this one if the object that it belongs to is gone.
+    /// An empty collection. It is read instead of this one if the object that owns this one is gone.
     var _withoutOwner: Self { get }
 }
 
-/// A collection that may belong to a realm: `Results`, `List`, `LinkingObjects`.
+/// A collection that may belong to a realm: `Results`, `List`, `MutableSet`, `LinkingObjects`.
 ///
-/// Managed ones are live. Iterating is safe while the realm is written: it runs over the elements that were there when
-/// it began. An index that is out of bounds stops the program.
+/// Managed collections are live. Iterating is safe while the realm is written: an iteration goes over the elements that
+/// were there when it began. An index that is out of bounds stops the program.
 ///
-/// **Cost of reading.** For a list and for all objects of a class, `count` and `isEmpty` are O(1) and an element is
+/// **Cost of reading.** For a list, a set and all objects of a class, `count` and `isEmpty` are O(1), and an element is
 /// O(log n). The results of a query and backlinks are evaluated at the first read after a change of the realm,
-/// whichever class it concerns. `Results` and `LinkingObjects` say what that costs. Further reads of the same value are
-/// then O(1), and O(log objects) to find an element's object.
+/// whichever class the change concerns. `Results` and `LinkingObjects` say what that costs. Further reads of the same
+/// value are then O(1), and finding an element's object is O(log objects).
 ///
 /// **Where it may be used.** A managed collection belongs to its realm's thread, queue or actor, and stops the program
-/// if it is used elsewhere. A frozen one may be used on any thread. Queries, sorts and observing stop the program if
-/// the collection is unmanaged.
+/// if it is used elsewhere. A frozen collection may be used on any thread. Queries, sorts and observing stop the
+/// program if the collection is unmanaged.
 public protocol RealmCollection<Element>: RandomAccessCollection, _SourcedCollection
 where Element: RealmCollectionValue, Index == Int {
-    /// The type of the elements, by the name that older programs use. It may stand in a `where` clause.
+    /// The type of the elements, under the name that older programs use. It can be used in a `where` clause.
     typealias ElementType = Element
 }
 
 extension RealmCollection {
-    /// The first element; nil if there is none. Costs what `count` costs, and reading one element.
+    /// The first element; nil if there is none. Costs as much as `count` and reading one element.
     public var first: Element? { count == 0 ? nil : self[0] }
-    /// The last element; nil if there is none. Costs what `count` costs, and reading one element.
+    /// The last element; nil if there is none. Costs as much as `count` and reading one element.
     public var last: Element? {
         let count = count
         return count == 0 ? nil : self[count - 1]
     }
 
-    /// The index after another one. O(1).
+    /// The index after `index`. O(1).
     public func index(after index: Int) -> Int { index + 1 }
-    /// The index before another one. O(1).
+    /// The index before `index`. O(1).
     public func index(before index: Int) -> Int { index - 1 }
 
-    /// The elements at several indices, at the cost of reading each. Stops the program if one is out of bounds.
+    /// The elements at several indices, at the cost of reading each. Stops the program if an index is out of bounds.
     public func objects(at positions: some Sequence<Int>) -> [Element] { positions.map { self[$0] } }
 
     /// The index of the first element that equals `element`; nil if there is none. Texts are equal if their UTF-8 bytes
-    /// are, as in queries; Swift's own `firstIndex(of:)` takes "é" and "e\u{301}" for equal. A NaN equals nothing.
-    /// O(n).
+    /// are equal, as in queries; Swift's own `firstIndex(of:)` considers "é" and "e\u{301}" equal. A NaN equals
+    /// nothing. O(n).
     public func index(of element: Element) -> Int? { firstIndex { $0.isSameElement(as: element) } }
 
-    /// Whether an element equals `element`, as `index(of:)` has it. O(n).
+    /// Whether an element equals `element`, by the rules of `index(of:)`. O(n).
     public func contains(_ element: Element) -> Bool { index(of: element) != nil }
 }
 
 extension RealmCollectionValue {
-    /// Whether two elements are equal as the store has it: texts by their bytes, objects by their rows.
+    /// Whether two elements are equal by the store's rules: texts by their bytes, objects by their rows.
     func isSameElement(as other: Self) -> Bool {
         guard self == other else { return _rowMember.map { $0 == other._rowMember } ?? false }
         guard let text = self as? String, let other = other as? String else { return true }
@@ -65,21 +65,22 @@ extension RealmCollectionValue {
 }
 
 extension RealmCollection where Element: _QueriedObject {
-    /// The index of an object; nil if the collection does not have it, or if it is deleted. An unmanaged object is
-    /// found in unmanaged collections only.
+    /// The index of an object; nil if the collection does not contain the object, or if the object was deleted. An
+    /// unmanaged object is found in unmanaged collections only.
     ///
-    /// O(log n) for all objects of a class, else O(n), and evaluating the query if that is due. Stops the program if
-    /// the object is of another realm than the collection; a frozen realm is another one than the live one.
+    /// O(log n) for all objects of a class, else O(n). A query that is due is evaluated first. Stops the program if the
+    /// object belongs to another realm than the collection; a frozen realm and a live realm are different realms.
     public func index(of object: Element) -> Int? {
         if realm == nil { return firstIndex { $0._root.isSameObject(as: object._root) } }
-        // Among values, dynamic elements are compared by what they show.
+        // Dynamic elements of a collection of values are compared by the values that they show.
         if object._root.isDynamic, _source.binding == nil {
             return firstIndex { $0._root == object._root || $0._root.isSameObject(as: object._root) }
         }
         return _source.index(of: object._root)
     }
 
-    /// Whether the collection has an object. Costs what `index(of:)` costs, and stops the program as that does.
+    /// Whether the collection contains an object. Costs as much as `index(of:)`, and stops the program in the same
+    /// cases.
     public func contains(_ object: Element) -> Bool { index(of: object) != nil }
 
     /// The index of the first element for which the condition holds; nil if there is none.
@@ -89,8 +90,8 @@ extension RealmCollection where Element: _QueriedObject {
     /// ```
     ///
     /// Runs the query over all elements, then looks the object up as `index(of:)` does. In an unmanaged collection it
-    /// evaluates the condition for one element after another, up to the first for which it holds. Stops the program as
-    /// `where(_:)` does.
+    /// tests one element after another, up to the first for which the condition holds. Stops the program in the same
+    /// cases as `where(_:)`.
     public func index(matching isIncluded: (Query<Element>) -> Query<Bool>) -> Int? {
         if realm == nil {
             let expression = isIncluded(Query(.root)).expression
@@ -100,8 +101,8 @@ extension RealmCollection where Element: _QueriedObject {
         return index(of: found)
     }
 
-    /// The index of the first element for which the text holds; nil if there is none. Costs what the other
-    /// `index(matching:)` costs. Stops the program as `filter(_:_:)` does.
+    /// The index of the first element that satisfies a predicate text; nil if there is none. Costs as much as the other
+    /// `index(matching:)`. Stops the program in the same cases as `filter(_:_:)`.
     public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
         index(matching: RealmPredicate(format: predicateFormat, argumentArray: args))
     }
@@ -110,26 +111,26 @@ extension RealmCollection where Element: _QueriedObject {
 
     /// The elements for which the condition holds, live: `dogs.where { $0.age > 3 }`.
     ///
-    /// The condition is compiled here, in microseconds, so an error in it shows here. No data is read until the results
-    /// are read: see `Results` for the cost of that. Stops the program if the condition compares with an object of
+    /// The condition is compiled here, in microseconds, so an error in it is reported here. No data is read until the
+    /// results are read; `Results` says what that costs. Stops the program if the condition compares with an object of
     /// another realm, or takes an aggregate of something that is not a collection. Also stops it if the collection is
     /// unmanaged, and on the wrong thread.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { filtered(isIncluded) }
 
-    /// The elements for which the text holds, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")`.
+    /// The elements that satisfy a predicate text, live: `dogs.filter("age > %@ AND name BEGINSWITH[c] %@", 3, "r")`.
     ///
     /// After the condition the text may sort, keep one object for each value, and limit the number of objects, in any
-    /// order: `dogs.filter("age > 3 SORT(age DESC, name ASC) DISTINCT(name) LIMIT(10)")`. All dogs are
-    /// `"TRUEPREDICATE SORT(age ASC)"`.
+    /// order: `dogs.filter("age > 3 SORT(age DESC, name ASC) DISTINCT(name) LIMIT(10)")`. A text without a condition of
+    /// its own begins with `TRUEPREDICATE`: `"TRUEPREDICATE SORT(age ASC)"`.
     ///
     /// The text is parsed and compiled here; no data is read until the results are read. Stops the program if the text
-    /// or an argument is wrong, for which `filter(validating:)` throws instead. Also stops it if the collection is
-    /// unmanaged, and on the wrong thread.
+    /// or an argument is wrong; `filter(validating:)` throws instead. Also stops it if the collection is unmanaged, and
+    /// on the wrong thread.
     public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
         filtered(predicateFormat, args)
     }
 
-    /// The elements for which the text holds, live: `filter(_:_:)`, for a text that may be wrong.
+    /// The elements that satisfy a predicate text, live. Unlike `filter(_:_:)`, it throws if the text is wrong.
     ///
     /// ```swift
     /// do { found = try dogs.filter(validating: text) } catch Realm.Error.invalidInput { … }
@@ -158,39 +159,40 @@ extension RealmCollection where Element: _QueriedObject {
         sorted(by: [SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
 
-    /// The elements sorted by a property, live: `dogs.sorted(by: \.age)`. Costs and stops as
-    /// `sorted(byKeyPath:ascending:)` does; also stops the program if the key path does not lead to a stored property.
+    /// The elements sorted by a property, live: `dogs.sorted(by: \.age)`. Costs as much as
+    /// `sorted(byKeyPath:ascending:)`, and stops the program in the same cases. Also stops the program if the key path
+    /// does not lead to a stored property.
     public func sorted<V>(by keyPath: KeyPath<Element, V>, ascending: Bool = true) -> Results<Element> {
         sorted([FirnQuery.SortDescriptor(TracedKeyPath.of(keyPath).path, ascending: ascending)])
     }
 
-    /// The elements sorted by several properties, live: by the first one, then elements that are equal in it by the
-    /// next one, and so on.
+    /// The elements sorted by several properties, live. The first property decides; elements that are equal in it are
+    /// sorted by the next property, and so on.
     ///
     /// ```swift
     /// let sorted = dogs.sorted(by: [SortDescriptor(keyPath: "age", ascending: false), "name"])
     /// ```
     ///
-    /// Costs and stops as `sorted(byKeyPath:ascending:)` does.
+    /// Costs as much as `sorted(byKeyPath:ascending:)`, and stops the program in the same cases.
     public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
         sortedByNames(Array(sortDescriptors))
     }
 
-    /// The first element of each combination of the properties' values, in the present order, live.
+    /// The first element for each combination of the properties' values, in the collection's order, live.
     ///
     /// ```swift
     /// let onePerAge = dogs.sorted(by: \.name).distinct(by: ["age"])
     /// ```
     ///
-    /// Elements behind a nil link of a key path are left out; nil values count as one value. Nothing is read here: the
-    /// elements are compared when the results are first read after a change, in O(n), also for `count`. Stops the
-    /// program if a key path is wrong, if the collection is unmanaged, and on the wrong thread.
+    /// Elements whose key path leads through a nil link are left out; nil values count as one value. Nothing is read
+    /// here: the elements are compared when the results are first read after a change, in O(n), also for `count`. Stops
+    /// the program if a key path is wrong, if the collection is unmanaged, and on the wrong thread.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         distinctByNames(Array(keyPaths))
     }
 
-    /// The first element of each combination of the properties' values, in the present order, live: `distinct(by:)`
-    /// with key paths of Swift. Also stops the program if one does not lead to a stored property.
+    /// The first element for each combination of the properties' values, in the collection's order, live:
+    /// `distinct(by:)` with Swift key paths. Also stops the program if a key path does not lead to a stored property.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == PartialKeyPath<Element> {
         distinct(keyPaths.map { TracedKeyPath.of($0).path })
     }
@@ -204,89 +206,94 @@ extension RealmCollection where Element: _QueriedObject {
     /// ```
     ///
     /// **Aggregates of a property** are computed at each call, in O(n), without making objects. For a class, or a query
-    /// whose sorts come after its filters, numbers are added or compared a column of a leaf at a time. That takes about
+    /// whose sorts come after its filters, numbers are added or compared one leaf's column at a time. That takes about
     /// half a nanosecond for each object, besides the filter. Elements of a list, of backlinks or of another query are
-    /// looked up one by one, in O(log objects) each. The property may be a path: through links to one object, or
-    /// through a collection, all of whose elements then count.
+    /// looked up one by one, in O(log objects) each. The property may be a path through links to one object. It may
+    /// also lead through a collection; then all elements of the collection count.
     ///
     /// They stop the program if the property is unknown, or is of a type without such an aggregate. Numbers have all
     /// four, and dates have `min` and `max`. They also stop it on the wrong thread. If the realm was invalidated after
     /// the collection was made, there are no values. In an unmanaged collection, the objects are read one by one.
     ///
-    /// - Returns: nil also if `V` is of another kind, as an `Int` for a date. A number that `V` can't represent is cut
-    ///   off, as 2.7 to 2, or is the nearest that `V` has.
+    /// - Returns: nil also if `V` is of another kind, for example `Int` for a date. A number that `V` can't represent
+    ///   is truncated (2.7 to 2), or becomes the nearest number of `V`.
     public func min<V: MinMaxType>(ofProperty property: String) -> V? { minByName(property) }
-    /// The largest value of a property; nil if there are no values. Nil and NaN are passed over. Costs and stops as
-    /// `min(ofProperty:)` does.
+    /// The largest value of a property; nil if there are no values. Nil and NaN are passed over. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases.
     public func max<V: MinMaxType>(ofProperty property: String) -> V? { maxByName(property) }
     /// The sum of a property; 0 if there are no values. Nil is passed over.
     ///
     /// Integers are added exactly, and the sum is then the nearest 64-bit integer. Floating-point numbers are added as
-    /// doubles: a NaN makes the sum NaN, or 0 as an integer. As an integer it is cut off. If it is beyond the range of
-    /// `V`, it is the nearest number that an integer type has, and infinity in a floating-point type. Costs and stops
-    /// as `min(ofProperty:)` does.
+    /// doubles: a NaN makes the sum NaN, or 0 if `V` is an integer type. Decimals are added exactly and rounded to 34
+    /// digits at the end, and a decimal NaN is passed over. A sum that `V` can't represent is truncated, or becomes the
+    /// nearest number of an integer type, or infinity in a floating-point type. Costs as much as `min(ofProperty:)`,
+    /// and stops the program in the same cases.
     public func sum<V: AddableType>(ofProperty property: String) -> V { sumByName(property) }
     /// The average of a property; nil if there are no values. Nil is passed over and not counted.
     ///
-    /// A NaN makes the average NaN, or nil as an integer. As an integer it is cut off. If it is beyond the type's
-    /// range, it is the nearest number that the type has. Costs and stops as `min(ofProperty:)` does.
+    /// A NaN makes the average NaN, or nil if `V` is an integer type; a decimal NaN is passed over and not counted. In
+    /// an integer type the average is truncated. If it is beyond the type's range, it is the nearest number in the
+    /// range. Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     public func average<V: AddableType>(ofProperty property: String) -> V? { averageByName(property) }
 
     /// The smallest value of a property; nil if there are no values: `dogs.min(of: \.age)`. NaN is passed over. Costs
-    /// and stops as `min(ofProperty:)` does.
+    /// as much as `min(ofProperty:)`, and stops the program in the same cases.
     public func min<V: MinMaxType>(of keyPath: KeyPath<Element, V>) -> V? {
         aggregate(.min, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) }
     }
-    /// The smallest value of an optional property; nil if there are no values. Nil and NaN are passed over. Costs and
-    /// stops as `min(ofProperty:)` does.
+    /// The smallest value of an optional property; nil if there are no values. Nil and NaN are passed over. Costs as
+    /// much as `min(ofProperty:)`, and stops the program in the same cases.
     public func min<V: MinMaxType>(of keyPath: KeyPath<Element, V?>) -> V? {
         aggregate(.min, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) }
     }
-    /// The largest value of a property; nil if there are no values. NaN is passed over. Costs and stops as
-    /// `min(ofProperty:)` does.
+    /// The largest value of a property; nil if there are no values. NaN is passed over. Costs as much as
+    /// `min(ofProperty:)`, and stops the program in the same cases.
     public func max<V: MinMaxType>(of keyPath: KeyPath<Element, V>) -> V? {
         aggregate(.max, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) }
     }
-    /// The largest value of an optional property; nil if there are no values. Nil and NaN are passed over. Costs and
-    /// stops as `min(ofProperty:)` does.
+    /// The largest value of an optional property; nil if there are no values. Nil and NaN are passed over. Costs as
+    /// much as `min(ofProperty:)`, and stops the program in the same cases.
     public func max<V: MinMaxType>(of keyPath: KeyPath<Element, V?>) -> V? {
         aggregate(.max, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) }
     }
-    /// The sum of a property; 0 if there are no values. If it is beyond the type's range, it is the nearest number in
-    /// it. Computed as `sum(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
+    /// The sum of a property; 0 if there are no values. A sum beyond the type's range becomes the nearest number in the
+    /// range. Computed by the rules of `sum(ofProperty:)`. Costs as much as `min(ofProperty:)`, and stops the program
+    /// in the same cases.
     public func sum<V: AddableType>(of keyPath: KeyPath<Element, V>) -> V {
         aggregate(.sum, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) } ?? V._zero
     }
-    /// The sum of an optional property; 0 if there are no values. Nil is passed over. Computed as `sum(ofProperty:)`
-    /// computes it. Costs and stops as `min(ofProperty:)` does.
+    /// The sum of an optional property; 0 if there are no values. Nil is passed over. Computed by the rules of
+    /// `sum(ofProperty:)`. Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     public func sum<V: AddableType>(of keyPath: KeyPath<Element, V?>) -> V {
         aggregate(.sum, TracedKeyPath.of(keyPath).path).flatMap { V(_aggregate: $0) } ?? V._zero
     }
-    /// The average of a property; nil if there are no values. Computed as `average(ofProperty:)` computes it. Costs and
-    /// stops as `min(ofProperty:)` does.
+    /// The average of a property; nil if there are no values. Computed by the rules of `average(ofProperty:)`. Costs as
+    /// much as `min(ofProperty:)`, and stops the program in the same cases.
     public func average<V: AddableType>(of keyPath: KeyPath<Element, V>) -> Double? {
         aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { Double(_aggregate: $0) }
     }
-    /// The average of an optional property; nil if there are no values. Nil is passed over and not counted. Computed as
-    /// `average(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
+    /// The average of an optional property; nil if there are no values. Nil is passed over and not counted. Computed by
+    /// the rules of `average(ofProperty:)`. Costs as much as `min(ofProperty:)`, and stops the program in the same
+    /// cases.
     public func average<V: AddableType>(of keyPath: KeyPath<Element, V?>) -> Double? {
         aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { Double(_aggregate: $0) }
     }
-    /// The average of a property as another type: `let average: Decimal128? = dogs.average(of: \.age)`. Computed as
-    /// `average(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
+    /// The average of a property as another type: `let average: Decimal128? = dogs.average(of: \.age)`. Computed by the
+    /// rules of `average(ofProperty:)`. Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     @_disfavoredOverload
     public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V>) -> A? {
         aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { A(_aggregate: $0) }
     }
-    /// The average of an optional property as another type. Nil is passed over and not counted. Computed as
-    /// `average(ofProperty:)` computes it. Costs and stops as `min(ofProperty:)` does.
+    /// The average of an optional property as another type. Nil is passed over and not counted. Computed by the rules
+    /// of `average(ofProperty:)`. Costs as much as `min(ofProperty:)`, and stops the program in the same cases.
     @_disfavoredOverload
     public func average<V: AddableType, A: AddableType>(of keyPath: KeyPath<Element, V?>) -> A? {
         aggregate(.average, TracedKeyPath.of(keyPath).path).flatMap { A(_aggregate: $0) }
     }
 }
 
-/// Queries of elements whose type need not be known to be objects. Each stops the program if they are not.
+/// Functions that compile for any type of elements. If the elements are not objects, queries stop the program; sorts,
+/// `distinct` and aggregates accept only the name `self`.
 extension RealmCollection {
     package func filtered(_ predicateFormat: String, _ args: [Any]) -> Results<Element> {
         do { return Results(try _source.filtered(predicateFormat, args)) } catch {
@@ -329,7 +336,7 @@ extension RealmCollection {
 
     func aggregate(_ aggregate: PropertyPath.Aggregate, _ property: String) -> Value? {
         do {
-            // The values of a collection of values have the name `self` alone.
+            // In a collection of values, the only name is `self`, which names the values.
             if realm == nil || _source.isOfValues {
                 return try KeyPathValue.aggregate(aggregate, of: self, PropertyPath.names(in: property))
             }
@@ -341,7 +348,8 @@ extension RealmCollection {
 
     package func sortedByNames(_ descriptors: [SortDescriptor]) -> Results<Element> {
         let source = _source
-        // `self` names the values of a collection of values. The first descriptor leaves nothing to the next one.
+        // `self` names the values of a collection of values. Descriptors after the first have no effect, because values
+        // that are equal in `self` are equal.
         if source.binding == nil, let first = descriptors.first, descriptors.allSatisfy({ $0.keyPath == "self" }) {
             return Results(source.adding(.sort(ascending: first.ascending)))
         }
@@ -374,8 +382,8 @@ extension RealmCollection {
 
     // MARK: Values
 
-    /// The index of the first element for which the condition holds; nil if there is none. O(n): it is evaluated for
-    /// one element after another.
+    /// The index of the first element for which the condition holds; nil if there is none. O(n): the elements are
+    /// tested one after another.
     ///
     /// ```swift
     /// let index = dog.ages.index(matching: { $0 > 3 })
@@ -385,13 +393,13 @@ extension RealmCollection {
         return firstIndex { PredicateEvaluation.holds(expression, for: Element._any($0) as Any) }
     }
 
-    /// The index of the first element for which the text holds, in which `SELF` is the element: `"SELF > 3"`. Nil if
-    /// there is none. O(n). Stops the program if the text or an argument is wrong.
+    /// The index of the first element that satisfies a predicate text, in which `SELF` names the element: `"SELF > 3"`.
+    /// Nil if there is none. O(n). Stops the program if the text or an argument is wrong.
     public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
         index(matching: RealmPredicate(format: predicateFormat, argumentArray: args))
     }
 
-    /// The index of the first element for which the condition holds, in whose text `SELF` is the element. Nil if there
+    /// The index of the first element that satisfies a predicate, in whose text `SELF` names the element. Nil if there
     /// is none. O(n). Stops the program if the text or an argument is wrong.
     public func index(matching predicate: RealmPredicate) -> Int? {
         PredicateEvaluation.firstIndex(in: self, matching: predicate) { Element._any($0) as Any }
@@ -402,9 +410,11 @@ extension RealmCollection where Element: AddableType {
     /// The sum of the elements; 0 if there are none. O(n).
     ///
     /// The sum of integers is exact, or the nearest number that the type has. Floating-point numbers are added as
-    /// doubles; a NaN makes the sum NaN.
+    /// doubles; a NaN makes the sum NaN. Decimals are added exactly and rounded to 34 digits at the end; NaN is passed
+    /// over.
     public func sum() -> Element { Element._sum(self) }
-    /// The average as another type: `let average: Float? = dog.weights.average()`. Integers cut off a fraction. O(n).
+    /// The average as another type: `let average: Float? = dog.weights.average()`. Integer types truncate a fraction.
+    /// O(n).
     @_disfavoredOverload
     public func average<A: AddableType>() -> A? { A(_aggregate: Element._average(self)) }
 }
@@ -415,7 +425,7 @@ extension RealmCollection where Element: AddableType & BinaryInteger {
 }
 
 extension RealmCollection where Element: AddableType & BinaryFloatingPoint {
-    /// The average of the elements, added as doubles; nil if there are none. A NaN makes it NaN. O(n).
+    /// The average of the elements, added as doubles; nil if there are none. NaN if an element is NaN. O(n).
     public func average() -> Double? { Element.average(self) }
 }
 
@@ -427,15 +437,15 @@ extension RealmCollection where Element == Decimal128 {
 
 /// One property that `sorted(by:)` sorts by, and the direction.
 public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The property's name, or several joined by dots.
+    /// The property's name, or several names joined by dots.
     public let keyPath: String
     /// Whether smaller values come first.
     public let ascending: Bool
-    /// The properties, if they are known from a key path of Swift. They say the same as `keyPath`.
+    /// The path, if the descriptor was made from a Swift key path. It names the same properties as `keyPath`.
     let path: PropertyPath?
 
-    /// Sorts by a property's name, or several joined by dots. The name is checked when the descriptor is used:
-    /// `sorted(by:)` stops the program if it is wrong.
+    /// Sorts by a property, given by its name or by several names joined by dots. The names are checked when the
+    /// descriptor is used: `sorted(by:)` stops the program if they are wrong.
     public init(keyPath: String, ascending: Bool = true) { self.init(keyPath, nil, ascending: ascending) }
 
     private init(_ keyPath: String, _ path: PropertyPath?, ascending: Bool) {
@@ -444,7 +454,7 @@ public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         self.ascending = ascending
     }
 
-    /// Sorts by a key path of Swift. Stops the program if it does not lead to a stored property.
+    /// Sorts by a Swift key path. Stops the program if the key path does not lead to a stored property.
     public init<Root: _QueriedObject>(keyPath: PartialKeyPath<Root>, ascending: Bool = true) {
         let traced = TracedKeyPath.of(keyPath)
         self.init(traced.name, traced.path, ascending: ascending)
@@ -456,7 +466,7 @@ public struct SortDescriptor: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     /// The same property in the other direction.
     public func reversed() -> SortDescriptor { SortDescriptor(keyPath, path, ascending: !ascending) }
 
-    /// Whether both have the same key path, as text, and the same direction.
+    /// Whether both have the same key path, compared as text, and the same direction.
     public static func == (a: SortDescriptor, b: SortDescriptor) -> Bool {
         a.keyPath == b.keyPath && a.ascending == b.ascending
     }

@@ -2,11 +2,12 @@ import FirnCore
 
 /// Iterates over the elements that a collection had when the iterator was made, whatever is written meanwhile.
 ///
-/// The object of an element that was deleted meanwhile is invalidated. Belongs to the thread, queue or actor of the
-/// collection's realm.
+/// If the object of an element was deleted meanwhile, the iterator returns an invalidated object. The iterator belongs
+/// to the thread, queue or actor of the collection's realm.
 public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
-    /// Goes through objects; nil if the elements are values. `held` keeps it. Through the pointer it is called without
-    /// being retained: nobody can replace the iterator meanwhile.
+    /// Iterates over objects; nil if `values` has the elements. `held` keeps the cursor alive. A call through this
+    /// unmanaged reference does not retain the cursor. That is safe, because nothing can replace `held` during
+    /// `next()`, which is mutating.
     @usableFromInline let cursor: Unmanaged<ObjectCursor>?
     @usableFromInline let held: ObjectCursor?
     @usableFromInline var values: IndexingIterator<[Element]>
@@ -23,7 +24,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         }
     }
 
-    /// Iterates over the elements of a source at some positions.
+    /// Iterates over the elements of a source at the given positions.
     init(_ source: _CollectionSource, at positions: some RandomAccessCollection<Int>) {
         if let binding = source.binding, isDynamic(Element.self) || !source.isMapped,
             case .keys(let keys) = source.content
@@ -37,7 +38,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
         }
     }
 
-    /// Iterates over a managed collection without making a source for it.
+    /// Iterates over a managed collection without making a source for the collection.
     init(collection: CollectionBase, location: CollectionLocation, cell: ListCell) {
         let realm = location.realm
         if location.property.isLink, !location.property.shape.isMapped {
@@ -61,8 +62,7 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     }
 
     /// The next element; nil at the end. O(1) for the next object in the same leaf, else O(log objects). Stops the
-    /// program if it is used elsewhere than on the realm's thread, queue or actor, as far as an access to an object
-    /// does.
+    /// program on the wrong thread, in the same cases as an access to an object.
     @inlinable
     public mutating func next() -> Element? {
         guard let cursor else { return values.next() }
@@ -72,5 +72,5 @@ public struct RealmCollectionIterator<Element: RealmCollectionValue>: IteratorPr
     }
 }
 
-/// The name that RealmSwift has for the iterator of a collection.
+/// RealmSwift's name for the iterator of a collection.
 public typealias RLMIterator = RealmCollectionIterator

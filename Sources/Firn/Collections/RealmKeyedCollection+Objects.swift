@@ -2,8 +2,8 @@ import FirnCore
 import FirnQuery
 import FirnStorage
 
-/// Queries over the objects of a map. Keys whose object is nil are left out. Each costs, and stops the program, as the
-/// function of `RealmCollection` with its name.
+/// Queries over the objects of a map. Keys whose object is nil are left out. Each function costs as much as the
+/// function of `RealmCollection` with the same name, and stops the program in the same cases.
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: ObjectBase {
     private var objects: Results<Value.Wrapped> { Results(_source) }
 
@@ -12,7 +12,7 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
         Results(objects.where(isIncluded)._source)
     }
 
-    /// The objects for which the text holds, live.
+    /// The objects that satisfy a predicate text, live.
     public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value> {
         Results(objects.filtered(predicateFormat, args)._source)
     }
@@ -32,8 +32,8 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
         Results(objects.sorted(by: sortDescriptors)._source)
     }
 
-    /// The smallest value of a property of the objects; nil if there are none. In an unmanaged map, the objects are
-    /// read one by one, for the other aggregates, too.
+    /// The smallest value of a property of the objects; nil if there are none. In an unmanaged map, this and the other
+    /// aggregates read the objects one by one.
     public func min<V: MinMaxType>(ofProperty property: String) -> V? { aggregated.minByName(property) }
     /// The largest value of a property of the objects; nil if there are none.
     public func max<V: MinMaxType>(ofProperty property: String) -> V? { aggregated.maxByName(property) }
@@ -59,12 +59,12 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: Ob
     }
 }
 
-/// Queries of values whose type need not be known to be objects. Each stops the program if they are not.
+/// Helpers that compile for any type of values.
 extension RealmKeyedCollection {
-    /// The values, to be queried. Stops the program if the map is unmanaged.
+    /// The values as results, for queries. Stops the program if the map is unmanaged.
     package var queried: Results<Value> { Results(_source) }
 
-    /// The values, to be aggregated: those of an unmanaged map in an unmanaged list.
+    /// The values as a collection, for aggregates. The values of an unmanaged map are copied to an unmanaged list.
     package var aggregated: any RealmCollection {
         if realm != nil { return queried }
         let list = List<Value>()

@@ -3,7 +3,7 @@ import FirnQuery
 import FirnStorage
 import Foundation
 
-/// A collection of values by keys that may belong to a realm: `Map`.
+/// A collection of values by keys, which may belong to a realm: `Map`.
 public protocol RealmKeyedCollection: CollectionBase, Sequence, _SourcedCollection
 where Element == SingleMapEntry<Key, Value> {
     /// The type of the keys.
@@ -17,7 +17,7 @@ where Element == SingleMapEntry<Key, Value> {
     var keys: [Key] { get }
     /// All values, in the order of their keys.
     var values: [Value] { get }
-    /// The value of a key; nil if there is none. Setting nil removes the key.
+    /// The value of a key; nil if the collection does not have the key. Setting nil removes the key.
     subscript(key: Key) -> Value? { get set }
     /// Sets the value of a key.
     func updateValue(_ value: Value, forKey key: Key)
@@ -36,8 +36,8 @@ extension RealmKeyedCollection {
         try contains { try predicate($0.key, $0.value) }
     }
 
-    /// The entries that satisfy a condition, as a dictionary; of keys that Swift takes for equal, the first. O(n).
-    /// Throws what the condition throws.
+    /// The entries that satisfy a condition, as a dictionary. Of several keys that are equal in Swift, the dictionary
+    /// has the first. O(n). Throws what the condition throws.
     public func filter(_ isIncluded: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> [Key: Value] {
         var result: [Key: Value] = [:]
         for entry in self where try isIncluded(entry.key, entry.value) && result[entry.key] == nil {
@@ -46,12 +46,12 @@ extension RealmKeyedCollection {
         return result
     }
 
-    /// The value of a key, by its text: untyped, with numbers as `NSNumber`. Nil if there is none.
+    /// The value of a key, untyped: numbers are returned as `NSNumber`. Nil if the collection does not have the key.
     public func value(forKey key: String) -> Any? { self[Key._key(key)].flatMap { Value._any($0) } }
 
-    /// Sets the value of a key to what an untyped value stands for; nil removes the key, and `NSNull` sets nil. Stops
-    /// the program if the value does not fit, if the key is not allowed, and outside a write transaction if the
-    /// collection is managed.
+    /// Sets the value of a key to an untyped value, which is converted to the type of the values. Nil removes the key,
+    /// and `NSNull` sets nil. Stops the program if the value does not fit, if the key is not allowed, and outside a
+    /// write transaction if the collection is managed.
     public func setValue(_ value: Any?, forKey key: String) {
         guard let value = unwrapped(value) ?? (value is NSNull ? value : nil) else {
             return removeObject(for: Key._key(key))
@@ -70,9 +70,10 @@ extension RealmKeyedCollection where Value: MinMaxType {
 }
 
 extension RealmKeyedCollection where Value: AddableType {
-    /// The sum of the values; 0 if there are none. O(n). Computed as `sum(ofProperty:)` of a collection computes it.
+    /// The sum of the values; 0 if there are none. O(n). Computed by the rules of a collection's `sum(ofProperty:)`.
     public func sum() -> Value { Value._sum(values) }
-    /// The average as another type: `let average: Float? = shop.prices.average()`. Integers cut off a fraction. O(n).
+    /// The average as another type: `let average: Float? = shop.prices.average()`. Integer types truncate a fraction.
+    /// O(n).
     @_disfavoredOverload
     public func average<A: AddableType>() -> A? { A(_aggregate: Value._average(values)) }
 }
@@ -83,7 +84,7 @@ extension RealmKeyedCollection where Value: AddableType & BinaryInteger {
 }
 
 extension RealmKeyedCollection where Value: AddableType & BinaryFloatingPoint {
-    /// The average of the values, added as doubles; nil if there are none. A NaN makes it NaN. O(n).
+    /// The average of the values, added as doubles; nil if there are none. NaN if a value is NaN. O(n).
     public func average() -> Double? { Value.average(values) }
 }
 

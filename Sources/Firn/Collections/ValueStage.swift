@@ -1,11 +1,11 @@
 import FirnCore
 public import Foundation
 
-/// What the elements of a collection of values go through.
+/// A step that a query applies to the elements of a collection of values.
 enum ValueStage {
-    /// They are sorted in the order of all values: nil comes first. Equal ones keep their order.
+    /// Sorts in the order of all values, in which nil comes first. Equal elements keep their order.
     case sort(ascending: Bool)
-    /// The first of several equal ones stays.
+    /// Keeps the first of several equal elements.
     case distinct
 
     func apply(to values: inout [Value]) {
@@ -19,7 +19,7 @@ enum ValueStage {
     }
 }
 
-/// A type whose values a collection can be sorted by: numbers, Booleans, texts, bytes, dates and identities.
+/// A type by whose values a collection can be sorted: numbers, Booleans, texts, bytes, dates and identities.
 public protocol SortableType {}
 
 extension Bool: SortableType {}
@@ -39,8 +39,8 @@ extension UUID: SortableType {}
 extension Optional: SortableType where Wrapped: SortableType {}
 
 extension RealmCollection where Element: SortableType {
-    /// The values in their order, live. Nil comes first, or last if descending; strings are ordered by their UTF-8
-    /// bytes; NaN comes before all other numbers.
+    /// The values in ascending or descending order, live. Nil comes first, or last if descending. Strings are ordered
+    /// by their UTF-8 bytes. NaN comes before all other numbers.
     ///
     /// Nothing is read here: sorting takes place at the first read after a change, in O(n log n). Stops the program if
     /// the collection is unmanaged, and on the wrong thread.
@@ -48,13 +48,13 @@ extension RealmCollection where Element: SortableType {
         Results(_source.adding(.sort(ascending: ascending)))
     }
 
-    /// The first of each group of equal values, in the present order, live. Costs O(n) at the first read after a
-    /// change, and stops the program as `sorted(ascending:)` does.
+    /// The first of each group of equal values, in the collection's order, live. Costs O(n) at the first read after a
+    /// change, and stops the program in the same cases as `sorted(ascending:)`.
     public func distinct() -> Results<Element> { Results(_source.adding(.distinct)) }
 }
 
 extension RealmKeyedCollection where Value: SortableType {
-    /// The values in their order, live: see `RealmCollection.sorted(ascending:)`.
+    /// The values in ascending or descending order, live: see `RealmCollection.sorted(ascending:)`.
     public func sorted(ascending: Bool = true) -> Results<Value> {
         Results(_source.adding(.sort(ascending: ascending)))
     }

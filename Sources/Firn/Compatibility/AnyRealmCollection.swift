@@ -1,4 +1,4 @@
-/// A collection of any kind with a certain element: a list, a set, results or backlinks.
+/// A collection of any kind with elements of one type: a list, a set, results or backlinks.
 ///
 /// ```swift
 /// func names(of dogs: AnyRealmCollection<Dog>) -> [String] { dogs.map(\.name) }
@@ -6,13 +6,13 @@
 /// names(of: AnyRealmCollection(realm.objects(Dog.self).where { $0.age > 3 }))
 /// ```
 ///
-/// It reads and observes the collection that it was made from, and belongs to the same realm. It costs what that
-/// collection costs, and one dynamic call for each access. A generic function, `func names(of dogs: some
-/// RealmCollection<Dog>)`, needs no such call.
+/// It reads and observes the collection that it was made from, and belongs to the same realm. Each access costs as much
+/// as in that collection, and one dynamic call. A generic function, `func names(of dogs: some RealmCollection<Dog>)`,
+/// needs no such call.
 public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection {
     private let base: any RealmCollection<Element>
 
-    /// The same elements as those of a collection. O(1).
+    /// A collection with the elements of another collection. O(1).
     public init<C: RealmCollection>(_ base: C) where C.Element == Element { self.base = base }
 
     private init(erased base: any RealmCollection<Element>) { self.base = base }
@@ -36,31 +36,31 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
 
     /// The realm that manages the collection; nil if it is unmanaged. O(1).
     public var realm: Realm? { base.realm }
-    /// Whether the collection can no longer be read: the object that it belongs to is gone, or its realm was
+    /// Whether the collection can no longer be read, because the object that owns it is gone, or its realm was
     /// invalidated.
     public var isInvalidated: Bool { base.isInvalidated }
-    /// Whether it belongs to a frozen realm and never changes. O(1). May be read on any thread.
+    /// Whether the collection belongs to a frozen realm and never changes. O(1). May be read on any thread.
     public var isFrozen: Bool { base.isFrozen }
 
-    /// What `freeze()` does.
+    /// Implements `freeze()`.
     public func _freeze(_ file: StaticString, _ line: UInt) -> AnyRealmCollection {
         AnyRealmCollection(erased: base._freeze(file, line))
     }
-    /// What `thaw()` does.
+    /// Implements `thaw()`.
     public func _thaw(_ file: StaticString, _ line: UInt) -> AnyRealmCollection? {
         base._thaw(file, line).map { AnyRealmCollection(erased: $0) }
     }
-    /// The same collection in another realm of the store, whether the object that it belongs to exists there or not.
+    /// The same collection in another realm of the store, whether or not the object that owns it exists there.
     public func _moved(to realm: _RealmInstance) -> AnyRealmCollection {
         AnyRealmCollection(erased: base._moved(to: realm))
     }
 
-    /// The elements that a query over the collection reads. Stops the program if the collection is unmanaged.
+    /// The source that queries over the collection read. Stops the program if the collection is unmanaged.
     public var _source: _CollectionSource { base._source }
     /// An empty collection.
     public var _withoutOwner: AnyRealmCollection { AnyRealmCollection(erased: base._withoutOwner) }
 
-    /// Whether both were made from the same collection, as its own `==` has it.
+    /// Whether the collections that both were made from have the same type and are equal.
     public static func == (a: AnyRealmCollection, b: AnyRealmCollection) -> Bool {
         func isEqual<C: Equatable>(_ a: C, to b: Any) -> Bool { (b as? C).map { a == $0 } ?? false }
         return isEqual(a.base, to: b.base)

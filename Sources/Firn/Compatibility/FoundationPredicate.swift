@@ -3,7 +3,7 @@ import FirnStorage
 public import Foundation
 
 extension RealmPredicate {
-    /// The condition of a `#Predicate` of Foundation, as text.
+    /// Translates a `#Predicate` of Foundation to the text of a predicate.
     ///
     /// ```swift
     /// let minimum = 7
@@ -11,21 +11,23 @@ extension RealmPredicate {
     /// print(old)      // (age > %@) AND (name BEGINSWITH %@) [7, "R"]
     /// ```
     ///
-    /// What can be translated:
+    /// These can be translated:
     ///
     /// - `==`, `!=`, `<`, `<=`, `>`, `>=`, `&&`, `||`, `!`, and ranges: `(1...5).contains($0.age)`;
     /// - stored properties, also through links (`$0.dog?.name`, `$0.dog!.name`), `??` with a constant, and `nil`;
-    /// - of strings `starts(with:)` and `contains(_:)`; on Apple's platforms, where Foundation has it,
+    /// - for strings: `starts(with:)` and `contains(_:)`; on Apple's platforms, where Foundation has it,
     ///   `localizedStandardContains(_:)`, which compares as `[cd]` does;
-    /// - of lists, sets and backlinks `contains(_:)`, `contains { … }`, `allSatisfy { … }`, `filter { … }.count`,
-    ///   `count`, `isEmpty`, and of numbers `min()` and `max()`; and `contains(_:)` of an array of constants;
-    /// - anything without a property: it is computed once, now.
+    /// - for lists, sets and backlinks: `contains(_:)`, `contains { … }`, `allSatisfy { … }`, `filter { … }.count`,
+    ///   `count`, `isEmpty`; for collections of numbers also `min()` and `max()`; for an array of constants
+    ///   `contains(_:)`;
+    /// - any expression without a property: it is computed once, by this initialiser.
     ///
-    /// Foundation takes no objects as constants: compare their primary keys, `$0.dog?.id == id`.
+    /// A `#Predicate` can't have objects as constants: compare their primary keys, `$0.dog?.id == id`.
     ///
     /// Costs microseconds.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput` for anything else. It names what can't be translated.
+    /// - Throws: `Realm.Error` with `.invalidInput` if the predicate has anything else. The error names the part that
+    ///   can't be translated.
     public init<Element: _QueriedObject>(_ predicate: Foundation.Predicate<Element>) throws {
         var translator = PredicateTranslator()
         translator.bind(predicate.variable.key, to: .path(.init()))
@@ -48,22 +50,24 @@ extension RealmCollection where Element: _QueriedObject {
     /// let old = dogs.filter(#Predicate { $0.age > 7 })
     /// ```
     ///
-    /// It is translated to the text of `filter(_:_:)`, so it costs what that costs, and uses indexes.
-    /// `RealmPredicate.init(_:)` says what can be translated. Stops the program for anything else, and as
-    /// `filter(_:_:)` does.
+    /// The predicate is translated to the text of `filter(_:_:)`, so it costs as much and uses indexes.
+    /// `RealmPredicate.init(_:)` says what can be translated. Stops the program for anything else, and in the same
+    /// cases as `filter(_:_:)`.
     public func filter(_ predicate: Foundation.Predicate<Element>) -> Results<Element> {
         do { return filter(try RealmPredicate(predicate)) } catch { stopProgram("\(error)") }
     }
 
-    /// The elements for which a `#Predicate` of Foundation holds, live, for one that may not be translatable.
+    /// The elements for which a `#Predicate` of Foundation holds, live. Unlike `filter(_:)`, it throws if the predicate
+    /// can't be translated.
     ///
-    /// - Throws: `Realm.Error` with `.invalidInput`, as `RealmPredicate.init(_:)`, and as `filter(validating:_:)`.
+    /// - Throws: `Realm.Error` with `.invalidInput`, in the same cases as `RealmPredicate.init(_:)` and
+    ///   `filter(validating:_:)`.
     public func filter(validating predicate: Foundation.Predicate<Element>) throws -> Results<Element> {
         try filter(validating: RealmPredicate(predicate))
     }
 
-    /// The index of the first element for which a `#Predicate` of Foundation holds; nil if there is none. Costs what
-    /// the other `index(matching:)` costs. Stops the program as `filter(_:)` does.
+    /// The index of the first element for which a `#Predicate` of Foundation holds; nil if there is none. Costs as much
+    /// as the other `index(matching:)`. Stops the program in the same cases as `filter(_:)`.
     public func index(matching predicate: Foundation.Predicate<Element>) -> Int? {
         do { return index(matching: try RealmPredicate(predicate)) } catch { stopProgram("\(error)") }
     }

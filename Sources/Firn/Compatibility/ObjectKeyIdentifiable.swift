@@ -1,4 +1,4 @@
-/// An object with an identity that lists of views can use.
+/// An object with an identity, as lists of views need it.
 ///
 /// ```swift
 /// class Dog: Object, ObjectKeyIdentifiable {

@@ -1,7 +1,8 @@
 import FirnCore
 import FirnStorage
 
-/// A reference to an object or a collection that is handed to another thread, queue or actor, and resolved there once.
+/// A reference to an object or a collection, which can be passed to another thread, queue or actor and resolved there
+/// once.
 ///
 /// ```swift
 /// let reference = ThreadSafeReference(to: dog)
@@ -11,22 +12,23 @@ import FirnStorage
 /// }
 /// ```
 ///
-/// Until it is resolved or released it holds the version that its realm showed. So a realm which has read nothing yet
-/// finds even what was deleted meanwhile. That makes no file grow: see <doc:HoldingVersions>.
+/// Until it is resolved or released, the reference holds the version that its realm showed. So a realm that has read
+/// nothing yet finds even an object that was deleted meanwhile. Holding the version makes no file grow: see
+/// <doc:HoldingVersions>.
 ///
-/// ``ThreadSafe`` can be read any number of times. What is frozen needs neither of them: see ``Frozen``.
+/// ``ThreadSafe`` can be read any number of times. Frozen objects and collections need neither: see ``Frozen``.
 public struct ThreadSafeReference<Confined: ThreadConfined>: Sendable {
     private let handover: Handover<Confined>
 
-    /// A reference to something that a realm manages. O(log n) at most.
+    /// A reference to an object or collection that a realm manages. O(log n) at most.
     ///
-    /// If it is made in a write transaction, it is resolved in the newest version. Stops the program if the source is
-    /// unmanaged or invalidated, and on the wrong thread.
+    /// If the reference is made in a write transaction, it is resolved in the newest version. Stops the program if the
+    /// object or collection is unmanaged or invalidated, and on the wrong thread.
     public init(to threadConfined: Confined, file: StaticString = #fileID, line: UInt = #line) {
         handover = Handover(Carrier(threadConfined, at: CallSite(file, line)))
     }
 
-    /// Whether it has been resolved, so that it can't be again. O(1). May be read on any thread.
+    /// Whether the reference has been resolved, so that it can't be resolved again. O(1). May be read on any thread.
     public var isInvalidated: Bool { handover.carrier == nil }
 
     fileprivate func resolve(in realm: _RealmInstance, at callSite: CallSite) -> Confined? {
@@ -40,11 +42,13 @@ public struct ThreadSafeReference<Confined: ThreadConfined>: Sendable {
 }
 
 extension Realm {
-    /// What a reference refers to, in this realm; nil if it no longer exists, or if it belongs to another store.
+    /// The object or collection of a reference, in this realm; nil if it no longer exists, or if it belongs to another
+    /// store.
     ///
-    /// A realm that has read nothing yet shows the version that the reference holds from then on, until it advances. A
-    /// realm that shows an older version advances to the newest one. O(log n) at most. Stops the program if the
-    /// reference was resolved before, if this realm is frozen or lacks the class, and on the wrong thread.
+    /// A realm that has read nothing yet shows the version that the reference holds from then on, until the realm
+    /// advances. A realm that shows an older version advances to the newest version. O(log n) at most. Stops the
+    /// program if the reference was resolved before, if this realm is frozen or lacks the class, and on the wrong
+    /// thread.
     public func resolve<Confined: ThreadConfined>(
         _ reference: ThreadSafeReference<Confined>, file: StaticString = #fileID, line: UInt = #line
     ) -> Confined? {

@@ -1,7 +1,7 @@
 import FirnCore
 import FirnStorage
 
-/// The changes of something that belongs to a realm, to be awaited one after the other.
+/// The changes of an object, a collection or a realm, to be awaited one after the other.
 ///
 /// ```swift
 /// for await change in dogs.changes {
@@ -10,41 +10,42 @@ import FirnStorage
 /// ```
 ///
 /// Collections, sections and maps give `.initial` first. A loop that does other work between two changes misses
-/// nothing: the next change is what has happened since the one before, as one. So a slow loop costs no memory for each
-/// commit. But the version that it was given last is held as long as it waits: see <doc:HoldingVersions>. What the loop
-/// is given is what the realm shows at that moment, so indices and elements fit each other until the next `await`.
+/// nothing: the next change combines everything that has happened since the last one. So a slow loop costs no memory
+/// for each commit. But the version that the loop was shown last is held until the loop is shown the next one: see
+/// <doc:HoldingVersions>. A change describes the state that the realm shows at that moment, so indices and elements
+/// match until the next `await`.
 ///
-/// Observing begins with the loop, or when an iterator is made, and ends with the loop, or when its task is cancelled.
-/// The sequence ends when the task is cancelled, and when an observed object has been deleted. A change costs what
-/// showing it to an observer costs: see the `observe` functions.
+/// Observing begins with the loop, or when an iterator is made. It ends with the loop, or when its task is cancelled.
+/// The sequence ends when the task is cancelled, and when an observed object has been deleted. A change costs as much
+/// as a call of an observer: see the `observe` functions.
 ///
-/// It is to be awaited on the actor to which the realm belongs, which may be the main actor. That stops the program if
-/// the realm belongs to a thread or a queue, if it is awaited elsewhere, and whenever `observe` does.
+/// Await the changes on the actor to which the realm belongs, which may be the main actor. This stops the program if
+/// the realm belongs to a thread or a queue, on another actor, and in the same cases as `observe`.
 public struct ChangeSequence<Change>: AsyncSequence {
-    /// What is awaited.
+    /// The type of the changes.
     public typealias Element = Change
-    /// Nothing is thrown.
+    /// The sequence never throws.
     public typealias Failure = Never
 
     private let begin: (AwaitedChanges<Change>) -> Void
 
     init(_ begin: @escaping (AwaitedChanges<Change>) -> Void) { self.begin = begin }
 
-    /// Makes an iterator, which observes from now on. To be called on the realm's actor.
+    /// Makes an iterator, which observes from now on. Must be called on the realm's actor.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(AwaitedChanges(begin)) }
 
-    /// Waits for one change after the other.
+    /// Awaits one change after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let changes: AwaitedChanges<Change>
 
         fileprivate init(_ changes: AwaitedChanges<Change>) { self.changes = changes }
 
-        /// The next change; nil at the end. To be called on the realm's actor.
+        /// The next change; nil at the end. Must be called on the realm's actor.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Change? {
             await changes.next(isolation: actor)
         }
 
-        /// The next change; nil at the end. To be called on the realm's actor.
+        /// The next change; nil at the end. Must be called on the realm's actor.
         public nonisolated(nonsending) mutating func next() async -> Change? {
             await changes.next(isolation: #isolation)
         }
@@ -54,11 +55,12 @@ public struct ChangeSequence<Change>: AsyncSequence {
 @available(*, unavailable, message: "changes belong to the realm's actor; iterate over them there")
 extension ChangeSequence: Sendable {}
 
-/// An observer whose changes are asked for. It is shown nothing by itself: when something is due, it wakes who waits.
+/// An observer whose changes are pulled by a task. The realm does not call it: if a change may be due, the realm wakes
+/// the waiting task, and the task pulls the change.
 final class AwaitedChanges<Change> {
     private let token = NotificationToken()
     private let waiter = Waiter()
-    /// Shows what is due.
+    /// Calls `receive` if a change is due.
     private var pull: () -> Void = {}
     private var isActive: () -> Bool = { false }
     private var change: Change?
@@ -79,7 +81,7 @@ final class AwaitedChanges<Change> {
         isActive = { [unowned subscription] in subscription.isActive }
     }
 
-    /// Begins to observe a realm. Of several notifications that nobody has waited for, the last one counts.
+    /// Begins to observe a realm. If several notifications come before the task awaits them, only the last one is kept.
     func observe(
         _ realm: _RealmInstance, at site: CallSite, _ notification: @escaping (Realm.Notification) -> Change
     ) {
@@ -97,7 +99,7 @@ final class AwaitedChanges<Change> {
     func next(isolation actor: isolated (any Actor)?) async -> Change? {
         while true {
             if Task.isCancelled { token.invalidate() }
-            // The token has ended, or the realm is gone: its observer may be, too.
+            // The token has ended, or the realm is gone. Then the observer may be gone, too, so it must not be used.
             guard !token.isInvalidated else { return nil }
             if isActive() { pull() }
             if let change = change.take() { return change }
@@ -106,11 +108,12 @@ final class AwaitedChanges<Change> {
         }
     }
 
-    /// A task that waits, and what wakes it: a change that is due, the end of the observer, and its cancellation.
+    /// Lets one task wait until it is woken: by a due change, by the end of the observer, or by the task's
+    /// cancellation.
     private final class Waiter: Sendable {
         private struct State {
             var continuation: CheckedContinuation<Void, Never>?
-            /// Whether it was woken when nobody waited.
+            /// Whether `wake` was called while no task waited.
             var isAwake = false
         }
         private let state = Guarded(.innermost, State())
@@ -246,7 +249,8 @@ extension _SourcedCollection {
 }
 
 extension ThreadConfined where Self: ObjectBase {
-    /// The object's changes, to be awaited on the realm's actor. The last one is `.deleted`, if the object is deleted.
+    /// The object's changes, to be awaited on the realm's actor. If the object is deleted, the last change is
+    /// `.deleted`.
     ///
     /// ```swift
     /// for await change in dog.changes() {
@@ -270,10 +274,11 @@ extension ThreadConfined where Self: ObjectBase {
 }
 
 extension Realm {
-    /// What happens to the realm, to be awaited on its actor: `observe(_:)` for a loop. Of several notifications that
-    /// the loop has not awaited yet, it is given the last one.
+    /// The realm's notifications, to be awaited on the realm's actor: `observe(_:)` as a sequence. If several
+    /// notifications come before the loop awaits them, it gets only the last one.
     ///
-    /// There is no first notification for what the realm shows already. To miss nothing, make the iterator first:
+    /// There is no first notification for the version that the realm already shows. To miss nothing, make the iterator
+    /// first:
     ///
     /// ```swift
     /// var notifications = realm.notifications.makeAsyncIterator()

@@ -4,12 +4,13 @@ import FirnQuery
 /// An observer of a collection. Its first call shows the collection; later calls show which indices were inserted,
 /// deleted or modified.
 ///
-/// For all objects of a class, and for a list, it keeps nothing. The two versions and the change summary contain the
-/// ranks and the edits, so a change costs what changed. Without known edits, both lists are compared. If an element's
-/// object changed, the list is also searched. For a query, it keeps the keys of the elements that it has shown. A query
-/// over all objects of a class that consists of filters and sorts, with at most one `distinct`, is a maintained one.
-/// Its keys are brought from version to version by what has changed (`MaintainedQuery`). Any other query is run again,
-/// and what it finds is compared.
+/// For all objects of a class, and for a list, it keeps nothing: the versions contain the ranks, and the change summary
+/// contains the edits. So the cost depends only on what changed. If a list's edits are not known, its old and new
+/// elements are compared. If an element's object changed, the list is also searched.
+///
+/// For a query, it keeps the keys of the elements that it has shown. A query over all objects of a class is a
+/// maintained one (`MaintainedQuery`) if it has only filters, sorts and at most one `distinct`. Then its keys are
+/// updated for each version. Any other query is run again, and the old and new elements are compared.
 final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private let block: (RealmCollectionChange<C>) -> Void
     /// The elements that the query found when the observer was last called; nil before the first call, for whole
@@ -29,7 +30,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     override func skipped(_ pin: Pin) {
         guard list == nil, !source.isWholeTable else { return content = nil }
         foundAnew()
-        // Another observer of the same results may have found it.
+        // Another observer of the same results may have evaluated them for this version already.
         let isShown = realm.pin?.snapshot.root == pin.snapshot.root && !realm.isInTransaction && !source.isDead
         content = isShown ? source.content : source.evaluate(pin.snapshot)
     }
@@ -53,7 +54,8 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     // MARK: All objects of a class
 
-    /// Compares two versions of a whole table. Costs what changed: the two versions give the ranks.
+    /// The differences between two versions of a whole table. O(log n) for each changed object, because each version
+    /// gives the rank of a key.
     private func wholeTable(_ summary: ChangeSummary, from old: Snapshot, to new: Snapshot) -> ListDifference {
         var difference = ListDifference()
         guard let binding = source.binding else { return difference }
@@ -62,7 +64,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
             let after = new.table(binding.table)
             difference.insertions = inserted.compactMap { after.position(of: $0) }.sorted()
         }
-        // The class may be newer than the old version.
+        // The class may not exist yet in the old version.
         guard binding.table.index < old.resolvedSchema.schema.tables.count else { return difference }
         let before = old.table(binding.table)
         difference.deletions = (table?.deleted ?? []).compactMap { before.position(of: $0) }.sorted()
@@ -75,7 +77,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     // MARK: A list without a query
 
-    /// The list, if the collection is one without a query.
+    /// The list, if the collection is a list without a query.
     private var list: CollectionLocation? {
         guard case .list(let list) = source.origin, source.query == nil else { return nil }
         return list
@@ -83,15 +85,16 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
 
     /// Computes the changes of a list.
     ///
-    /// Costs the number of edits and of changed objects, whatever the list's length. Only if an element's object
-    /// changed is the list searched for it; only if the list's edits are not known are the two states compared.
+    /// The cost depends on the number of edits and of changed objects, not on the list's length. There are two
+    /// exceptions. If an element's object changed, the list is searched; if the list's edits are not known, the two
+    /// states are compared.
     private func edited(
         _ list: CollectionLocation, summary: ChangeSummary, from old: Snapshot, to new: Snapshot
     ) -> ListDifference {
         let changes = summary.tables[list.binding.table]
         let key = list.row.key
         guard let before = list.cell(in: old), let after = list.cell(in: new) else {
-            // The owner was deleted, or it did not exist yet.
+            // The owner was deleted, or it did not exist in the old version.
             return ListDifference(comparing: values(list, old), to: values(list, new))
         }
         var difference = ListDifference()
@@ -115,7 +118,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         return difference
     }
 
-    /// Adds the mixed values that link to objects which count as changed.
+    /// Adds the mixed values that link to changed objects, as modifications.
     private func addLinking(
         _ list: CollectionLocation, before: ListCell, targets: [TableID: Set<Int64>], from old: Snapshot,
         to difference: inout ListDifference
@@ -134,7 +137,7 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
     private func compared(_ summary: ChangeSummary, from oldSnapshot: Snapshot, to newSnapshot: Snapshot)
         -> ListDifference
     {
-        // What the observer has found need not be found again by the block.
+        // Cached, so that a read by the block does not run the query again.
         defer { if let content { source.keep(content, of: newSnapshot) } }
         let affected = source.binding == nil ? [] : affected(summary, from: oldSnapshot, to: newSnapshot)
         if let difference = updated(summary, from: oldSnapshot, to: newSnapshot, affected: affected) {
@@ -163,7 +166,8 @@ final class CollectionSubscription<C: RealmCollection>: SourceSubscription<C> {
         }
     }
 
-    /// Brings the elements to the new version; nil if that can't be done.
+    /// Updates the kept keys to the new version; nil if the query can't be maintained, or if running it again costs
+    /// less.
     private func updated(
         _ summary: ChangeSummary, from oldSnapshot: Snapshot, to newSnapshot: Snapshot, affected: Set<Int64>
     ) -> ListDifference? {

@@ -2,8 +2,8 @@ import FirnCore
 
 /// An observer of a map. Its first call shows the map; later calls show which keys were inserted, deleted or modified.
 ///
-/// It keeps nothing: the change summary has the edits, and the two versions tell which keys they had. So a change costs
-/// what changed, and a walk through the map if one of its objects changed.
+/// It keeps nothing: the change summary has the edits, and each version has its keys. So the cost depends on the number
+/// of edits. If objects of the values' class changed, all entries are also read.
 final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
     private let block: (RealmMapChange<M>) -> Void
 
@@ -32,7 +32,7 @@ final class MapSubscription<M: RealmKeyedCollection>: SourceSubscription<M> {
     }
 }
 
-/// The keys by which a map differs between two versions, each list in the order of the keys.
+/// The keys that were deleted, inserted or modified in a map between two versions, each array in the order of the keys.
 struct MapDifference {
     private(set) var deletions: [String] = []
     private(set) var insertions: [String] = []
@@ -41,8 +41,9 @@ struct MapDifference {
     var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 
     /// - Parameters:
-    ///   - affected: the objects that count as changed. It is called if the map has objects.
-    ///   - targets: the same for a map of mixed values.
+    ///   - affected: returns the keys of the objects that count as changed. Called only if the map's values are
+    ///     objects.
+    ///   - targets: returns these keys by table. Called only if the map's values are mixed values.
     init(
         map: CollectionLocation, summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
         affected: () -> Set<Int64>, targets: () -> [TableID: Set<Int64>]

@@ -3,8 +3,8 @@ import FirnCore
 import FirnStorage
 
 extension ObjectBase {
-    /// Calls `block` after each write that assigns a property of the object, even to the value it had, or deletes it.
-    /// There is no first call.
+    /// Calls `block` after each write that deletes the object, or assigns one of its properties, even if the value
+    /// stays the same. There is no first call.
     ///
     /// ```swift
     /// token = dog.observe { (change: ObjectChange<Dog>) in
@@ -21,8 +21,8 @@ extension ObjectBase {
     /// Several changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are
     /// shown once the realm has advanced.
     ///
-    /// **Cost.** The observer holds the version that it was shown last, and what changed since then, until its realm
-    /// has shown it the next one. See <doc:HoldingVersions>. A call costs O(changes since the last one), whatever the
+    /// **Cost.** The observer holds the version that it was shown last, and the changes since then, until its realm has
+    /// shown it the next version. See <doc:HoldingVersions>. A call costs O(changes since the last call), whatever the
     /// number of objects. A nested key path also costs a search backwards, from the changed objects along the links to
     /// them.
     ///
@@ -35,9 +35,9 @@ extension ObjectBase {
     /// - no queue is given, and the thread has no running run loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the properties that matter; nil or an empty array for all of the object's own.
-    ///     `"dog.name"` follows links and collections.
-    ///   - queue: a serial queue to be called on, with the object of that queue.
+    ///   - keyPaths: names of the properties that matter. Nil or an empty array stands for all of the object's own
+    ///     properties. `"dog.name"` follows links and collections.
+    ///   - queue: a serial queue on which the block is called, with the object of that queue's realm.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
@@ -66,9 +66,9 @@ extension ObjectBase {
         return token
     }
 
-    /// Calls `block` after each write that assigns one of the properties: `observe(keyPaths:on:_:)` with key paths of
-    /// Swift, as `dog.observe(keyPaths: [\Dog.name]) { … }`. Also stops the program if one does not lead to a stored
-    /// property.
+    /// Calls `block` after each write that assigns one of the properties: `observe(keyPaths:on:_:)` with Swift key
+    /// paths, as in `dog.observe(keyPaths: [\Dog.name]) { … }`. Also stops the program if a key path does not lead to a
+    /// stored property.
     public final func observe<T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void,
         file: StaticString = #fileID, line: UInt = #line
@@ -103,12 +103,12 @@ extension ObjectBase {
     /// }
     /// ```
     ///
-    /// There is no first call. The block is called as soon as the actor is free after the commit. The observer costs
-    /// what one on a queue costs, and does not keep the actor alive.
+    /// There is no first call. The block is called as soon as the actor is free after the commit. The observer costs as
+    /// much as an observer on a queue, and does not keep the actor alive.
     ///
-    /// To be called where the object's realm belongs; stops the program as the call with a queue does. If `keyPaths` is
-    /// nil or empty, all of the object's own properties matter. If the task was cancelled, the returned token has ended
-    /// and the block is never called.
+    /// To be called on the thread, queue or actor of the object's realm. Stops the program in the same cases as the
+    /// call with a queue. If `keyPaths` is nil or empty, all of the object's own properties matter. If the task was
+    /// cancelled, the returned token has ended and the block is never called.
     public final func observe<A: Actor, T: ObjectBase>(
         keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,
@@ -121,7 +121,7 @@ extension ObjectBase {
             return token
         }
         await ActorObserving.install(start.realm, on: actor, from: start.from, isolation: isolation) { realm in
-            // The actor may keep the token.
+            // The reference is weak, because the actor may keep the token, which keeps this closure.
             let subscription = ObjectSubscription<T>(
                 realm: realm, binding: start.binding, key: start.key, from: start.from, paths: start.paths
             ) {
@@ -136,7 +136,7 @@ extension ObjectBase {
     }
 
     /// Calls `block` on an actor after each write that assigns one of the properties: `observe(keyPaths:on:_:)` with
-    /// key paths of Swift. Also stops the program if one does not lead to a stored property.
+    /// Swift key paths. Also stops the program if a key path does not lead to a stored property.
     public final func observe<A: Actor, T: ObjectBase>(
         keyPaths: [PartialKeyPath<T>], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<T>) -> Void, file: StaticString = #fileID,

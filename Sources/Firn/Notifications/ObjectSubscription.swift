@@ -29,7 +29,7 @@ class RowSubscription: DataSubscription {
 
     /// Calls the observer after the row was deleted.
     func deleted() {}
-    /// Calls the observer, if what changed in the row matters.
+    /// Calls the observer, if it observes what changed in the row.
     func notify(_ difference: RowDifference) {}
 }
 
@@ -71,7 +71,8 @@ struct RowDifference {
             binding.table, key: key, column: binding.column(property), after: old.version, through: new.version)
     }
 
-    /// The value of a property before and now, as the store has it; nil where the row does not exist.
+    /// The stored values of a property in the old and in the new version; nil if the row does not exist in that
+    /// version.
     func values(_ property: PropertyInfo) -> (old: Value?, new: Value?) {
         let column = binding.column(property)
         return (
@@ -122,8 +123,8 @@ final class ObjectSubscription<T: ObjectBase>: RowSubscription {
         return value == .null ? nil : property.wrapper.any(from: value, realm)
     }
 
-    /// The properties that changed, in the order of the class. The Boolean is true if the property's own value was
-    /// assigned.
+    /// The properties that changed, in the order of the class. The Boolean is true if the property itself was assigned,
+    /// and false if something behind it changed.
     private func changedProperties(_ difference: RowDifference) -> [(PropertyInfo, Bool)] {
         guard let paths else { return binding.info.stored.filter(difference.isAssigned).map { ($0, true) } }
         var result: [(PropertyInfo, Bool)] = []

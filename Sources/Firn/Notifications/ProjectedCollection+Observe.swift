@@ -2,14 +2,14 @@ public import Dispatch
 import FirnCore
 
 extension ProjectedCollection {
-    /// Calls `block` once with the collection, then after each write that inserts, deletes or moves elements of the
-    /// list, or changes the property of one. See `RealmCollection.observe(keyPaths:on:_:file:line:)` for when, where
-    /// and at what cost, and for what stops the program.
+    /// Calls `block` once with the collection, then after each write that changes it: inserts, deletes or moves
+    /// elements of the list, or changes their projected property. `RealmCollection.observe(keyPaths:on:_:file:line:)`
+    /// says when and where the block is called, what it costs, and what stops the program.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that matter, instead of the projected one; nil or an empty array
-    ///     for that.
-    ///   - queue: a serial queue to be called on, with the collection of that queue.
+    ///   - keyPaths: names of the elements' properties that matter, instead of the projected property. Nil or an empty
+    ///     array stands for the projected property.
+    ///   - queue: a serial queue on which the block is called, with the collection of that queue's realm.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
@@ -22,8 +22,9 @@ extension ProjectedCollection {
         elements.observe(keyPaths, on: queue, block: block, file: file, line: line)
     }
 
-    /// Calls `block` on an actor, with the actor's own collection: `observe(keyPaths:on:_:file:line:)` as
-    /// `RealmCollection.observe(keyPaths:on:isolation:_:file:line:)` has it for actors.
+    /// Calls `block` on an actor, with the actor's own collection. Otherwise it is like
+    /// `observe(keyPaths:on:_:file:line:)`. `RealmCollection.observe(keyPaths:on:isolation:_:file:line:)` describes
+    /// observers on actors.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<ProjectedCollection>) -> Void,
@@ -56,7 +57,7 @@ extension ProjectedElements {
         }
     }
 
-    /// The names to observe: all that the key path reads, if none are given.
+    /// The key paths to observe: the given ones, or all that the projected key path reads if none are given.
     private func observed(_ keyPaths: [String]?) -> [String]? {
         keyPaths.flatMap { $0.isEmpty ? nil : $0 } ?? ways(.observing).map(\.dotted)
     }

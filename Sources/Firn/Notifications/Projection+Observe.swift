@@ -15,20 +15,20 @@ extension ProjectionObservable {
     /// }
     /// ```
     ///
-    /// The changes name properties of the projection, in the order of its class. A property may lead through a link, or
-    /// to a collection, or to what the class computes. It then counts as changed if anything has changed that it reads.
-    /// Its values are given if it reads nothing but the object's own single values. See
-    /// `ObjectBase.observe(keyPaths:on:_:file:line:)` for when and where the block is called, what it costs, and what
+    /// The changes name properties of the projection, in the order of its class. A property that leads through a link,
+    /// to a collection or to a computed property counts as changed if anything that it reads has changed. Its old value
+    /// is given only if it reads nothing but the object's own single values. No values are given if it is a collection.
+    /// `ObjectBase.observe(keyPaths:on:_:file:line:)` says when and where the block is called, what it costs, and what
     /// stops the program.
     ///
-    /// The first call for the class finds out what a computed property reads. It reads the property of unmanaged
-    /// objects with their initial values. Then it reads it again with the other value of each `Bool` and another case
-    /// of each enum. So a property that is read for other values only is not noticed, nor one behind a map, a backlink
-    /// or more than four links.
+    /// The first call for the class finds out which stored properties a computed property reads. To do so, it reads the
+    /// computed property of unmanaged objects with their initial values. Then it reads it again with the other value of
+    /// each `Bool` and another case of each enum. So a stored property that is read only for other values is not
+    /// noticed. Nor is a property behind a map, a backlink or more than four links.
     ///
     /// - Parameters:
-    ///   - keyPaths: the projected properties that matter, or key paths that read them; an empty array for all.
-    ///   - queue: a serial queue to be called on, with the projection of that queue.
+    ///   - keyPaths: the projected properties that matter, or key paths that read them. An empty array stands for all.
+    ///   - queue: a serial queue on which the block is called, with the projection of that queue's realm.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
@@ -56,8 +56,8 @@ extension ProjectionObservable {
     }
 
     /// Calls `block` on an actor, with the actor's own projection, after each write that changes a projected property
-    /// or deletes the object. It is `observe(keyPaths:on:_:)` for actors, as `ObjectBase.observe(keyPaths:on:_:)` has
-    /// it.
+    /// or deletes the object. Otherwise it is like `observe(keyPaths:on:_:)`.
+    /// `ObjectBase.observe(keyPaths:on:isolation:_:file:line:)` describes observers on actors.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>] = [], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, ObjectChange<Self>) -> Void, file: StaticString = #fileID,
@@ -77,7 +77,7 @@ extension ProjectionObservable {
             return token
         }
         await ActorObserving.install(start.realm, on: actor, from: start.from, isolation: isolation) { realm in
-            // The actor may keep the token.
+            // The reference is weak, because the actor may keep the token, which keeps this closure.
             let subscription = ProjectionSubscription<Self>(realm: realm, start: start) { [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
@@ -88,10 +88,10 @@ extension ProjectionObservable {
         return token
     }
 
-    /// The object's changes, to be awaited on the realm's actor, as `ObjectBase.changes(keyPaths:file:line:)` has them.
+    /// The object's changes, to be awaited on the realm's actor, like `ObjectBase.changes(keyPaths:file:line:)`.
     ///
     /// - Parameters:
-    ///   - keyPaths: the projected properties that matter; an empty array for all.
+    ///   - keyPaths: the projected properties that matter. An empty array stands for all.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
     /// - Returns: the changes.
@@ -108,9 +108,9 @@ extension ProjectionObservable {
         }
     }
 
-    /// Calls `block` when projected properties with these names have changed: the other `observe(keyPaths:on:_:)`, with
-    /// names instead of key paths. Nil stands for all. Stops the program if the projection has no property of a name,
-    /// and as the other one does.
+    /// Calls `block` when projected properties with these names have changed: like the other `observe(keyPaths:on:_:)`,
+    /// with names instead of key paths. Nil stands for all properties. Stops the program if the projection has no
+    /// property with one of the names, and in the same cases as the other function.
     @_disfavoredOverload
     public func observe(
         keyPaths: [String]?, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void,
@@ -119,9 +119,10 @@ extension ProjectionObservable {
         observe(beginObserving(named: keyPaths ?? [], at: CallSite(file, line)), on: queue, block)
     }
 
-    /// Calls `block` on an actor when projected properties with these names have changed: the other
-    /// `observe(keyPaths:on:isolation:_:file:line:)`, with names instead of key paths. Nil stands for all. Stops the
-    /// program if the projection has no property of a name, and as the other one does.
+    /// Calls `block` on an actor when projected properties with these names have changed: like the other
+    /// `observe(keyPaths:on:isolation:_:file:line:)`, with names instead of key paths. Nil stands for all properties.
+    /// Stops the program if the projection has no property with one of the names, and in the same cases as the other
+    /// function.
     @_disfavoredOverload
     public func observe<A: Actor>(
         keyPaths: [String]?, on actor: A, isolation: isolated (any Actor)? = #isolation,
@@ -161,7 +162,7 @@ extension ProjectionObservable {
         return beginObserving(numbers: chosen, at: site)
     }
 
-    /// - Parameter chosen: the numbers of the projected properties that matter; none for all.
+    /// - Parameter chosen: the numbers of the projected properties that matter. An empty array stands for all.
     private func beginObserving(numbers chosen: [Int], at site: CallSite) -> ProjectionObserving<Self> {
         let all = ProjectionInfo.of(self).properties
         let start = rootObject.beginObserving(nil, at: site)
@@ -180,13 +181,13 @@ extension ProjectionObservable {
 /// A projected property that is observed.
 private struct ObservedProjected {
     let property: ProjectionInfo.Property
-    /// Along which its value may change.
+    /// The paths along which the property's value may change.
     let paths: [ObservedPath]
-    /// Whether its value depends on the object's own single values alone, so that the old one can be shown.
+    /// Whether the value depends only on the object's own single values, so that the old value can be shown.
     var isOwn: Bool { paths.allSatisfy { !$0.isNested && !$0.property.isLinkingObjects && !$0.property.isCollection } }
 }
 
-/// What an observer of a projection begins with.
+/// The data from which an observer of a projection is made.
 private struct ProjectionObserving<P: ProjectionObservable> {
     /// The class of the observed projection, which may be a subclass of `P`.
     let type: P.Type
@@ -240,13 +241,13 @@ private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscrip
         block(.change(projection, changes))
     }
 
-    /// The object as it was, frozen: what its key paths compute is computed of that.
+    /// The object in the old version, frozen. Old values are computed from this object.
     private func rootBefore(_ difference: RowDifference) -> ObjectBase {
         let frozen = realm.shared.frozen(realm.configuration, schema: realm.schema, pin: difference.old, at: site)
         return frozen.accessor(frozen.binding(like: binding), key)
     }
 
-    /// A linked object as observers get it: live, whichever version linked to it.
+    /// A value as observers get it: an object that it links to is live, whichever version has the link.
     private func live(_ value: Any?) -> Any? {
         func moved<T: ThreadConfined>(_ value: T) -> Any { value._moved(to: realm) }
         if let mixed = cast(value, to: AnyRealmValue.self) { return live(mixed) }
@@ -254,7 +255,8 @@ private final class ProjectionSubscription<P: ProjectionObservable>: RowSubscrip
         return moved(confined)
     }
 
-    /// A mixed value with live objects. Its lists and dictionaries are copies, as they no longer are what is stored.
+    /// A mixed value with live objects. Its lists and dictionaries are copies, because the stored ones may have
+    /// changed.
     private func live(_ value: AnyRealmValue) -> AnyRealmValue {
         switch value {
         case .object(let object): return .object(object._moved(to: realm))

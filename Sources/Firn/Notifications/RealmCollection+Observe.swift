@@ -16,32 +16,32 @@ extension RealmCollection {
     /// ```
     ///
     /// **When and where.** The block is called on the realm's run loop, queue or actor, or on `queue`. The first call
-    /// comes at the next turn, or at the beginning of the realm's own next write, before its transaction: never within
-    /// this call. Writes by others that come before the first call are contained in it. Later calls come at the next
-    /// turn after the commit, or within `refresh()` or at the beginning of a write there, whichever is first. Several
+    /// comes at the next turn, or at the beginning of the realm's own next write, before its transaction; it never
+    /// comes within this call. It includes writes by others that come before it. Later calls come at the next turn
+    /// after the commit, or within `refresh()` or at the beginning of a write there, whichever is first. Several
     /// changes may be shown in one call. The block may write. If `autorefresh` is off, changes by others are shown once
-    /// the realm has advanced. On a `queue` or an actor, "the realm" is the one of that queue or actor.
+    /// the realm has advanced. On a `queue` or an actor, "the realm" is the realm of that queue or actor.
     ///
-    /// **Cost.** The observer holds the version that it was shown last, and what changed since then, until its realm
-    /// has shown it the next one. See <doc:HoldingVersions>. Being shown a version costs:
+    /// **Cost.** The observer holds the version that it was shown last, and the changes since then, until its realm has
+    /// shown it the next version. See <doc:HoldingVersions>. Being shown a version costs:
     ///
     /// - for all objects of a class: O(log n) for each changed object;
-    /// - for a list: O(edits), and a search of the list if an object in it has changed. If its edits are not known,
-    ///   comparing its elements, O(n);
-    /// - for filters, sorts and one `distinct` of all objects of a class: O(log² n) for each object that a change
-    ///   concerns. A change also concerns objects along a link that a condition follows. If it concerns more than 64
-    ///   objects and more than a sixteenth of the class, running the query again;
-    /// - for backlinks, a second `distinct`, a limit, and a query of a list or of values: running the query again and
-    ///   comparing what it finds. That is O(n), whichever class the writes concern.
+    /// - for a list: O(edits), and a search of the list if an object in it has changed. If the edits are not known, the
+    ///   elements are compared, O(n);
+    /// - for filters, sorts and at most one `distinct` of all objects of a class: O(log² n) for each object that a
+    ///   change concerns. A change also concerns objects along a link that a condition follows. If it concerns more
+    ///   than 64 objects and more than a sixteenth of the class, the query is run again;
+    /// - for backlinks, a second `distinct`, a limit, and a query of a list or of values: the query is run again and
+    ///   the results are compared, O(n), whichever class the writes concern.
     ///
-    /// For a query, the keys of all elements are kept, about 8 to 24 bytes for each. The collection that the block is
-    /// given shares them, so reading it does not run the query.
+    /// For a query, the keys of all elements are kept, about 8 to 24 bytes for each. The collection that the block gets
+    /// shares them, so reading it does not run the query.
     ///
     /// If the elements are objects, links are also followed from each changed object back to the elements, up to four
-    /// deep. Naming key paths limits that to these paths.
+    /// links deep. If key paths are named, only these paths are followed.
     ///
-    /// If the object that a list or backlinks belong to is deleted before the first call, the block is called with an
-    /// empty, unmanaged collection. Observing goes on when the realm is invalidated.
+    /// If the object that owns a list or backlinks is deleted before the first call, the block is called with an empty,
+    /// unmanaged collection. Observing continues after the realm is invalidated.
     ///
     /// To be called on the thread, queue or actor of the collection's realm. Stops the program if:
     ///
@@ -52,9 +52,9 @@ extension RealmCollection {
     /// - no queue is given, and the thread has no running run loop.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that matter. Nil or an empty array stands for all, including
-    ///     those of objects that the elements link to, up to four links away.
-    ///   - queue: a serial queue to be called on, with the collection of that queue.
+    ///   - keyPaths: names of the elements' properties that matter. Nil or an empty array stands for all, including the
+    ///     properties of objects up to four links away from the elements.
+    ///   - queue: a serial queue on which the block is called, with the collection of that queue's realm.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
@@ -77,12 +77,12 @@ extension RealmCollection {
     /// }
     /// ```
     ///
-    /// The block is called as soon as the actor is free. The observer costs what one on a queue costs, and does not
-    /// keep the actor alive.
+    /// The block is called as soon as the actor is free. The observer costs as much as an observer on a queue, and does
+    /// not keep the actor alive.
     ///
-    /// To be called where the collection's realm belongs; stops the program as the call with a queue does. If
-    /// `keyPaths` is nil or empty, all properties matter. If the task was cancelled, the returned token has ended and
-    /// the block is never called.
+    /// To be called on the thread, queue or actor of the collection's realm. Stops the program in the same cases as the
+    /// call with a queue. If `keyPaths` is nil or empty, all properties matter. If the task was cancelled, the returned
+    /// token has ended and the block is never called.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,
@@ -119,7 +119,7 @@ extension _SourcedCollection {
                 source.realm.configuration, schema: source.realm.schema, pin: start.pin, at: site))
         await ActorObserving.install(source.realm, on: actor, from: start, isolation: isolation) { realm in
             let own = frozen._moved(to: realm)
-            // The actor may keep the token.
+            // The reference is weak, because the actor may keep the token, which keeps this closure.
             let subscription = subscription(own, start, paths) { [weak actor] change in
                 guard let actor else { return }
                 nonisolated(unsafe) let change = change
@@ -132,7 +132,7 @@ extension _SourcedCollection {
 
     /// Adds an observer to the collection's realm, or to the realm of a queue.
     ///
-    /// - Parameter subscription: makes the observer of this collection, or of the queue's.
+    /// - Parameter subscription: makes the observer of this collection, or of the same collection in the queue's realm.
     func observe(
         _ keyPaths: [String]?, on queue: DispatchQueue?, at site: CallSite,
         _ subscription: @escaping (Self, SubscriptionStart, [ObservedPath]?) -> DataSubscription
@@ -184,12 +184,13 @@ extension RealmKeyedCollection {
     /// }
     /// ```
     ///
-    /// Costs, and stops the program, as observing a list does: see `RealmCollection.observe(keyPaths:on:_:file:line:)`.
-    /// Only if one of the map's objects has changed are all entries read, O(n).
+    /// Costs as much as observing a list, and stops the program in the same cases: see
+    /// `RealmCollection.observe(keyPaths:on:_:file:line:)`. If objects of the values' class have changed, all entries
+    /// are read, O(n).
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the objects' properties that matter; nil or an empty array for all.
-    ///   - queue: a serial queue to be called on, with the map of that queue.
+    ///   - keyPaths: names of the objects' properties that matter. Nil or an empty array stands for all.
+    ///   - queue: a serial queue on which the block is called, with the map of that queue's realm.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
@@ -201,8 +202,8 @@ extension RealmKeyedCollection {
         observe(keyPaths, on: queue, at: CallSite(file, line)) { MapSubscription(map: $0, from: $1, paths: $2, block) }
     }
 
-    /// Calls `block` on an actor, with the actor's own map: once, and then after each write that changes it. Otherwise
-    /// as the form of a list for actors.
+    /// Calls `block` on an actor, with the actor's own map: once, and then after each write that changes the map.
+    /// Otherwise it is like `RealmCollection.observe(keyPaths:on:isolation:_:file:line:)`.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmMapChange<Self>) -> Void, file: StaticString = #fileID,
@@ -215,8 +216,8 @@ extension RealmKeyedCollection {
 }
 
 extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _QueriedObject {
-    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
-    /// property.
+    /// Like `observe(keyPaths:on:_:)`, with Swift key paths. Also stops the program if a key path does not lead to a
+    /// stored property.
     public func observe(
         keyPaths: [PartialKeyPath<Value.Wrapped>], on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmMapChange<Self>) -> Void, file: StaticString = #fileID, line: UInt = #line
@@ -225,8 +226,8 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _Q
     }
 
     /// Calls `block` on an actor, with the actor's own map, for changes of the given properties:
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
-    /// lead to a stored property.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with Swift key paths. Also stops the program if a key path does
+    /// not lead to a stored property.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Value.Wrapped>], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmMapChange<Self>) -> Void, file: StaticString = #fileID,
@@ -240,7 +241,7 @@ extension RealmKeyedCollection where Value: _OptionalProtocol, Value.Wrapped: _Q
 
 extension RealmCollection where Element: _QueriedObject {
     /// Calls `block` once, then after each write that changes the collection or one of the properties:
-    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
+    /// `observe(keyPaths:on:_:)` with Swift key paths. Also stops the program if a key path does not lead to a stored
     /// property.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
@@ -250,8 +251,8 @@ extension RealmCollection where Element: _QueriedObject {
     }
 
     /// Calls `block` on an actor, with the actor's own collection, for changes of the given properties:
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
-    /// lead to a stored property.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with Swift key paths. Also stops the program if a key path does
+    /// not lead to a stored property.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Element>], on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, RealmCollectionChange<Self>) -> Void, file: StaticString = #fileID,

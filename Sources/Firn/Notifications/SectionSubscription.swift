@@ -4,10 +4,11 @@ import Foundation
 
 /// An observer of sectioned results, or of the section of one key.
 ///
-/// It keeps the sections that it has shown: 8 to 16 bytes for each element, and some for each section. A change costs
-/// what it concerns, and the number of sections, if two conditions hold. The elements are sorted by the property that
-/// divides them, and the query can be brought from version to version (`MaintainedQuery`). Otherwise it costs computing
-/// the sections again, and comparing the elements: what a block of the application reads is not known.
+/// It keeps the sections that it has shown: 8 to 16 bytes for each element, and some bytes for each section. Two
+/// conditions make a change cheap: the elements are sorted by the property that divides them, and the query is a
+/// maintained one (`MaintainedQuery`). Then a change costs O(sections), and O(log² n) for each object that it concerns.
+/// Otherwise the sections are computed again and the elements are compared, because Firn does not know what a closure
+/// of the application reads.
 final class SectionSubscription<
     C: RealmSectionedResult, Key: _Persistable & Hashable, Element: RealmCollectionValue
 >: SourceSubscription<C> {
@@ -48,7 +49,7 @@ final class SectionSubscription<
                 sectionsToDelete: difference.sectionsToDelete))
     }
 
-    /// Brings the sections to the new version; nil if that can't be done.
+    /// Updates the sections to the new version; nil if that is not possible.
     private func updated(
         _ source: _SectionSource<Key, Element>, _ summary: ChangeSummary, from oldPin: Pin, to newPin: Pin
     ) -> SectionDifference? {
@@ -63,7 +64,8 @@ final class SectionSubscription<
         let before = known
         guard let after = before.updated(keys, change: change, { source.key(Element._fromElement(.link($0), realm)) })
         else {
-            // Then they are computed again, and compared with those of the old version.
+            // The old sections have lost their elements, so they are computed again in the old version. `compared` then
+            // computes the new ones.
             realm.showing(oldPin) { known = source.sections }
             return nil
         }
@@ -72,7 +74,7 @@ final class SectionSubscription<
         return SectionDifference(change: change, changed: affected, from: before, to: after, key: key)
     }
 
-    /// Finds the sections again, and compares them.
+    /// Computes the sections again, and compares them with the sections shown last.
     private func compared(
         _ source: _SectionSource<Key, Element>, summary: ChangeSummary, from old: Snapshot, to new: Snapshot
     ) -> SectionDifference {
@@ -87,7 +89,7 @@ final class SectionSubscription<
         }
     }
 
-    /// Tells of an element, by its old position, whether its object counts as changed.
+    /// Returns a function that says whether the object of the element at an old position counts as changed.
     private func changed(
         _ content: _CollectionSource.Content, summary: ChangeSummary, from old: Snapshot, to new: Snapshot
     ) -> (Int) -> Bool {
@@ -118,7 +120,7 @@ struct SectionDifference {
             && sectionsToDelete.isEmpty
     }
 
-    /// - Parameter isChanged: whether an element that stays counts as changed, by its old position.
+    /// - Parameter isChanged: whether an element counts as changed, by its old position. Deleted elements are ignored.
     init<Key>(comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
         // Sections that stay, but move among the others, are deleted and inserted with everything in them.
         let staying = SectionDifference.staying(old, new)
@@ -130,14 +132,14 @@ struct SectionDifference {
         insertions.sort()
     }
 
-    /// What concerns the section of one key, wherever it is among the others.
+    /// The difference in the section of one key, whatever its index is among the sections.
     init<Key>(of key: Key, comparing old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool) {
         add(old.section(of: key), target: new.section(of: key), from: old, to: new, isChanged)
     }
 
-    /// What a change of the elements is, if the sections are ranges.
+    /// The difference that a change of the elements makes, if the sections are contiguous.
     ///
-    /// - Parameter key: the key of the section that it is about; nil for all.
+    /// - Parameter key: the key of the only section to look at; nil for all sections.
     init<Key>(
         change: MaintainedChange, changed: Set<Int64>, from old: Sections<Key>, to new: Sections<Key>, key: Key?
     ) {
@@ -170,7 +172,7 @@ struct SectionDifference {
         for path in insertions where old.section(of: new.keys[path[0]]) == nil { sectionsToInsert.insert(path[0]) }
     }
 
-    /// Adds what happened to one section, which may be new or gone.
+    /// Adds the difference in one section, which may be new or gone.
     private mutating func add<Key>(
         _ section: Int?, target: Int?, from old: Sections<Key>, to new: Sections<Key>, _ isChanged: (Int) -> Bool
     ) {
@@ -196,7 +198,8 @@ struct SectionDifference {
         }
     }
 
-    /// The new index of each old section; nil if it is gone or moves among the others. The rest keep their order.
+    /// The new index of each old section; nil if the section is gone or moves among the others. All other sections keep
+    /// their order.
     private static func staying<Key>(_ old: Sections<Key>, _ new: Sections<Key>) -> [Int?] {
         let (before, after) = (
             old.keys.filter { new.section(of: $0) != nil }, new.keys.filter { old.section(of: $0) != nil }

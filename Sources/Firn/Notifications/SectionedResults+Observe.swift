@@ -1,10 +1,10 @@
 public import Dispatch
 import FirnCore
 
-/// What `SectionedResults` and `ResultsSection` have in common: a live collection that observers are shown by index
+/// The common part of `SectionedResults` and `ResultsSection`: a live collection whose changes are given as index
 /// paths.
 public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection where Index == Int {
-    /// What `observe(keyPaths:on:_:file:line:)` does, with the file and line of the call.
+    /// Implements `observe(keyPaths:on:_:file:line:)`, with the file and line of the call.
     func _observe(
         _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void
@@ -12,7 +12,8 @@ public protocol RealmSectionedResult: RandomAccessCollection, _SourcedCollection
 }
 
 extension RealmSectionedResult {
-    /// Calls `block` once with the collection, then after each write that changes it: by index paths.
+    /// Calls `block` once with the collection, then after each write that changes the collection. Changes are given as
+    /// index paths.
     ///
     /// ```swift
     /// token = byLetter.observe { change in
@@ -24,18 +25,20 @@ extension RealmSectionedResult {
     /// }
     /// ```
     ///
-    /// When and where the block is called, what holding the token costs, and what stops the program is as for other
-    /// collections: see `RealmCollection.observe(keyPaths:on:_:file:line:)`. Being shown a version costs finding the
-    /// sections again, O(elements), with a call of the block that computes keys for each element. The observer keeps
-    /// the keys and the positions of all elements.
+    /// `RealmCollection.observe(keyPaths:on:_:file:line:)` says when and where the block is called, what holding the
+    /// token costs, and what stops the program. Being shown a version costs computing the sections again, O(elements),
+    /// with a call of the closure that computes keys for each element. Under two conditions it costs only O(sections),
+    /// and O(log² n) for each object that a change concerns. The elements must be sorted by the property that is the
+    /// key. And the collection must be all objects of a class with filters, sorts and at most one `distinct`. The
+    /// observer keeps the keys and the positions of all elements.
     ///
-    /// Observing one section costs the same, and its index paths begin with the section's index. What happens in other
-    /// sections is not shown, not even if it changes the index of this one.
+    /// Observing one section costs the same, and its index paths begin with the section's index. Changes in other
+    /// sections are not shown, even if they change the index of this section.
     ///
     /// - Parameters:
-    ///   - keyPaths: names of the elements' properties that make an element modified; nil or an empty array for all.
-    ///     An element that goes to another section is always shown.
-    ///   - queue: a serial queue to be called on, with the sections or the section of that queue.
+    ///   - keyPaths: names of the elements' properties that make an element modified. Nil or an empty array stands for
+    ///     all. An element that moves to another section is always shown.
+    ///   - queue: a serial queue on which the block is called, with the sections or the section of that queue's realm.
     ///   - block: is called with the change.
     ///   - file: the call site's file, which messages about held versions name.
     ///   - line: the call site's line.
@@ -49,7 +52,7 @@ extension RealmSectionedResult {
 }
 
 extension SectionedResults: RealmSectionedResult {
-    /// What `observe(keyPaths:on:_:file:line:)` does.
+    /// Implements `observe(keyPaths:on:_:file:line:)`.
     public func _observe(
         _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
         _ block: @escaping (SectionedResultsChange<SectionedResults>) -> Void
@@ -59,9 +62,9 @@ extension SectionedResults: RealmSectionedResult {
         }
     }
 
-    /// Calls `block` on an actor, with the actor's own sections: once, and then after each write that changes them.
-    /// Otherwise as `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the returned token has
-    /// ended and the block is never called.
+    /// Calls `block` on an actor, with the actor's own sections: once, and then after each write that changes the
+    /// sections. Otherwise it is like `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the
+    /// returned token has ended and the block is never called.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, SectionedResultsChange<SectionedResults>) -> Void,
@@ -75,7 +78,7 @@ extension SectionedResults: RealmSectionedResult {
 
 extension SectionedResults where SectionElement: _QueriedObject {
     /// Calls `block` once, then after each write that changes the sections or one of the properties:
-    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
+    /// `observe(keyPaths:on:_:)` with Swift key paths. Also stops the program if a key path does not lead to a stored
     /// property.
     public func observe(
         keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue? = nil,
@@ -86,8 +89,8 @@ extension SectionedResults where SectionElement: _QueriedObject {
     }
 
     /// Calls `block` on an actor, with the actor's own sections, for changes of the given properties:
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
-    /// lead to a stored property.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with Swift key paths. Also stops the program if a key path does
+    /// not lead to a stored property.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<SectionElement>], on actor: A,
         isolation: isolated (any Actor)? = #isolation,
@@ -102,7 +105,7 @@ extension SectionedResults where SectionElement: _QueriedObject {
 }
 
 extension ResultsSection: RealmSectionedResult {
-    /// What `observe(keyPaths:on:_:file:line:)` does.
+    /// Implements `observe(keyPaths:on:_:file:line:)`.
     public func _observe(
         _ keyPaths: [String]?, on queue: DispatchQueue?, file: StaticString, line: UInt,
         _ block: @escaping (SectionedResultsChange<ResultsSection>) -> Void
@@ -113,9 +116,9 @@ extension ResultsSection: RealmSectionedResult {
         }
     }
 
-    /// Calls `block` on an actor, with the actor's own section: once, and then after each write that changes it.
-    /// Otherwise as `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the returned token has
-    /// ended and the block is never called.
+    /// Calls `block` on an actor, with the actor's own section: once, and then after each write that changes the
+    /// section. Otherwise it is like `observe(keyPaths:on:_:file:line:)` with a queue. If the task was cancelled, the
+    /// returned token has ended and the block is never called.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, isolation: isolated (any Actor)? = #isolation,
         _ block: @escaping @Sendable (isolated A, SectionedResultsChange<ResultsSection>) -> Void,
@@ -130,7 +133,7 @@ extension ResultsSection: RealmSectionedResult {
 
 extension ResultsSection where Element: _QueriedObject {
     /// Calls `block` once, then after each write that changes the section or one of the properties:
-    /// `observe(keyPaths:on:_:)` with key paths of Swift. Also stops the program if one does not lead to a stored
+    /// `observe(keyPaths:on:_:)` with Swift key paths. Also stops the program if a key path does not lead to a stored
     /// property.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
@@ -141,8 +144,8 @@ extension ResultsSection where Element: _QueriedObject {
     }
 
     /// Calls `block` on an actor, with the actor's own section, for changes of the given properties:
-    /// `observe(keyPaths:on:isolation:_:file:line:)` with key paths of Swift. Also stops the program if one does not
-    /// lead to a stored property.
+    /// `observe(keyPaths:on:isolation:_:file:line:)` with Swift key paths. Also stops the program if a key path does
+    /// not lead to a stored property.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Element>], on actor: A,
         isolation: isolated (any Actor)? = #isolation,

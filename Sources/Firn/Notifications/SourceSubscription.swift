@@ -1,7 +1,7 @@
 import FirnCore
 import FirnQuery
 
-/// An observer of a collection, with indices or with keys: the collection that it shows, and its first call.
+/// The common part of observers of collections with indices and with keys: the collection to show, and the first call.
 class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     private var collection: C
     private(set) var source: _CollectionSource
@@ -29,8 +29,8 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
     /// Makes the first call.
     func showInitial(_ collection: C) { preconditionFailure("Firn: \(Self.self) makes no first call") }
 
-    /// The collection to pass to the block. After `invalidate()` it is made again, because the old one can no longer
-    /// be read.
+    /// The collection to pass to the block. After `invalidate()` it is made anew, because the old one can no longer be
+    /// read.
     func shown() -> C {
         if source.isDead {
             collection = collection._moved(to: realm)
@@ -49,29 +49,29 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
 
     // MARK: A query that is brought from version to version
 
-    /// The query, if it can be brought from version to version.
+    /// The query as a maintained one; nil if it has another form.
     private lazy var maintained = source.maintained
 
-    /// How many changes the elements were brought through, and how often they were found anew. Only tests read it: both
-    /// ways show the same.
+    /// How often the elements were updated, and how often they were evaluated again. Only tests read these counts,
+    /// because both ways show the same.
     private(set) var ways = (updated: 0, foundAnew: 0)
 
-    /// Notes that the elements were found anew.
+    /// Must be called when the elements are evaluated again instead of being updated.
     func foundAnew() {
         ways.foundAnew += 1
         maintained?.forget()
     }
 
-    /// Brings the elements to the new version by the objects that the change concerns. Nil if the query does not allow
-    /// it, or if the change concerns so many objects that running the query again costs less. Then `keys` has not
-    /// changed.
+    /// Updates the elements to the new version by looking up the objects that the change concerns. Returns nil and
+    /// leaves `keys` unchanged if the query is no maintained one. Also does so if the change concerns so many objects
+    /// that running the query again costs less.
     func update(
         _ keys: inout OrderedKeys, summary: ChangeSummary, from old: Snapshot, to new: Snapshot,
         affected: Set<Int64>
     ) -> MaintainedChange? {
         guard let reads = maintained?.reads, let table = source.binding?.table else { return nil }
-        // Running the query costs about the number of objects in the class. As many as this are looked up one by one,
-        // however few there are.
+        // Running the query costs about the number of objects in the class, so a sixteenth of them can be looked up
+        // instead. Up to 64 objects are looked up one by one, however small the class is.
         let limit = max(64, new.table(table).count / 16)
         guard affected.count <= limit else { return nil }
         let objects = AffectedObjects(summary: summary, old: old, snapshot: new)
@@ -90,7 +90,7 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
         return maintained?.update(&keys, from: old, to: new, candidates: candidates, changed: affected)
     }
 
-    /// The objects that count as changed for the elements that link to them, if the elements are mixed values.
+    /// The changed objects to which mixed values may link, by table; empty if the elements are not mixed values.
     func affectedTargets(_ summary: ChangeSummary, from old: Snapshot, to new: Snapshot) -> [TableID: Set<Int64>] {
         guard source.origin.location?.property.isMixed ?? false else { return [:] }
         return AffectedObjects(summary: summary, old: old, snapshot: new).viaLinks()
@@ -98,8 +98,8 @@ class SourceSubscription<C: _SourcedCollection>: DataSubscription {
 }
 
 extension TableView {
-    /// Whether a collection of `count` links or mixed values may link to one of some objects. If not, it need not be
-    /// searched. A look-up among the backlinks costs about as much as to search 16 elements.
+    /// Whether a collection of `count` links or mixed values may link to one of `objects`. If not, it need not be
+    /// searched. A lookup among the backlinks costs about as much as a search of 16 elements.
     func mayHaveLink(_ collection: CollectionLocation, toOneOf objects: [TableID: Set<Int64>], among count: Int) -> Bool
     {
         objects.contains { table, keys in

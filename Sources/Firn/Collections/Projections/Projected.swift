@@ -1,6 +1,6 @@
 import FirnStorage
 
-/// Makes a property of a `Projection` one that reads and writes a property of the object.
+/// Makes a property of a `Projection` read and write a property of the projected object.
 ///
 /// ```swift
 /// class PersonCard: Projection<Person> {
@@ -10,19 +10,19 @@ import FirnStorage
 /// }
 /// ```
 ///
-/// Any key path of the class may be given: to a stored property, through links, or further to what Swift computes of
-/// the value. It costs what the key path costs. Setting it is setting the key path in the object: in a write
-/// transaction, if the object is managed. A key path that can't be set stops the program then.
+/// Any key path of the class may be given: to a stored property, through links, or further to a computed property of
+/// the value. An access to the property costs as much as an access to the key path. Setting the property needs a write
+/// transaction if the object is managed. It stops the program if the key path can't be set.
 ///
-/// An initial value has no effect, because the object has the values.
+/// An initial value has no effect, because the values are in the object.
 @propertyWrapper
 public struct Projected<T: ObjectBase, Value> {
     fileprivate let keyPath: KeyPath<T, Value>
 
-    /// A property that shows what `keyPath` leads to.
+    /// A property that shows the value that `keyPath` leads to.
     public init(_ keyPath: KeyPath<T, Value>) { self.keyPath = keyPath }
 
-    /// A property that shows what `keyPath` leads to. The initial value is not used.
+    /// A property that shows the value that `keyPath` leads to. The initial value is not used.
     public init(wrappedValue _: @autoclosure () -> Value, _ keyPath: KeyPath<T, Value>) { self.keyPath = keyPath }
 
     /// Not available: `@Projected` works on properties of `Projection` subclasses only.
@@ -32,7 +32,7 @@ public struct Projected<T: ObjectBase, Value> {
         set { stopProgram("@Projected works on properties of Projection subclasses only.") }
     }
 
-    /// The value of the property: what the compiler calls for each access to it.
+    /// The value of the property. The compiler calls this subscript for each access to the property.
     public static subscript<Owner: Projection<T>>(
         _enclosingInstance projection: Owner,
         wrapped _: ReferenceWritableKeyPath<Owner, Value>,
@@ -61,11 +61,12 @@ public struct Projected<T: ObjectBase, Value> {
     }
 }
 
-/// What Firn knows about the wrapper of a projected property.
+/// The parts of a projected property's wrapper that Firn uses.
 protocol ProjectedWrapper: SendableMetatype {
-    /// The ways to the stored properties that the key path reads, each outermost first.
+    /// The paths to the stored properties that the key path reads. Each path begins with a property of the projected
+    /// object.
     var _ways: [[PropertyInfo]] { get }
-    /// The value for an object of the class.
+    /// The projected value for an object of the class.
     func _any(of root: ObjectBase) -> Any?
     /// Whether the wrapper's value is a collection.
     var _isCollection: Bool { get }

@@ -1,7 +1,7 @@
 import FirnCore
 import FirnStorage
 
-/// One property of the elements of a list or set: a live collection of its values.
+/// The values of one property of the elements of a list or set, as a live collection.
 ///
 /// ```swift
 /// @Projected(\Person.friends.projectTo.name) var friends: ProjectedCollection<String>
@@ -10,13 +10,13 @@ import FirnStorage
 /// try realm.write { card.friends[0] = "Ben" }      // sets the name of the first friend
 /// ```
 ///
-/// It stores nothing: its count is the list's count, and an element costs what finding the object in the list and
-/// reading its property cost. It belongs to the thread, queue or actor of the list's realm. An index that is out of
+/// The collection stores nothing: its count is the list's count, and an access to an element finds the object in the
+/// list and reads its property. It belongs to the thread, queue or actor of the list's realm. An index that is out of
 /// bounds stops the program.
 public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAccessCollection, ThreadConfined, Equatable,
     CustomStringConvertible, ProjectsElements
 {
-    /// What the collection consists of: values of the property.
+    /// The type of the property's values.
     public typealias Element = NewElement
     /// The indices are numbers from 0.
     public typealias Index = Int
@@ -27,11 +27,11 @@ public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAcces
 
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// The number of elements. Costs what the count of the list costs.
+    /// The number of elements. Costs as much as the list's count.
     public var endIndex: Int { elements.base.count }
 
-    /// The value of the property of the element at an index. Setting it sets that property of the object: it stops the
-    /// program outside a write transaction, and if the key path can't be set.
+    /// The value of the property of the element at an index. Setting it sets that property of the object. This stops
+    /// the program outside a write transaction, and if the key path can't be set.
     public subscript(position: Int) -> Element {
         get { elements.element(position) }
         nonmutating set { elements.set(position, newValue) }
@@ -40,21 +40,21 @@ public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAcces
     /// The index of the first element with a value; nil if there is none. O(n).
     public func index(of value: Element) -> Int? { firstIndex(of: value) }
 
-    /// The index of the first object in the list for which a condition on its class holds; nil if there is none. Costs
-    /// what `RealmCollection.index(matching:)` costs, and stops the program as that does.
+    /// The index of the first object in the list that satisfies a predicate on its class; nil if there is none. Costs
+    /// as much as `RealmCollection.index(matching:)`, and stops the program in the same cases.
     public func index(matching predicate: RealmPredicate) -> Int? { elements.index(matching: predicate) }
 
     /// The realm of the list; nil if it is unmanaged. O(1).
     public var realm: Realm? { elements.base.realm }
-    /// Whether the object that the list belongs to is gone, or its realm was invalidated.
+    /// Whether the object that owns the list is gone, or its realm was invalidated.
     public var isInvalidated: Bool { elements.base.isInvalidated }
     /// Whether the list is frozen. O(1). May be read on any thread.
     public var isFrozen: Bool { elements.base.isFrozen }
-    /// What `freeze()` does.
+    /// Implements `freeze()`.
     public func _freeze(_ file: StaticString, _ line: UInt) -> ProjectedCollection {
         ProjectedCollection(elements.frozen(file, line))
     }
-    /// What `thaw()` does.
+    /// Implements `thaw()`.
     public func _thaw(_ file: StaticString, _ line: UInt) -> ProjectedCollection? {
         elements.thawed(file, line).map { ProjectedCollection($0) }
     }
@@ -64,8 +64,8 @@ public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAcces
     }
     func elementWays(_ purpose: _KeyPathTracer.Purpose) -> [[PropertyInfo]] { elements.ways(purpose) }
 
-    /// The values in order, of the objects that are in the list when the loop begins: a loop may write the list. Costs
-    /// what iterating the list costs, and reading the property of each.
+    /// Iterates over the values of the objects that are in the list when the loop begins, in the list's order. The loop
+    /// may change the list. Costs as much as iterating over the list and reading the property of each object.
     public func makeIterator() -> AnyIterator<Element> { elements.makeIterator() }
 
     /// Whether both have equal elements in the same order, or both are invalidated. O(n).
@@ -73,7 +73,7 @@ public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAcces
         a.isInvalidated || b.isInvalidated ? a.isInvalidated && b.isInvalidated : a.elementsEqual(b)
     }
 
-    /// The type and the first 100 elements, for people. Stops the program on the wrong thread.
+    /// The type and the first 100 elements as text. Stops the program on the wrong thread.
     public var description: String {
         if isInvalidated { return "[invalidated ProjectedCollection<\(Element.self)>]" }
         let lines = prefix(100).enumerated().map { "    [\($0.offset)] \($0.element);\n" }
@@ -87,13 +87,14 @@ public struct ProjectedCollection<NewElement: RealmCollectionValue>: RandomAcces
 )
 extension ProjectedCollection: Sendable {}
 
-/// A `ProjectedCollection` of any element.
+/// A `ProjectedCollection` with elements of any type.
 protocol ProjectsElements {
-    /// The ways to the elements' properties that are read, each outermost first. For naming there is one.
+    /// The paths to the properties that are read. Each path begins with a property of the list's elements. For the
+    /// purpose `.naming` there is one path.
     func elementWays(_ purpose: _KeyPathTracer.Purpose) -> [[PropertyInfo]]
 }
 
-/// What a `ProjectedCollection` reads: a collection of objects of some class, and a key path in it.
+/// The parts of a `ProjectedCollection`: a collection of objects of some class, and a key path of that class.
 protocol ProjectedElements<Element> {
     associatedtype Base: RealmCollection where Base.Element: ObjectBase
     associatedtype Element: RealmCollectionValue
@@ -146,7 +147,7 @@ extension ProjectedElements {
     }
 }
 
-/// Names a property of the elements of a list or set, for a key path: `\Person.friends.projectTo.name`.
+/// Gives the values of a property of the elements of a list or set, for a key path: `\Person.friends.projectTo.name`.
 @dynamicMemberLookup
 public struct ElementProjection<Base: RealmCollection> where Base.Element: ObjectBase {
     fileprivate let base: Base
@@ -160,16 +161,19 @@ public struct ElementProjection<Base: RealmCollection> where Base.Element: Objec
 }
 
 extension List where Element: ObjectBase {
-    /// Names a property of the elements, for a `@Projected` property: `\Person.friends.projectTo.name`. O(1).
+    /// Gives the values of a property of the elements, for a `@Projected` property: `\Person.friends.projectTo.name`.
+    /// O(1).
     public var projectTo: ElementProjection<List> { ElementProjection(base: self) }
 }
 
 extension MutableSet where Element: ObjectBase {
-    /// Names a property of the elements, for a `@Projected` property: `\Person.groups.projectTo.name`. O(1).
+    /// Gives the values of a property of the elements, for a `@Projected` property: `\Person.groups.projectTo.name`.
+    /// O(1).
     public var projectTo: ElementProjection<MutableSet> { ElementProjection(base: self) }
 }
 
 extension LinkingObjects {
-    /// Names a property of the linking objects, for a `@Projected` property: `\Dog.owners.projectTo.name`. O(1).
+    /// Gives the values of a property of the linking objects, for a `@Projected` property:
+    /// `\Dog.owners.projectTo.name`. O(1).
     public var projectTo: ElementProjection<LinkingObjects> { ElementProjection(base: self) }
 }

@@ -12,15 +12,16 @@
 /// token = cards.first?.observe { change in … }
 /// ```
 ///
-/// A projection stores nothing: its properties read and write those of `rootObject`, at their cost and one key path's
-/// more. It belongs to the realm of that object, to its thread, queue or actor, and is frozen and handed over like it.
-/// The results of a query are projections if the realm is asked for them. In Swift's key paths they are queried and
-/// sorted by the names of the projection, in texts by the names of the class.
+/// A projection stores nothing: its properties read and write the properties of `rootObject`. An access costs one key
+/// path access more than in the object. A projection belongs to the object's realm and to that realm's thread, queue or
+/// actor, and is frozen and handed over like the object. `Realm.objects` with the projection's class gives results of
+/// projections. Queries and sorts of such results use the projection's names in Swift key paths, and the class's names
+/// in texts.
 ///
-/// To find out what a key path of the projection reads, Firn makes projections of objects of its own, whose values mean
-/// nothing. So the initialiser must not have effects outside of the projection.
+/// To find out what a key path of the projection reads, Firn makes projections of objects of its own, with meaningless
+/// values. So the initialiser must not have effects outside the projection.
 ///
-/// Two projections are equal if they are of one class and their objects are equal.
+/// Two projections are equal if they have the same class and their objects are equal.
 open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, CustomStringConvertible {
     /// The object whose properties are shown.
     public let rootObject: Root
@@ -28,7 +29,7 @@ open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, 
     /// A projection of an object, managed or not. O(1).
     public required init(projecting object: Root) { rootObject = object }
 
-    /// The name of the projection's class, without module and outer types.
+    /// The name of the projection's class, without the module and outer types.
     public final class func className() -> String { _typeName(self, qualified: false) }
 
     /// The realm of the object; nil if it is unmanaged. O(1).
@@ -38,26 +39,26 @@ open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, 
     /// Whether the object is frozen. O(1). May be read on any thread.
     public var isFrozen: Bool { rootObject.isFrozen }
 
-    /// What `freeze()` does: a projection of the frozen object.
+    /// Implements `freeze()`: a projection of the frozen object.
     public func _freeze(_ file: StaticString, _ line: UInt) -> Self {
         isFrozen ? self : Self(projecting: rootObject._freeze(file, line))
     }
-    /// What `thaw()` does: a projection of the live object; nil if there is none.
+    /// Implements `thaw()`: a projection of the live object; nil if there is none.
     public func _thaw(_ file: StaticString, _ line: UInt) -> Self? {
         rootObject._thaw(file, line).map { $0 === rootObject ? self : Self(projecting: $0) }
     }
-    /// The same projection in another realm of the store, whether the object exists there or not.
+    /// The same projection in another realm of the store, whether or not the object exists there.
     public func _moved(to realm: _RealmInstance) -> Self { Self(projecting: rootObject._moved(to: realm)) }
 
-    /// Whether both are of one class and show the same object (`isSameObject(as:)`). O(1).
+    /// Whether both have the same class and show the same object (`isSameObject(as:)`). O(1).
     public static func == (a: Projection, b: Projection) -> Bool {
         type(of: a) == type(of: b) && a.rootObject.isSameObject(as: b.rootObject)
     }
 
-    /// Adds what identifies the object to a hasher.
+    /// Adds the object's identity to a hasher.
     public func hash(into hasher: inout Hasher) { rootObject.hashAsSameObject(into: &hasher) }
 
-    /// The class, and the projected properties with their values, for people. Stops the program on the wrong thread.
+    /// The class, and the projected properties with their values, as text. Stops the program on the wrong thread.
     public var description: String {
         if rootObject.isInvalidated { return "[invalidated \(Self.className())]" }
         let lines = ProjectionInfo.of(self).properties.map { property in
@@ -68,7 +69,7 @@ open class Projection<Root: ObjectBase & ThreadConfined>: ProjectionObservable, 
     }
 }
 
-/// A realm has results of projections of objects, but none of embedded objects, which belong to their parents.
+/// A realm gives results of projections of objects, but not of embedded objects, which belong to their parents.
 extension Projection: RealmFetchable where Root: Object {}
 
 @available(
@@ -77,7 +78,7 @@ extension Projection: RealmFetchable where Root: Object {}
 )
 extension Projection: Sendable {}
 
-/// What a `Projection` is: a view of an object that can be observed.
+/// A view of an object that can be observed: `Projection`.
 public protocol ProjectionObservable: AnyObject, ThreadConfined, _QueriedObject {
     /// The class of the object.
     associatedtype Root: ObjectBase & ThreadConfined

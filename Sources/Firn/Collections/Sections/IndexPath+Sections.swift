@@ -1,7 +1,7 @@
 #if !canImport(Darwin)
     public import Foundation
 
-    /// What UIKit and AppKit add on Apple's platforms.
+    /// The members of `IndexPath` that UIKit and AppKit add on Apple's platforms.
     extension IndexPath {
         /// The path of an item in a section.
         public init(item: Int, section: Int) { self.init(indexes: [section, item]) }

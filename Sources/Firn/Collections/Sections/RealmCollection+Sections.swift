@@ -3,16 +3,16 @@ import FirnQuery
 import FirnStorage
 
 extension RealmCollection where Element: _QueriedObject {
-    /// The elements sorted by a property and divided by its values, live.
+    /// The elements sorted by a property and divided into sections by the property's values, live.
     ///
     /// ```swift
     /// let byAge = realm.objects(Dog.self).sectioned(by: \.age)
     /// ```
     ///
     /// The key path may lead through links. It may end at a property that is computed from one stored property, such as
-    /// `\.firstLetter`, which reads `name`. Then the elements are sorted by the stored property. Nothing is read here:
-    /// see `SectionedResults` for what reading costs. Stops the program if the key path does not lead to a stored
-    /// property that can be sorted by. Also stops it if the collection is unmanaged, and on the wrong thread.
+    /// `\.firstLetter`, which reads `name`. Then the elements are sorted by the stored property. Nothing is read here;
+    /// `SectionedResults` says what reading costs. Stops the program if the key path does not lead to a stored property
+    /// that can be sorted by. Also stops it if the collection is unmanaged, and on the wrong thread.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {
@@ -22,14 +22,14 @@ extension RealmCollection where Element: _QueriedObject {
             _SectionSource(sorted([order])._source, isSortedByKey: property.isStored) { $0[keyPath: keyPath] })
     }
 
-    /// The elements sorted by several properties and divided by the values of the first of them, live.
+    /// The elements sorted by several properties and divided into sections by the values of the first property, live.
     ///
     /// ```swift
     /// let byAge = dogs.sectioned(by: \.age, sortDescriptors: ["age", "name"])
     /// ```
     ///
-    /// Stops the program if the first sort descriptor does not sort by the key path, and whenever
-    /// `sectioned(by:ascending:)` does.
+    /// Stops the program if the first sort descriptor does not sort by the key path. Also stops it in the same cases as
+    /// `sectioned(by:ascending:)`.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {
@@ -46,15 +46,15 @@ extension RealmCollection where Element: _QueriedObject {
             })
     }
 
-    /// The elements sorted, and divided by what a block computes of each, live.
+    /// The elements sorted, and divided into sections by a key that a closure computes for each element, live.
     ///
     /// ```swift
     /// let byLetter = people.sectioned(by: { String($0.name.prefix(1)) }, sortDescriptors: ["name"])
     /// ```
     ///
-    /// The block is called for each element at the first read after a change. It runs wherever the collection, its
-    /// frozen form, or its form on an observer's queue or actor is read. It must not write. If there are no sort
-    /// descriptors, the elements keep their order. Stops the program as `sorted(by:)` does.
+    /// The closure is called for each element at the first read after a change. It runs on any thread that reads the
+    /// sections, including the threads of frozen sections and of observers. It must not write. If there are no sort
+    /// descriptors, the elements keep their order. Stops the program in the same cases as `sorted(by:)`.
     public func sectioned<Key: _Persistable & Hashable>(
         by block: @escaping @Sendable (Element) -> Key, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {
@@ -62,8 +62,8 @@ extension RealmCollection where Element: _QueriedObject {
         return SectionedResults(_SectionSource(source, block))
     }
 
-    /// The elements sorted, and divided by what a block computes of each, live: `sectioned(by:sortDescriptors:)` with
-    /// the block at the end.
+    /// The elements sorted, and divided into sections by a key that a closure computes for each element, live:
+    /// `sectioned(by:sortDescriptors:)` with a trailing closure.
     public func sectioned<Key: _Persistable & Hashable>(
         sortDescriptors: [SortDescriptor], _ keyBlock: @escaping @Sendable (Element) -> Key
     ) -> SectionedResults<Key, Element> {
@@ -72,14 +72,14 @@ extension RealmCollection where Element: _QueriedObject {
 }
 
 extension RealmCollection where Element: SortableType {
-    /// The values sorted, and divided by what a block computes of each, live.
+    /// The values sorted, and divided into sections by a key that a closure computes for each value, live.
     ///
     /// ```swift
     /// let byLetter = dog.nicknames.sectioned(by: { String($0.prefix(1)) })
     /// ```
     ///
-    /// See `SectionedResults` for what reading costs. Stops the program if the collection is unmanaged, and on the
-    /// wrong thread.
+    /// `SectionedResults` says what reading costs. Stops the program if the collection is unmanaged, and on the wrong
+    /// thread.
     public func sectioned<Key: _Persistable & Hashable>(
         by block: @escaping @Sendable (Element) -> Key, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {

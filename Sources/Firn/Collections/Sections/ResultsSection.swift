@@ -1,19 +1,19 @@
 import FirnCore
 
-/// The elements of sectioned results that have one key: live.
+/// The elements of sectioned results that have one key, live.
 ///
-/// It is the section of its key: if the last of its elements goes, it is empty, and if one comes again, it has that.
-/// Costs and stops the program as `SectionedResults` does.
+/// The section belongs to its key: it is empty while no element has the key, and shows elements that get the key again.
+/// It costs as much as `SectionedResults`, and stops the program in the same cases.
 public struct ResultsSection<Key: _Persistable & Hashable, T: RealmCollectionValue>: RandomAccessCollection,
     _SourcedCollection, Identifiable
 {
-    /// What the section consists of.
+    /// The type of the section's elements.
     public typealias Element = T
 
     let sections: _SectionSource<Key, Element>
     /// The key that the elements have in common.
     public let key: Key
-    /// The key, which identifies the section among those of its results.
+    /// The key, which identifies the section among the sections of its results.
     public var id: Key { key }
 
     init(_ sections: _SectionSource<Key, Element>, _ key: Key) {
@@ -21,9 +21,9 @@ public struct ResultsSection<Key: _Persistable & Hashable, T: RealmCollectionVal
         self.key = key
     }
 
-    /// The collection's elements, those of the other sections included.
+    /// The source of all elements of the collection, including the elements of other sections.
     public var _source: _CollectionSource { sections.source }
-    /// The section itself: sections of a list that is gone are empty.
+    /// The section itself, because sections of a list that is gone are empty.
     public var _withoutOwner: ResultsSection { self }
 
     /// The positions of the elements in the collection.
@@ -39,7 +39,7 @@ public struct ResultsSection<Key: _Persistable & Hashable, T: RealmCollectionVal
     /// The number of elements.
     public var endIndex: Int { count }
 
-    /// The element at an index. Stops the program if it is out of bounds.
+    /// The element at an index. Stops the program if the index is out of bounds.
     public subscript(_ index: Int) -> Element {
         let members = members
         guard members.indices.contains(index) else {
@@ -50,17 +50,17 @@ public struct ResultsSection<Key: _Persistable & Hashable, T: RealmCollectionVal
 
     /// The realm that the elements belong to. Never nil.
     public var realm: Realm? { Realm(_source.realm) }
-    /// Whether the realm was invalidated after the results were made, or the object that they belong to was deleted.
-    /// The section is empty then.
+    /// Whether the realm was invalidated after the results were made, or the object that owns the collection was
+    /// deleted. If so, the section is empty.
     public var isInvalidated: Bool { _source.isInvalidated }
-    /// Whether it belongs to a frozen realm and never changes. May be read on any thread.
+    /// Whether the section belongs to a frozen realm and never changes. May be read on any thread.
     public var isFrozen: Bool { _source.realm.isFrozen }
 
-    /// What `freeze()` does.
+    /// Implements `freeze()`.
     public func _freeze(_ file: StaticString, _ line: UInt) -> ResultsSection {
         isFrozen ? self : ResultsSection(sections.with(_source.frozen(at: CallSite(file, line))), key)
     }
-    /// What `thaw()` does: nil if the object that the collection belongs to no longer exists.
+    /// Implements `thaw()`: nil if the object that owns the collection no longer exists.
     public func _thaw(_ file: StaticString, _ line: UInt) -> ResultsSection? {
         isFrozen ? _source.thawed(at: CallSite(file, line)).map { ResultsSection(sections.with($0), key) } : self
     }
@@ -69,12 +69,12 @@ public struct ResultsSection<Key: _Persistable & Hashable, T: RealmCollectionVal
         ResultsSection(sections.with(_source.unlocated(in: realm)), key)
     }
 
-    /// Whether both are the section of the same key of the same results.
+    /// Whether both are sections of the same results and have the same key.
     public static func == (a: ResultsSection, b: ResultsSection) -> Bool {
         a.sections === b.sections && SectionID(a.key) == SectionID(b.key)
     }
 
-    /// Iterates over the elements that there are now.
+    /// Iterates over the elements that the section has now.
     public func makeIterator() -> SectionIterator<Element> {
         SectionIterator(RealmCollectionIterator(_source, at: members))
     }
@@ -86,8 +86,8 @@ public struct ResultsSection<Key: _Persistable & Hashable, T: RealmCollectionVal
     }
 }
 
-/// Iterates over the elements that a section had when it was made. The object of an element that was deleted meanwhile
-/// is invalidated.
+/// Iterates over the elements that a section had when the iterator was made. If an element's object was deleted
+/// meanwhile, the iterator returns an invalidated object.
 public struct SectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
     private var elements: RealmCollectionIterator<Element>
 

@@ -2,19 +2,20 @@ import FirnCore
 import FirnQuery
 import FirnStorage
 
-/// How the elements of a collection are divided: what `SectionedResults` and its copies and sections share.
+/// Divides the elements of a collection into sections. `SectionedResults`, its copies and its sections share one
+/// source.
 ///
-/// The sections are found at the first read after a change of the realm. Each element's key is computed, and elements
-/// with equal keys make a section. The sections have the order of their first elements, and the elements in each keep
-/// the order that they have in the collection.
+/// The sections are computed at the first read after a change of the realm. Each element's key is computed, and
+/// elements with equal keys make a section. The sections are in the order of their first elements, and the elements of
+/// each section keep the collection's order.
 ///
-/// It belongs to its realm's thread, queue or actor. If the realm is frozen, any thread may use it, and a lock guards
-/// the cache.
+/// The source belongs to its realm's thread, queue or actor. If the realm is frozen, any thread may use the source, and
+/// a lock guards the cache.
 public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
     let source: _CollectionSource
-    /// May be called on any thread.
+    /// Computes the key of an element. May be called on any thread.
     let key: (Element) -> Key
-    /// Whether the key is the property by which the elements are sorted first.
+    /// Whether the key is the first property by which the elements are sorted.
     let isSortedByKey: Bool
     private var cache: (stamp: UInt64, sections: Sections<Key>)?
     /// Guards the caches of frozen sources. It is held for a few instructions.
@@ -26,8 +27,8 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
         self.key = key
     }
 
-    /// The sections as they are now. O(elements) at the first call after a change, with a call of the application's
-    /// code for each element; else O(1).
+    /// The current sections. The first call after a change takes O(elements) and calls the application's code for each
+    /// element; further calls take O(1).
     var sections: Sections<Key> {
         let (content, stamp) = source.stampedContent
         if let known, known.stamp == stamp { return known.sections }
@@ -36,15 +37,15 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
         return sections
     }
 
-    /// Keeps sections that an observer has found in the version that the realm shows, so that reading them does not
-    /// find them again.
+    /// Caches the sections that an observer has found in the version that the realm shows, so that a read does not
+    /// compute them again.
     func keep(_ sections: Sections<Key>, of snapshot: Snapshot) {
         guard !source.isDead else { return }
         source.keep(sections.content, of: snapshot)
         keep((snapshot.root.stamp, sections))
     }
 
-    /// Releases the sections that were read last, so that an observer which shares them can change them in place.
+    /// Releases the cached sections, so that an observer which shares them can change them in place.
     func drop() { cache = nil }
 
     private func keep(_ new: (UInt64, Sections<Key>)) {
@@ -60,17 +61,17 @@ public final class _SectionSource<Key: _Persistable & Hashable, Element: RealmCo
         source.realm.isFrozen ? Self.frozenCaches.withLock { cache } : cache
     }
 
-    /// The same sections of the same collection elsewhere.
+    /// The same division of the same collection in another realm.
     func with(_ other: _CollectionSource) -> _SectionSource {
         _SectionSource(other, isSortedByKey: isSortedByKey, key)
     }
 }
 
-/// What makes elements those of one section: their key as the store keeps it. So NaN is one key, and so is each text of
-/// bytes, whatever Swift's own comparison says.
+/// The identity of a section: its key in stored form. So all NaNs are one key, and texts are compared by their bytes,
+/// whatever Swift's own comparison says.
 struct SectionID: Hashable {
     private let stored: Value?
-    /// A key that is an object.
+    /// The key itself, if it is an object and has no stored form.
     private let key: AnyHashable?
 
     init<Key: _Persistable & Hashable>(_ key: Key) {

@@ -2,7 +2,7 @@ import FirnCore
 import FirnStorage
 public import Foundation
 
-/// The elements of a collection in sections: live, and divided when they are read.
+/// The elements of a collection in sections, which are live and computed when they are read.
 ///
 /// ```swift
 /// let byLetter = realm.objects(Person.self).sectioned(sortDescriptors: ["name"]) { String($0.name.prefix(1)) }
@@ -13,29 +13,30 @@ public import Foundation
 /// print(byLetter[IndexPath(item: 0, section: 2)].name)
 /// ```
 ///
-/// Elements with equal keys make a section. The sections have the order in which their keys first occur in the
-/// collection, and the elements of a section keep the collection's order. A section without elements is no section.
+/// Elements with equal keys make a section. The sections are in the order in which their keys first occur in the
+/// collection, and the elements of a section keep the collection's order. There are no sections without elements.
 ///
-/// **Cost.** The sections are found at the first read after a change of the realm. The collection's query runs, and the
-/// key of each element is computed, O(elements). Further reads cost O(1), and O(log objects) to find an element.
+/// **Cost.** The sections are computed at the first read after a change of the realm: the collection's query runs, and
+/// the key of each element is computed, O(elements). Further reads cost O(1), and finding an element's object costs
+/// O(log objects).
 ///
-/// They belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere. Frozen ones
-/// may be used on any thread, where they call the block that computes keys. An index that is out of bounds stops the
-/// program.
+/// Sectioned results belong to their realm's thread, queue or actor, and stop the program if they are used elsewhere.
+/// Frozen ones may be used on any thread, where they call the closure that computes keys. An index that is out of
+/// bounds stops the program.
 public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue>:
     RandomAccessCollection,
     _SourcedCollection
 {
-    /// What the collection consists of.
+    /// The type of the sections.
     public typealias Element = ResultsSection<Key, SectionElement>
 
     let sections: _SectionSource<Key, SectionElement>
 
     init(_ sections: _SectionSource<Key, SectionElement>) { self.sections = sections }
 
-    /// The collection's elements.
+    /// The source of the collection's elements.
     public var _source: _CollectionSource { sections.source }
-    /// The results themselves: results of a list that is gone are empty.
+    /// The results themselves, because results of a list that is gone are empty.
     public var _withoutOwner: SectionedResults { self }
 
     /// The key of each section, in the sections' order.
@@ -47,16 +48,16 @@ public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: Rea
     /// The number of sections.
     public var endIndex: Int { count }
 
-    /// The section at an index. It stays the section of its key, whatever is written. Stops the program if the index is
-    /// out of bounds.
+    /// The section at an index. The returned section belongs to its key, whatever is written later. Stops the program
+    /// if the index is out of bounds.
     public subscript(_ index: Int) -> ResultsSection<Key, SectionElement> {
         let keys = sections.sections.keys
         guard keys.indices.contains(index) else { stopForIndex(index, count: keys.count, what: "sections") }
         return ResultsSection(sections, keys[index])
     }
 
-    /// The element at an index path of two indices: the section's, and the element's in that section. Stops the program
-    /// if there is no such element.
+    /// The element at an index path of two indices: the section's index, and the element's index in that section. Stops
+    /// the program if there is no such element.
     public subscript(_ indexPath: IndexPath) -> SectionElement {
         guard indexPath.count == 2 else {
             stopProgram("an index path of \(indexPath.count) indices names no element; give section and item.")
@@ -66,17 +67,17 @@ public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: Rea
 
     /// The realm that the elements belong to. Never nil.
     public var realm: Realm? { Realm(_source.realm) }
-    /// Whether the realm was invalidated after the results were made, or the object that they belong to was deleted.
-    /// There are no sections then.
+    /// Whether the realm was invalidated after the results were made, or the object that owns the collection was
+    /// deleted. If so, there are no sections.
     public var isInvalidated: Bool { _source.isInvalidated }
-    /// Whether they belong to a frozen realm and never change. May be read on any thread.
+    /// Whether the results belong to a frozen realm and never change. May be read on any thread.
     public var isFrozen: Bool { _source.realm.isFrozen }
 
-    /// What `freeze()` does.
+    /// Implements `freeze()`.
     public func _freeze(_ file: StaticString, _ line: UInt) -> SectionedResults {
         isFrozen ? self : SectionedResults(sections.with(_source.frozen(at: CallSite(file, line))))
     }
-    /// What `thaw()` does: nil if the object that the collection belongs to no longer exists.
+    /// Implements `thaw()`: nil if the object that owns the collection no longer exists.
     public func _thaw(_ file: StaticString, _ line: UInt) -> SectionedResults? {
         isFrozen ? _source.thawed(at: CallSite(file, line)).map { SectionedResults(sections.with($0)) } : self
     }
@@ -99,7 +100,7 @@ public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: Rea
     }
 }
 
-/// Iterates over the sections that there were when it was made.
+/// Iterates over the sections that there were when the iterator was made.
 public struct SectionedResultsIterator<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue>:
     IteratorProtocol
 {

@@ -10,12 +10,12 @@ struct Sections<Key: _Persistable & Hashable> {
     private var layout = Layout.ranges(ends: [])
     private var numbers: [SectionID: Int] = [:]
 
-    /// Where the elements of the sections are.
+    /// The positions of the sections' elements.
     private enum Layout {
-        /// Each section's elements are neighbours, as they are if the elements are sorted by the key: the end of each
-        /// in the collection.
+        /// The elements of each section are contiguous, for example because they are sorted by the key. `ends` has the
+        /// position after the last element of each section.
         case ranges(ends: [Int])
-        /// The positions of each section's elements in the collection, ascending.
+        /// The positions of each section's elements in the collection, in ascending order.
         case positions([[Int]])
     }
 
@@ -23,7 +23,7 @@ struct Sections<Key: _Persistable & Hashable> {
 
     private init(_ content: _CollectionSource.Content) { self.content = content }
 
-    /// Divides elements by their keys. O(n).
+    /// Divides elements into sections by their keys. O(n).
     init<Element>(
         content: _CollectionSource.Content, elements: RealmCollectionIterator<Element>, _ key: (Element) -> Key
     ) {
@@ -56,7 +56,7 @@ struct Sections<Key: _Persistable & Hashable> {
         return keys.count - 1
     }
 
-    /// The positions of a section's elements in the collection, ascending.
+    /// The positions of a section's elements in the collection, in ascending order.
     func members(of section: Int) -> SectionMembers {
         switch layout {
         case .ranges(let ends): .range((section == 0 ? 0 : ends[section - 1])..<ends[section])
@@ -64,7 +64,7 @@ struct Sections<Key: _Persistable & Hashable> {
         }
     }
 
-    /// The elements of a section, as the store has them.
+    /// The stored values of a section's elements.
     func elements(of section: Int) -> [Value] {
         let members = members(of: section)
         return switch content {
@@ -73,23 +73,24 @@ struct Sections<Key: _Persistable & Hashable> {
         }
     }
 
-    /// The section with a key; nil if there is none.
+    /// The index of the section with a key; nil if there is none.
     func section(of key: Key) -> Int? { numbers[SectionID(key)] }
 
     // MARK: From version to version
 
-    /// The section of an element, and its index there; nil if the sections are no ranges. O(log sections).
+    /// The section of the element at a position, and the element's index in the section; nil if the sections are not
+    /// contiguous. O(log sections).
     func location(of position: Int) -> (section: Int, item: Int)? {
         guard case .ranges(let ends) = layout else { return nil }
         let section = ends.firstIndex(notBelow: position + 1)
         return (section, position - (section == 0 ? 0 : ends[section - 1]))
     }
 
-    /// Whether each section's elements are neighbours.
+    /// Whether the elements of each section are contiguous.
     var areRanges: Bool { if case .ranges = layout { true } else { false } }
 
-    /// The elements, which are returned (`putBack`) or replaced (`updated`) afterwards: so that nothing else shares
-    /// them, and they are changed in place.
+    /// Removes and returns the elements, so that nothing else shares them and they can be changed in place. The caller
+    /// must then call `putBack`, or replace these sections by the result of `updated`.
     mutating func takeContent() -> _CollectionSource.Content {
         defer { content = .keys(OrderedKeys()) }
         return content
@@ -97,8 +98,8 @@ struct Sections<Key: _Persistable & Hashable> {
 
     mutating func putBack(_ content: _CollectionSource.Content) { self.content = content }
 
-    /// The sections after a change of the elements. Costs the number of sections, and a call of `key` for each element
-    /// in `change.inserted`. Nil if the sections are no ranges, before or after.
+    /// The sections after a change of the elements. Nil unless the sections are contiguous before and after the change.
+    /// O(sections), and one call of `key` for each element in `change.inserted`.
     func updated(_ content: OrderedKeys, change: MaintainedChange, _ key: (Int64) -> Key) -> Sections? {
         guard case .ranges(let ends) = layout else { return nil }
         var counts = ends.indices.map { $0 == 0 ? ends[0] : ends[$0] - ends[$0 - 1] }
@@ -129,7 +130,8 @@ struct Sections<Key: _Persistable & Hashable> {
         return result
     }
 
-    /// The sections with new counts, without the empty ones, and with new ones. Nil if they don't fill the collection.
+    /// The old sections with new counts, together with the new sections in `fresh`. Sections with a count of 0 are left
+    /// out. Nil if the counts do not fill the collection.
     private init?(
         content: _CollectionSource.Content, counts: [Int], fresh: [(key: Key, first: Int, count: Int)],
         from old: Sections
@@ -168,7 +170,7 @@ struct Sections<Key: _Persistable & Hashable> {
     }
 }
 
-/// The positions of a section's elements in the collection, ascending.
+/// The positions of a section's elements in the collection, in ascending order.
 enum SectionMembers: RandomAccessCollection {
     case range(Range<Int>)
     case positions([Int])
