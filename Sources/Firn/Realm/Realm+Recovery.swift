@@ -9,7 +9,7 @@ extension Realm {
             case created
             /// The log was intact.
             case clean
-            /// The log ended in a commit that was never acknowledged as durable. What there was of it was cut off.
+            /// The log ended in a commit that was never acknowledged as durable. Its remains were cut off.
             case tornTail
         }
 
