@@ -8,9 +8,9 @@ extension Realm {
         public let number: UInt64
         /// When it was committed.
         public let date: Date
-        /// How many realms, frozen realms, observers, iterations and transactions hold it. Everything that realms
-        /// with the same classes freeze of one version counts as one holder. The newest version is active without
-        /// any.
+        /// How many realms, frozen realms, observers, iterations and transactions hold it. Everything of one version
+        /// that is frozen by realms with the same classes counts as one holder. The newest version is active even
+        /// without holders.
         public let holders: Int
         /// Bytes of memory that releasing this version alone would free. Two old versions that share what later ones
         /// replaced retain it together, and neither of them alone.

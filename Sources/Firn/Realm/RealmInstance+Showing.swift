@@ -45,8 +45,8 @@ extension _RealmInstance {
         guard let newer = pin, newer.version > older.version, !isInTransaction else { return body() }
         show(older)
         body()
-        // The block may have written, or invalidated the realm. Or it has waited for the realm's own commit, which was
-        // shown, and the disk has failed.
+        // The block may have written, or invalidated the realm. Or it has waited for the realm's own commit (`newer`),
+        // and the disk has failed.
         let exists = shown.ahead != nil || newer.version <= store.publishedVersion
         if exists, !isInTransaction, let pin, pin.version < newer.version { show(newer) }
     }

@@ -322,8 +322,8 @@ struct Resolution {
         given[Cell(task.object, property)] = EmbeddedInPlace(elements)
     }
 
-    /// The embedded objects that a property has before a change: those in the store, or those that an earlier value
-    /// assigned to it.
+    /// The embedded objects that a property has before a change: the objects in the store, or the objects that an
+    /// earlier value assigned to it.
     private enum InPlace {
         case none
         case stored(EmbeddedInPlace<Int64>, _RealmInstance, TableBinding)

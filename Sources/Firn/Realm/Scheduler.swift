@@ -72,7 +72,7 @@ final class Scheduler: @unchecked Sendable {
         }
     }
 
-    /// The scheduler of an actor. The main actor has that of the main thread.
+    /// The scheduler of an actor. For the main actor it is the main thread's.
     static func actor(_ actor: any Actor) -> Scheduler {
         actor === MainActor.shared ? Scheduler(.main) : Scheduler(.actor(OwnActor(actor)))
     }
