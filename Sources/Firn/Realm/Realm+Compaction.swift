@@ -98,7 +98,7 @@ extension Realm {
     /// Writes what this realm shows to the store that `configuration` names, with its `fileMode`:
     /// `writeCopy(toFile:encryptionKey:)`.
     ///
-    /// - Throws: as `writeCopy(toFile:encryptionKey:)`; `.invalidInput` also if the configuration names no `fileURL`.
+    /// - Throws: the errors of `writeCopy(toFile:encryptionKey:)`; `.invalidInput` also if there is no `fileURL`.
     public func writeCopy(configuration: Configuration) throws {
         guard let fileURL = configuration.fileURL else {
             throw Realm.Error(.invalidInput, "The copy's configuration must name a fileURL.")

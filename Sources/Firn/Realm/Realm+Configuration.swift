@@ -53,15 +53,15 @@ extension Realm {
             /// writers may write meanwhile, if they find themselves within the limit. The waiting thread is blocked,
             /// so what it holds itself stays held. Opening throws `.invalidInput` for NaN.
             case wait(TimeInterval)
-            /// It continues. The oldest held versions no longer count. What they need is written to scratch files in
-            /// the store's folder, in the background, and the memory is returned to the system. They stay held and are
-            /// read as before; the first read of what was written out waits for the disk.
+            /// It continues. The oldest held versions no longer count. The memory that they need is written to scratch
+            /// files in the store's folder, in the background, and returned to the system. They stay held and are read
+            /// as before; the first read of what was written out waits for the disk.
             ///
             /// Everything that is written to the store then lies in memory that belongs to such files, from the
             /// beginning. So the system may write it to the disk at any time. The files take about as much of the disk
             /// as that memory, until it is freed or they are closed. If the disk is full, or the writing fails, the
-            /// write throws as with `fail`, and says why. What other processes hold can't be written out by this one.
-            /// <doc:HoldingVersions> has the costs.
+            /// write throws as with `fail`, and says why. Versions that other processes hold can't be written out by
+            /// this one. <doc:HoldingVersions> has the costs.
             ///
             /// A realm in memory has no files: opening it with this policy throws `.invalidInput`.
             case spill
@@ -133,8 +133,8 @@ extension Realm {
         /// are checked, and everything is committed at once. If opening throws, nothing was changed. Opening the store
         /// in the block throws `.alreadyOpen`.
         ///
-        /// What the block changes, and what the change of the schema rewrites, lies in memory until it is committed.
-        /// Once it is large, it lies in scratch files.
+        /// The data that the block changes, or that the change of the schema rewrites, lies in memory until it is
+        /// committed, or in scratch files once it is large.
         public var migrationBlock: MigrationBlock?
 
         /// Whether opening deletes a store that would have to be migrated, and creates it anew. A store would have to
@@ -210,14 +210,14 @@ extension Realm {
         ///
         /// A version is active while something holds it: a realm, something frozen, an observer, an iteration. The
         /// newest version is always active, so opening a store begins with one; a version that nothing holds does not
-        /// count. What other processes hold besides their newest version counts, too. The realm that begins a write
-        /// advances first, and does not count for the version that it showed. Releasing one holder takes effect at
-        /// once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
+        /// count. Versions that other processes hold count, too, except for their newest version. The realm that begins
+        /// a write advances first, and does not count for the version that it showed. Releasing one holder takes effect
+        /// at once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
         public var maximumNumberOfActiveVersions: UInt?
 
         /// The bytes of memory that held versions may retain for a write to begin, in all processes together; nil, the
-        /// default, for no limit. What the newest version needs does not count. Opening throws `.invalidInput` for a
-        /// negative number. Set by the first opener.
+        /// default, for no limit. Memory that the newest version needs does not count. Opening throws `.invalidInput`
+        /// for a negative number. Set by the first opener.
         public var maximumRetainedBytes: Int?
 
         /// What a write does if `maximumNumberOfActiveVersions` or `maximumRetainedBytes` does not let it begin. Set by

@@ -43,8 +43,8 @@ extension Realm {
         do { try inserter.addRoot(object) } catch { stopProgram("add(_:): \(error)") }
     }
 
-    /// Adds each object of a sequence, as `add(_:update:)` does, at the same cost for each. Stops the program as it
-    /// does.
+    /// Adds each object of a sequence with `add(_:update:)`, at the same cost for each. Stops the program for the same
+    /// reasons.
     ///
     /// An object is added to the transaction that is running when the sequence returns it.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {

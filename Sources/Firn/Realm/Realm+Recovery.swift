@@ -21,7 +21,7 @@ extension Realm {
         public let cutByteCount: Int
         /// Complete commits that no durable mark covered, and that were therefore rewritten.
         public let rewrittenCommits: Int
-        /// What was found and done; for a torn tail with the file and the offset.
+        /// A text about what was found and done; for a torn tail, with the file and the offset.
         public let description: String
 
         init(_ report: RecoveryReport) {

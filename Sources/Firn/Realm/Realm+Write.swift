@@ -104,7 +104,7 @@ extension Realm {
     /// Commits the transaction, and returns when it is durable, as far as the configuration requires it: what `write`
     /// does after its block.
     ///
-    /// Cost: as `write`. Stops the program if no write transaction is running, and on the wrong thread.
+    /// Cost: the cost of `write`. Stops the program if no write transaction is running, and on the wrong thread.
     ///
     /// - Parameter tokens: observers of this realm that are not called for these changes. They are called for what
     ///   others have written. A token of another realm stops the program.

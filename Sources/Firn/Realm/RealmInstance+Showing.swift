@@ -2,7 +2,7 @@ import FirnCore
 
 /// The version that the realm shows, or the running transaction's state.
 extension _RealmInstance {
-    /// What is shown. The first read pins the newest version.
+    /// The snapshot shown: the version's or the running transaction's. The first read pins the newest version.
     var snapshot: Snapshot {
         if let transaction { return transaction.snapshot }
         return shownPin.snapshot

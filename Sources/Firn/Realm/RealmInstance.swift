@@ -4,9 +4,9 @@ import FirnStorage
 import Foundation
 import Synchronization
 
-/// What all `Realm` values of one store on one thread, queue or actor share. It has four parts: the cores of its
-/// accessors, the version shown, the open transaction and the observers. Each part knows one thing, and no part knows
-/// another one: the instance does what concerns several of them.
+/// The state that all `Realm` values of one store on one thread, queue or actor share. It has four parts: the cores of
+/// its accessors, the version shown, the open transaction and the observers. Each part knows one thing, and no part
+/// knows another one: the instance does what concerns several of them.
 ///
 /// Everything here belongs to that thread, queue or actor, except where a comment says otherwise. A frozen instance
 /// never changes and may be read by any thread. The instance lives as long as a `Realm` value, an accessor, a

@@ -1,8 +1,8 @@
 import FirnCore
 
 extension Resolution {
-    /// What a value is copied from, and the class of the copy. A row's accessors come and go, so a row is identified
-    /// by its realm, table and key.
+    /// The source that a value is copied from, and the class of the copy. A row's accessors come and go, so a row is
+    /// identified by its realm, table and key.
     struct Source: Hashable {
         let type: ObjectIdentifier
         let owner: ObjectIdentifier

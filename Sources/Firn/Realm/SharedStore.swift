@@ -92,8 +92,8 @@ final class SharedStore: @unchecked Sendable {
     }
 
     deinit {
-        // Everything acknowledged is durable by now. What closing writes saves work at the next opening, which works
-        // without it too.
+        // Everything acknowledged is durable by now. Closing only writes data that saves work at the next opening, so
+        // its error is ignored.
         Self.registry.withLock { registry in
             registry.closing[ObjectIdentifier(store)] = store
             // The store may have been opened again meanwhile.
@@ -179,7 +179,7 @@ final class SharedStore: @unchecked Sendable {
         }
     }
 
-    /// What a name leads to now; nil if there is no folder.
+    /// The identity of the store that a name leads to now; nil if there is no folder.
     private static func identity(_ name: Name) -> Identity? {
         switch name {
         case .memory(let identifier): .memory(identifier)

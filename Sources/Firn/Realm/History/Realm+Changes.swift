@@ -45,7 +45,7 @@ extension Realm {
     /// Cost: both versions are opened, and the commits between them are decoded; beyond that O(objects changed)
     /// memory. Stops the program on the wrong thread.
     ///
-    /// - Throws: as `asOf(version:)`, for both versions.
+    /// - Throws: the errors of `asOf(version:)`, for both versions.
     public func changes(
         from: UInt64, to: UInt64, file: StaticString = #fileID, line: UInt = #line
     ) throws -> [Change] {

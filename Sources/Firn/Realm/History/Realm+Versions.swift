@@ -93,7 +93,7 @@ extension Realm {
     /// Cost: as `asOf(version:)`, and reading the commit headers of one segment of the log and one header of each
     /// newer segment. Stops the program on the wrong thread.
     ///
-    /// - Throws: as `asOf(version:)`; `.versionNotRetained` also if the store was created later than the date.
+    /// - Throws: the errors of `asOf(version:)`; `.versionNotRetained` also if the store was created after the date.
     public func asOf(date: Date, file: StaticString = #fileID, line: UInt = #line) throws -> Realm {
         instance.check()
         let found = try instance.withStore { store throws(StoreError) in

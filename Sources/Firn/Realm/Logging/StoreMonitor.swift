@@ -8,7 +8,7 @@ import Foundation
 package final class StoreMonitor: Sendable {
     /// The store's path, or for a store in memory a text with its identifier.
     package let name: String
-    /// What has been logged about held versions. Guarded by itself.
+    /// The held versions that were found and logged. Guarded by itself.
     private let held = Guarded(.innermost, Held())
     private let meter: (any StoreMeter)?
 

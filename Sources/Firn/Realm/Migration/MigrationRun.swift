@@ -1,9 +1,9 @@
 import FirnCore
 import FirnStorage
 
-/// What a running migration block works on: the store's transaction, and the two realms whose objects the block sees.
-/// The **old** one is frozen and shows the version before, through classes made from its schema. The **new** one is
-/// live, belongs to the block's thread, and shows the transaction's state; no opener ever gets it.
+/// The state of a running migration: the store's transaction, and the two realms whose objects the block sees. The
+/// **old** one is frozen and shows the version before, through classes made from its schema. The **new** one is live,
+/// belongs to the block's thread, and shows the transaction's state; no opener ever gets it.
 ///
 /// Objects that the block has kept also keep this, so it releases everything when the block has returned.
 final class MigrationRun: @unchecked Sendable {

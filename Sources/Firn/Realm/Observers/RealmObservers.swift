@@ -17,8 +17,7 @@ final class RealmObservers {
     @exclusivity(unchecked) private var ownChanges: [(version: UInt64, changes: ChangeSummary)] = []
     /// Whether blocks are being called with changes.
     private(set) var isDelivering = false
-    /// Whether another turn is due when the transaction that prevented the last one has ended, or when the realm was
-    /// invalidated.
+    /// Whether a turn is due at the next `wakeIfDue()`, for example because a transaction prevented the last one.
     @exclusivity(unchecked) var isTurnDue = false
     private var waker: RealmWaker?
     private var listener: Store.Listener?
@@ -33,8 +32,8 @@ final class RealmObservers {
 
     var isEmpty: Bool { active.isEmpty && realmObservers.isEmpty }
 
-    /// Whether no observer is listed, not even one that has ended. This is cheap, because each commit and each refresh
-    /// calls it.
+    /// Whether no observer is listed, not even one that has ended. It is cheap, because each commit and each refresh
+    /// reads it.
     var hasNone: Bool { entries.isEmpty && realmEntries.isEmpty }
 
     /// Whether any observer wants old values, so that the realm has to remember which changes are its own.

@@ -11,7 +11,7 @@ final class RealmWaker: @unchecked Sendable {
     /// Whether a turn is scheduled. The scheduled work retains nothing but this, because it may stay listed after the
     /// realm is gone.
     private final class Turn: Sendable {
-        // Atomic. One turn handles all versions that were published before it.
+        // Atomic, because any thread may publish. One turn handles all versions that were published before it.
         let isScheduled = Atomic<Bool>(false)
     }
 

@@ -7,10 +7,10 @@ import Synchronization
 /// are on their way to the disk.
 ///
 /// Belongs to the realm's thread, queue or actor. The steps of a write:
-/// 1. It is listed, and the realm asks for the write lock (`WriteRequest`), once for all that are listed.
+/// 1. It is listed, and the realm requests the write lock (`WriteRequest`), once for all listed writes.
 /// 2. When the lock arrives, a turn of the realm calls observers with what is due, and runs the first write. A task's
 ///    write is not run there: its task is woken, and takes the lock when it runs.
-/// 3. Then the realm asks for the lock again, if more are listed.
+/// 3. Then the realm requests the lock again, if more writes are listed.
 ///
 /// A synchronous write of the same realm, or of another realm on its thread, goes first. It withdraws the request,
 /// which its thread could not serve meanwhile, and the realm requests the lock again afterwards.

@@ -5,8 +5,8 @@ import FirnStorage
 ///
 /// A request is granted on any thread, and the realm uses the lock at its next turn. That may be late. The main thread
 /// may be busy. The threads on which actors run may all be blocked by synchronous writes, which wait for this very
-/// lock. So a grant that is not used within the realm's patience is withdrawn, if another writer waits. The realm asks
-/// again at its turn, with twice the patience, so that it is served in the end.
+/// lock. So a grant that is not used within the realm's patience is withdrawn, if another writer waits. The realm
+/// requests the lock again at its turn, with twice the patience, so that it is served in the end.
 final class GrantWatch: Sendable {
     /// The nanoseconds for which a realm may leave its first grant unused, and the most for a later grant.
     static let (leastPatience, mostPatience): (Int64, Int64) = (20_000_000, 2_000_000_000)

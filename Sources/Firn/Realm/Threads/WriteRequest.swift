@@ -13,7 +13,7 @@ final class WriteRequest: @unchecked Sendable {
         /// Taken or withdrawn.
         case over
     }
-    // A lock, because the store's answer comes on any thread. What it held is released outside of it.
+    // A lock, because the store's answer comes on any thread. The old state is released outside of it.
     private let state = Guarded<State>(.innermost, .waiting)
     // The `SharedStore` is not retained, because its release closes the store, and the last reference to this request
     // may be released on one of the store's own threads.
