@@ -2,8 +2,8 @@ import CFirn
 
 /// The cores of a realm: what its accessors read at each access, and what counts the accessors.
 ///
-/// Accessors are made with the current core. `replace()` makes another one, and the accessors from before keep theirs,
-/// which shows no version any more. Such a core lives until its last accessor is released.
+/// Accessors are made with the current core. `replace()` makes another one, and existing accessors keep the old core,
+/// which shows no version any more. An old core lives until its last accessor is released.
 ///
 /// Belongs to the realm's thread, queue or actor. Other threads only note on a core that they have released an
 /// accessor of it.
@@ -33,8 +33,8 @@ struct AccessorCores {
     }
 
     private static func make() -> Core {
-        // Makes a forked child keep its parent's realms, which it neither uses nor cleans up. Set each time: a child
-        // that is forked during the first use of a lazy global would wait for it for ever.
+        // Makes a forked child keep its parent's realms, which it neither uses nor cleans up. Set each time, and not by
+        // a lazy global: a child that is forked during the global's first use would wait for ever.
         firn_core_set_retain_at_fork { owner in _ = Unmanaged<_RealmInstance>.fromOpaque(owner).retain() }
         guard let core = firn_core_make() else { fatalError("Firn: no memory is left for a realm") }
         return core

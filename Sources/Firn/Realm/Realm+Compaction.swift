@@ -15,8 +15,8 @@ extension Realm {
     /// does so by itself from time to time; call this before a file is measured or copied.
     ///
     /// Other threads read and write meanwhile; the calling thread is blocked. Nothing that is shown changes, and no
-    /// observer is called. Frozen objects stay valid: what they alone need stays on the disk until they are released.
-    /// Does nothing for a realm in memory.
+    /// observer is called. Frozen objects stay valid: data that only they need stays on the disk until they are
+    /// released. Does nothing for a realm in memory.
     ///
     /// Cost: reading and writing all data that is written again, at worst everything. Stops the program on the wrong
     /// thread.

@@ -50,12 +50,12 @@ extension Realm {
             /// holders.
             case fail
             /// It waits at most this many seconds for holders to release versions, then throws as with `fail`. Other
-            /// writers may write meanwhile, if they find themselves within the limit. The waiting thread is blocked,
-            /// so what it holds itself stays held. Opening throws `.invalidInput` for NaN.
+            /// writers may write meanwhile, if they find themselves within the limit. The waiting thread is blocked, so
+            /// the versions that it holds itself stay held. Opening throws `.invalidInput` for NaN.
             case wait(TimeInterval)
             /// It continues. The oldest held versions no longer count. The memory that they need is written to scratch
             /// files in the store's folder, in the background, and returned to the system. They stay held and are read
-            /// as before; the first read of what was written out waits for the disk.
+            /// as before; the first read of memory that was written out waits for the disk.
             ///
             /// Everything that is written to the store then lies in memory that belongs to such files, from the
             /// beginning. So the system may write it to the disk at any time. The files take about as much of the disk
@@ -209,10 +209,10 @@ extension Realm {
         /// opening throws `.invalidInput` for 0.
         ///
         /// A version is active while something holds it: a realm, something frozen, an observer, an iteration. The
-        /// newest version is always active, so opening a store begins with one; a version that nothing holds does not
-        /// count. Versions that other processes hold count, too, except for their newest version. The realm that begins
-        /// a write advances first, and does not count for the version that it showed. Releasing one holder takes effect
-        /// at once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
+        /// newest version is always active, so there is one when a store is opened. An older version that nothing holds
+        /// does not count. Versions that other processes hold count, too, except for their newest version. The realm
+        /// that begins a write advances first, and does not count for the version that it showed. Releasing one holder
+        /// takes effect at once. See ``Realm/activeVersions`` and <doc:HoldingVersions>. Set by the first opener.
         public var maximumNumberOfActiveVersions: UInt?
 
         /// The bytes of memory that held versions may retain for a write to begin, in all processes together; nil, the

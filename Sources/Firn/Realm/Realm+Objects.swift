@@ -150,8 +150,8 @@ extension Realm {
         transaction.delete(table, key)
     }
 
-    /// Deletes each object of a sequence, as the sequence is when this is called: it may be results of this realm or
-    /// a list.
+    /// Deletes each object of a sequence. The sequence is read before anything is deleted, so it may be results of this
+    /// realm or a list.
     ///
     /// ```swift
     /// try realm.write { realm.delete(realm.objects(Dog.self).where { $0.age > 20 }) }

@@ -27,8 +27,8 @@ extension Realm {
     /// Stops the program if the realm is frozen, was opened read-only or is in a write transaction already, and on the
     /// wrong thread. Also stops it if another realm of the store is in a write transaction on this thread.
     ///
-    /// If what the block changes meets damage in the files, nothing more is changed, and this throws at the end of
-    /// the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
+    /// If a change that the block makes meets damage in the files, nothing more is changed, and this throws at the end
+    /// of the block. If the block reads anything after that, the program stops, after `Configuration.onDamage`, because
     /// there is no right answer any more.
     ///
     /// - Parameters:
@@ -119,7 +119,7 @@ extension Realm {
     ///
     /// The realm then shows at least the version that the transaction began from. If that is another thread's commit
     /// which is still on its way to the disk, this waits for it. It does not wait in an asynchronous write, after which
-    /// the realm shows what is published. Stops the program if no write transaction is running, and on the wrong
+    /// the realm shows the published version. Stops the program if no write transaction is running, and on the wrong
     /// thread.
     public func cancelWrite() { instance.cancelWrite() }
 }

@@ -163,7 +163,7 @@ public struct Realm {
     /// Realm.register(Box<Dog>.self)
     /// ```
     ///
-    /// It counts for realms that are opened afterwards. O(number of classes given). May be called on any thread.
+    /// It affects realms that are opened afterwards. O(number of classes given). May be called on any thread.
     public static func register(_ types: ObjectBase.Type...) { ClassDiscovery.register(types) }
 
     // MARK: Versions

@@ -105,8 +105,8 @@ extension _RealmInstance {
     enum TransactionOutcome {
         /// It has made a version.
         case committed
-        /// It has made no version. The realm then shows at least the given one, if the transaction's end may wait for
-        /// it.
+        /// It has made no version. The realm then shows at least the given version, if the transaction's end may wait
+        /// for that.
         case undone(showingAtLeast: UInt64?)
     }
 
@@ -120,7 +120,8 @@ extension _RealmInstance {
         running = nil
         core.pointee.stamp = FIRN_STAMP_READ_ONLY
         showNewest(at: callSite)
-        // An observer that was made in an asynchronous transaction knows its base, which may not be published.
+        // If a realm observer was made in an asynchronous transaction, the transaction's base counts as announced,
+        // though the realm may show an older version now.
         if isAsync, let pin { observers.forgetAnnounced(after: pin.version) }
         observers.wakeIfDue()
         asyncWrites?.askForLock()

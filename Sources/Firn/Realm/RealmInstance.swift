@@ -119,8 +119,8 @@ public final class _RealmInstance {
         guard migration == nil, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false else {
             stopOnWrongThread()
         }
-        // The thread may go on to other work while the main queue's next job runs on another one. What it releases
-        // then is not the realm's own work. So from now on a release checks which queue it runs on.
+        // The thread may go on to other work while the main queue's next job runs on another one. Its releases are then
+        // not the realm's own work. So from now on a release checks which queue it runs on.
         cores.move(to: firn_thread_number())
     }
 

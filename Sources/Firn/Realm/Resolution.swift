@@ -208,7 +208,7 @@ struct Resolution {
         var fresh: Fresh?
         if key == nil, policy != .error, let primaryKey = info.primaryKey {
             // Without a given key the object has the key that a new object has. If keys are generated, each new object
-            // has a different one, so this one is used.
+            // has a different key, so the object made here is used.
             let made = Fresh(type)
             key = try made.primaryKey(primaryKey).map { PrimaryKey(binding, primaryKey, value: $0) }
             fresh = made
@@ -282,8 +282,8 @@ struct Resolution {
         return object
     }
 
-    /// Whether an embedded object, or a parent of one, was copied from this source before. Also notes that one is
-    /// copied from it now. So for a long chain of different objects, the parents of each need not be examined.
+    /// Whether an embedded object, or a parent of one, was copied from this source before. Also notes the source for
+    /// later calls. So in a long chain of different objects, the parents of each need not be examined.
     private mutating func mayContain(_ source: Source) -> Bool {
         !partSources.insert(source).inserted || bySource[source] != nil
     }

@@ -3,7 +3,7 @@ import FirnCore
 extension Realm {
     /// What became of an object between two versions: an element of `Realm.changes(from:to:)`.
     public struct Change {
-        /// Whether the object came, changed or went.
+        /// Whether the object was inserted, modified or deleted.
         public enum Kind: Sendable, Hashable {
             /// The second version has it, and the first does not.
             case inserted

@@ -13,7 +13,7 @@ package final class StoreMonitor: Sendable {
     private let meter: (any StoreMeter)?
 
     private struct Held {
-        /// When held versions were last looked at, in nanoseconds of the monotonic clock.
+        /// When held versions were last checked, in nanoseconds of the monotonic clock.
         var lookedAt: Int64 = 0
         /// The times since which older versions have been held, by the versions' numbers.
         var since: [UInt64: Int64] = [:]
@@ -33,7 +33,7 @@ package final class StoreMonitor: Sendable {
     static var slowTransaction: Int64 { 1_000_000_000 }
     /// A version that is held for this many nanoseconds or more is held for long.
     static var longHold: Int64 { 60_000_000_000 }
-    /// Nanoseconds between two looks at held versions.
+    /// Nanoseconds between two checks of held versions.
     static var lookInterval: Int64 { 10_000_000_000 }
 
     /// Makes the meter of the store with a name. It is used for stores that are opened from now on; nil if nothing
@@ -99,8 +99,8 @@ package final class StoreMonitor: Sendable {
 
     // MARK: Writing
 
-    /// Called when a transaction has been committed and its realm shows it. Its write lock is free again, because
-    /// what is logged may write.
+    /// Called when a transaction has been committed and its realm shows it. Its write lock is free again, because the
+    /// logger's function may write.
     ///
     /// - Parameters:
     ///   - began: when the transaction got the write lock.

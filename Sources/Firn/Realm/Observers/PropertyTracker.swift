@@ -2,7 +2,7 @@ import FirnCore
 import Observation
 import Synchronization
 
-/// Tells Swift's Observation framework which properties of managed objects are read, and which have changed: for
+/// Reports to Swift's Observation framework which properties of managed objects are read, and which have changed: for
 /// classes that are declared `Observable`.
 ///
 /// The rows of such a class's accessors never count as located (`_Row.unlocated`). So each read calls the code that
@@ -93,7 +93,7 @@ final class PropertyTracker: Observable {
         registrar.access(self, keyPath: \.[cell: cell])
     }
 
-    /// Reports what has changed to the framework. O(changes).
+    /// Reports changes to the framework. O(changes).
     fileprivate func changed(_ summary: ChangeSummary, from old: Pin, to new: Pin, in realm: _RealmInstance) {
         version = new.version
         var cells = early

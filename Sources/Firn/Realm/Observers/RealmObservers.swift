@@ -9,7 +9,7 @@ final class RealmObservers {
     }
     @exclusivity(unchecked) private var entries: [Entry<DataSubscription>] = []
     @exclusivity(unchecked) private var realmEntries: [Entry<RealmSubscription>] = []
-    /// Tells Swift's Observation framework what is read and what changes; nil until something is tracked.
+    /// Reports to Swift's Observation framework what is read and what changes; nil until something is tracked.
     var propertyTracker: PropertyTracker?
     /// The newest version that realm observers know of.
     @exclusivity(unchecked) private(set) var announcedVersion: UInt64 = 0

@@ -113,8 +113,8 @@ class DataSubscription: Subscription {
         }
     }
 
-    /// Shows an observer that was called before what has changed up to a version, which may be older than the one that
-    /// the realm shows.
+    /// Shows the changes up to a version to an observer whose first call is over. That version may be older than the
+    /// one that the realm shows.
     private func deliver(through pin: Pin) {
         guard isActive, !wantsInitial, pin.version > last.version, !isReentrant() else { return }
         let new = pin.again(at: last.callSite)
