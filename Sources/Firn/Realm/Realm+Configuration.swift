@@ -198,8 +198,8 @@ extension Realm {
         /// them holds until the process closes it. Realms in memory keep no history.
         public var historyRetention: HistoryRetention = .none
 
-        /// The seconds that opening waits for another process that is just opening the store, too, and recovering it.
-        /// Once the store is open, processes write one after the other, and wait as long as it takes.
+        /// The seconds that opening waits while another process opens the store and recovers it. Once the store is
+        /// open, processes write one after the other, and wait as long as it takes.
         ///
         /// Less than 0 counts as 0; `.infinity` and anything above a century count as a century. Opening throws
         /// `.invalidInput` for NaN.

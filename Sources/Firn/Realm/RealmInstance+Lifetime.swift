@@ -33,10 +33,10 @@ extension _RealmInstance {
 
     /// Notes the release of an accessor on a thread other than the realm's.
     fileprivate func releaseElsewhere(_ core: AccessorCores.Core) {
-        // In a forked child everything stays as it was.
+        // In a forked child nothing is counted: the parent's realms stay as they were.
         if isForked { return }
-        // The main queue's jobs have moved between threads before, so this may be one of them. The queue's mark shows
-        // that.
+        // The main queue's jobs have moved between threads before, so this may be such a job. The queue's mark shows
+        // whether it is.
         if core.pointee.counter == .max, case .main? = scheduler?.kind, scheduler?.isCurrent ?? false {
             return releaseHere(core, Unmanaged.passUnretained(self))
         }

@@ -401,7 +401,7 @@ struct Resolution {
     private func change(_ property: PropertyInfo, _ content: Any?) throws -> Content? {
         if property.isLink {
             if property.isCollection { return .objects(content as? [LinkedElement] ?? []) }
-            // A nil link is stored as null, because both forms read as nil.
+            // A nil link may be stored as null, since null and a link to -1 both read as nil.
             return instance(content, of: ObjectBase.self).map { .link($0) } ?? .value(.null)
         }
         if property.isMixed {
@@ -458,7 +458,7 @@ struct Resolution {
 }
 
 extension Resolution {
-    /// A mixed value, or the elements of a collection of mixed values, in which objects are resolved.
+    /// A mixed value, or the elements of a collection of mixed values, with resolved objects.
     private mutating func mixedContent(_ property: PropertyInfo, _ any: Any?, of task: Int?) throws -> Any? {
         var location = Location(parent: task, property: property)
         guard property.isCollection else {

@@ -94,7 +94,7 @@ final class Scheduler: @unchecked Sendable {
 
     private static func isGlobal(_ queue: DispatchQueue) -> Bool { queue.label.hasPrefix("com.apple.root.") }
 
-    // Written once per queue; the key itself never changes.
+    // A queue's mark is written once; the key itself never changes.
     private static let queueMark = DispatchSpecificKey<QueueMark>()
 
     var key: Key {

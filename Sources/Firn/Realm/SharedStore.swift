@@ -162,7 +162,7 @@ final class SharedStore: @unchecked Sendable {
     enum Found {
         case store(SharedStore)
         case opening(Opening)
-        /// The caller is to open it.
+        /// The caller is to open the store.
         case own(Opening)
     }
 

@@ -204,7 +204,7 @@ extension SharedStore {
             var met: [_RealmInstance] = []
             let begun: Bool? = instances.withLock { instances in
                 met = instances.all()
-                // The realm of a thread that has ended can only be released.
+                // A realm whose thread has ended can only be released, so it does not prevent the migration.
                 guard met.allSatisfy({ $0.hasEnded.load(ordering: .acquiring) }) else { return nil }
                 guard instances.migration == nil else { return false }
                 instances.migration = own

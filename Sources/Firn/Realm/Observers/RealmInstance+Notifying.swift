@@ -232,8 +232,8 @@ extension _RealmInstance {
         }
     }
 
-    /// Makes sure that this realm can begin an observer that was made in another realm. If this realm shows an older
-    /// version than that realm showed, it advances, because it may not do so by itself.
+    /// Prepares this realm for an observer that was made in another realm. If this realm shows an older version than
+    /// that realm showed, it advances, because it may not do so by itself.
     func catchUp(with start: SubscriptionStart) {
         if let pin, pin.version < start.pin.version, !isInTransaction { advance(at: openedAt) }
     }

@@ -91,7 +91,7 @@ class DataSubscription: Subscription {
     func pull() {
         realm.check()
         // The turn after the transaction wakes the waiting task. If the realm shows a commit that is not published yet,
-        // the realm is woken when it is.
+        // the realm is woken when it is published.
         guard !realm.isInTransaction else { return realm.observers.isTurnDue = true }
         guard !realm.isAhead else { return }
         isPulled = true
